@@ -1,0 +1,61 @@
+# The commands of this project. A machine needs make and Python 3.11 or newer; the tests also need
+# git and Node.js 20 or newer with npm. Everything is installed inside this directory.
+
+PYTHON ?= python3
+VENV := .venv
+PIP := $(VENV)/bin/python -m pip install --quiet --constraint constraints.txt
+RUNTIME := $(VENV)/.runtime-installed
+DEV := $(VENV)/.dev-installed
+NODE_MODULES := tests/node/node_modules/.installed
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint venv clean
+
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+
+demo: $(RUNTIME) ## Install what the workbench needs, and watch it work
+	@$(VENV)/bin/mcp-workbench demo
+
+test: $(DEV) $(NODE_MODULES) ## Install everything, and run all the tests
+	@$(VENV)/bin/python -m pytest
+
+lint: $(DEV) ## Check formatting, style and types
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/mypy
+
+venv: $(DEV) ## Build the virtual environment in .venv, for development
+
+clean: ## Remove everything that the other targets made
+	rm -rf $(VENV) tests/node/node_modules .mypy_cache .pytest_cache .ruff_cache build dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(RUNTIME): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { \
+		echo "There is no '$(PYTHON)' here. Install Python 3.11 or newer, or name yours: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "MCP Workbench needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." >&2; \
+		echo "Name a newer one: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "'$(PYTHON)' cannot make virtual environments: its 'venv' or 'ensurepip' module is missing." >&2; \
+		echo "On Debian and Ubuntu: sudo apt install python3-venv" >&2; exit 1; }
+	@echo "Building the virtual environment in $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --upgrade pip
+	@$(PIP) --build-constraint constraints.txt --editable .
+	@touch $@
+
+$(DEV): $(RUNTIME)
+	@echo "Installing the tools for tests and lint ..."
+	@$(PIP) --group dev
+	@touch $@
+
+$(NODE_MODULES): tests/node/package.json tests/node/package-lock.json tests/node/.npmrc
+	@command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || { \
+		echo "The tests run real MCP servers and clients from npm: install Node.js 20 or newer, with npm." >&2; exit 1; }
+	@echo "Installing the npm packages of the tests ..."
+	@cd tests/node && npm ci >/dev/null
+	@touch $@

@@ -1,0 +1,177 @@
+"""Every error that the workbench raises on purpose.
+
+WorkbenchError
+├── ConfigError              the file cannot be used: the person has to edit it
+├── WireError                a JSON-RPC connection did not deliver an answer
+│   ├── ConnectionClosed     the other side is gone
+│   ├── RequestTimeout       it said nothing in time
+│   ├── BadAnswer            it answered something that is not an answer
+│   └── RemoteError          it answered with a JSON-RPC error
+├── StartError               a downstream server could not be brought up
+└── CallError                a call cannot be done: its text is what the model reads
+    ├── InvalidCall          the call is malformed
+    ├── ToolboxNotFound
+    ├── ServerNotFound
+    ├── ToolNotFound
+    ├── OpeningFailed        too little of a toolbox came up for it to be of use
+    └── ExecutionFailed      the server behind the tool did not deliver
+
+Messages are made here, from attributes, so that each wording stands in one place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+class WorkbenchError(Exception):
+    """Base of all of them."""
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One mistake in the configuration: where, what, and how to put it right."""
+
+    where: str
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        return f"{place}{self.what}\n    {self.remedy}" if self.remedy else f"{place}{self.what}"
+
+
+class ConfigError(WorkbenchError):
+    """The configuration file cannot be used; carries all of its problems."""
+
+    def __init__(self, path: Path, problems: Sequence[Problem]) -> None:
+        self.path = path
+        self.problems = tuple(problems)
+        count = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"
+        lines = "\n".join(f"  - {problem}" for problem in problems)
+        super().__init__(f"{path}: {count} in the configuration\n{lines}")
+
+
+class WireError(WorkbenchError):
+    """A JSON-RPC connection did not deliver an answer."""
+
+
+class ConnectionClosed(WireError):
+    """The other side is gone; the message says how it went."""
+
+
+class RequestTimeout(WireError):
+    """Nothing was heard in time."""
+
+    def __init__(self, waited: float, *, capped: bool) -> None:
+        self.waited = waited
+        self.capped = capped
+        since = "in all, although it went on reporting progress" if capped else "and no progress was reported"
+        super().__init__(f"no answer within {waited:g} s {since}")
+
+
+class BadAnswer(WireError):
+    """An answer came, but not one that can be passed on."""
+
+
+class RemoteError(WireError):
+    """The other side answered with a JSON-RPC error, kept as it came."""
+
+    def __init__(self, code: int, message: str, data: bytes | None) -> None:
+        self.code = code
+        self.message = message
+        self.data = data
+        detail = f"; data: {data.decode(errors='replace')}" if data is not None else ""
+        super().__init__(f"JSON-RPC error {code}: {message}{detail}")
+
+
+def quote_stderr(lines: Sequence[str]) -> str:
+    """A server's last words, to stand after a message; nothing if it had none."""
+    return "\nIts stderr ended with:\n" + "\n".join(f"  {line}" for line in lines) if lines else ""
+
+
+class StartError(WorkbenchError):
+    """A downstream server could not be brought up."""
+
+    def __init__(self, server: str, reason: str, *, stderr: Sequence[str] = (), hint: str = "") -> None:
+        self.server = server
+        self.reason = reason
+        self.stderr = tuple(stderr)
+        self.hint = hint
+        super().__init__(f"Failed to connect to MCP server '{server}': {reason}")
+
+    def explained(self) -> str:
+        """The message with the server's last words and what to do about it."""
+        hint = f"\n{self.hint}" if self.hint else ""
+        return f"{self}{quote_stderr(self.stderr)}{hint}"
+
+
+class CallError(WorkbenchError):
+    """A call of the client's cannot be done; the text is what the model reads."""
+
+
+class InvalidCall(CallError):
+    """The arguments of a meta-tool do not say what to do."""
+
+
+class ToolboxNotFound(CallError):
+    """No toolbox of that name is configured."""
+
+    def __init__(self, toolbox: str, available: Sequence[str]) -> None:
+        self.toolbox = toolbox
+        names = ", ".join(available) or 'none (add one under "toolboxes" in workbench-config.json)'
+        super().__init__(f"Toolbox '{toolbox}' not found. Available toolboxes: {names}")
+
+
+class ServerNotFound(CallError):
+    """The toolbox has no server of that name, or it is switched off."""
+
+    def __init__(self, server: str, toolbox: str, available: Sequence[str], *, disabled: bool) -> None:
+        self.server = server
+        self.toolbox = toolbox
+        why = " It is disabled in the configuration." if disabled else ""
+        names = ", ".join(available) or "none"
+        super().__init__(
+            f"Server '{server}' not found in toolbox '{toolbox}'.{why} Available servers: {names}"
+        )
+
+
+class ToolNotFound(CallError):
+    """The server has no tool of that name, or its filters hide it."""
+
+    def __init__(self, tool: str, server: str, toolbox: str, similar: Sequence[str]) -> None:
+        self.tool = tool
+        self.server = server
+        self.toolbox = toolbox
+        guess = f" Did you mean: {', '.join(similar)}?" if similar else ""
+        help_ = f"open_toolbox with toolbox_name '{toolbox}' lists the tools there are."
+        super().__init__(
+            f"Tool '{tool}' not found in server '{server}' (toolbox '{toolbox}').{guess} {help_}"
+        )
+
+
+class OpeningFailed(CallError):
+    """All servers of a toolbox failed, or one that it cannot do without."""
+
+    def __init__(self, toolbox: str, failures: Sequence[StartError]) -> None:
+        self.toolbox = toolbox
+        self.failures = tuple(failures)
+        details = "\n".join(failure.explained() for failure in failures)
+        super().__init__(f"Failed to open toolbox '{toolbox}'.\n{details}")
+
+
+class ExecutionFailed(CallError):
+    """The server behind a tool did not deliver."""
+
+    def __init__(self, tool: str, server: str, toolbox: str, reason: str) -> None:
+        self.tool = tool
+        self.server = server
+        self.toolbox = toolbox
+        super().__init__(
+            f"Error executing tool '{tool}' in server '{server}' (toolbox '{toolbox}'): {reason}"
+        )

@@ -1,0 +1,35 @@
+"""The names and numbers of MCP that both of our faces use, in both eras. No behaviour."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mcp_workbench import __version__
+
+MODERN: Final = "2026-07-28"
+MODERN_VERSIONS: Final = (MODERN,)
+
+LEGACY_VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""Reached through `initialize`, newest first."""
+
+NAME: Final = "mcp-workbench"
+IMPLEMENTATION: Final = b'{"name":"%b","version":"%b"}' % (NAME.encode(), __version__.encode())
+
+RESERVED_META: Final = "io.modelcontextprotocol/"
+"""Prefix of the `_meta` keys that are stamped anew on every hop."""
+META_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+META_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
+META_CLIENT: Final = "io.modelcontextprotocol/clientInfo"
+META_SERVER: Final = "io.modelcontextprotocol/serverInfo"
+META_LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
+META_PROGRESS: Final = "progressToken"
+
+LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+MISSING_CAPABILITY: Final = -32021
+UNSUPPORTED_VERSION: Final = -32022
