@@ -1,0 +1,20 @@
+"""The configuration file: what it may hold, how it is read, and what is wrong with it.
+
+Owns everything between a path and a `LoadedConfig`. Starts nothing and connects to nothing.
+"""
+
+from mcp_workbench.config.load import LoadedConfig, load, locate
+from mcp_workbench.config.model import ServerConfig, ToolboxConfig, WorkbenchConfig
+from mcp_workbench.config.schema import json_schema
+from mcp_workbench.config.secrets import Secrets
+
+__all__ = [
+    "LoadedConfig",
+    "Secrets",
+    "ServerConfig",
+    "ToolboxConfig",
+    "WorkbenchConfig",
+    "json_schema",
+    "load",
+    "locate",
+]

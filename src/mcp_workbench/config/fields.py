@@ -1,0 +1,101 @@
+"""One object of the file against the Struct that describes it: its keys, then the value of each.
+
+Owns unknown keys, types, and the words "should be …". The types are the model's, the checking is msgspec's;
+msgspec's own messages are not used, because they may quote a value.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, get_args, get_origin
+
+import msgspec
+
+from mcp_workbench.config.suggest import ADVICE, meant_key
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from msgspec.structs import FieldInfo
+
+    from mcp_workbench.config.findings import Findings, Place
+
+_KINDS = {
+    bool: "a boolean",
+    dict: "an object",
+    float: "a number",
+    int: "a number",
+    list: "a list",
+    str: "a string",
+    type(None): "null",
+}
+
+
+def kind_of(value: object) -> str:
+    """The JSON word for a value's type, with its article."""
+    return _KINDS[type(value)]
+
+
+def as_object(value: object, place: Place, example: str, findings: Findings) -> dict[str, object] | None:
+    """The value if it is an object; otherwise None, and a problem."""
+    if isinstance(value, dict):
+        return value
+    findings.problem(place, f"should be an object, not {kind_of(value)}", f"Write {example}")
+    return None
+
+
+def check_keys(
+    entry: dict[str, object], known: Collection[str], place: Place, findings: Findings
+) -> set[str]:
+    """Report the keys that nobody knows; return the known ones that stand there, near misses included."""
+    meant = set()
+    for key in entry:
+        if key in known:
+            meant.add(key)
+        elif key in ADVICE:
+            findings.warn((*place, key), f"the workbench ignores this key; {ADVICE[key]}")
+        elif (suggestion := meant_key(key, known)) is not None:
+            meant.add(suggestion)
+            findings.problem(
+                (*place, key), "unknown key", f'Did you mean "{suggestion}"? Write it exactly so.'
+            )
+        else:
+            findings.warn((*place, key), "the workbench does not know this key and ignores it")
+    return meant
+
+
+def convert_fields(
+    entry: dict[str, object], fields: Iterable[FieldInfo], place: Place, findings: Findings
+) -> dict[str, Any]:
+    """The values of the fields that the entry holds, by their Python names; what does not fit is reported."""
+    converted = {}
+    for field in fields:
+        key = field.encode_name
+        if key in entry:
+            try:
+                converted[field.name] = msgspec.convert(entry[key], field.type)
+            except msgspec.ValidationError:
+                _report_misfit(key, entry[key], field.type, (*place, key), findings)
+    return converted
+
+
+def _report_misfit(key: str, value: object, annotation: Any, place: Place, findings: Findings) -> None:
+    bare, *_, meta = get_args(annotation)
+    if isinstance(value, (list, dict)) and _takes(bare, type(value)):
+        for step, item in enumerate(value) if isinstance(value, list) else value.items():
+            if not isinstance(item, str):
+                what = f"should be a string, not {kind_of(item)}"
+                findings.problem((*place, step), what, "Put the value in double quotes.")
+        return
+    expected = meta.extra["expected"]
+    kind = kind_of(value)
+    what = f"should be {expected}" if expected.startswith(kind) else f"should be {expected}, not {kind}"
+    example = json.dumps(meta.examples[0])
+    findings.problem(place, what, f'Write for example "{key}": {example}')
+
+
+def _takes(annotation: Any, container: type) -> bool:
+    """Whether a list (or an object) of strings is what the annotation, or one side of its union, asks for."""
+    return get_origin(annotation) is container or any(
+        get_origin(side) is container for side in get_args(annotation)
+    )

@@ -1,0 +1,105 @@
+"""From a path to a configuration that can be used, or to every reason why not.
+
+Owns where the file is looked for, reading it, the order of the steps, and which values count as secret.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.config.expand import expand
+from mcp_workbench.config.findings import Findings
+from mcp_workbench.config.parse import parse, paste_this
+from mcp_workbench.config.secrets import Secrets
+from mcp_workbench.config.validate import validate
+from mcp_workbench.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp_workbench.config.model import WorkbenchConfig
+
+_VARIABLE = "WORKBENCH_CONFIG"
+_DEFAULT = "workbench-config.json"
+
+
+class LoadedConfig(msgspec.Struct, frozen=True):
+    """A valid configuration, where it came from, and what to tell the person about it."""
+
+    config: WorkbenchConfig
+    path: Path
+    warnings: tuple[str, ...]
+    secrets: Secrets
+
+
+def locate(option: str | None, environ: Mapping[str, str]) -> Path:
+    """The path to load: `--config`, else `$WORKBENCH_CONFIG`, else `./workbench-config.json`."""
+    # Clients start us without a shell, so nobody else has replaced the `~` in their settings.
+    return Path(os.path.expanduser(option or environ.get(_VARIABLE) or _DEFAULT))  # noqa: PTH111 - never raises
+
+
+def load(path: Path, environ: Mapping[str, str]) -> LoadedConfig:
+    """The configuration in the file at `path`; `ConfigError` with all the problems if it cannot be used."""
+    findings = Findings()
+    data = _read(path, environ)
+    try:
+        tree = parse(path, data, findings)
+        # A plain copy: `os.environ` decodes and re-encodes at every look.
+        expansion = expand(tree, dict(environ), findings)
+    except RecursionError:
+        raise ConfigError(path, [Problem("", "the JSON is nested too deeply", "Flatten it.")]) from None
+    config = validate(expansion.tree, findings)
+    if findings.problems:
+        raise ConfigError(path, findings.problems)
+    return LoadedConfig(config, path, tuple(findings.warnings), _secrets(config, expansion.values))
+
+
+def _read(path: Path, environ: Mapping[str, str]) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise ConfigError(path, [Problem("", *_missing(path, environ))]) from None
+    except IsADirectoryError:
+        problem = Problem("", "this is a directory", f"Name the file in it: {path / _DEFAULT}")
+    except PermissionError:
+        problem = Problem(
+            "", "the file cannot be read: permission denied", "Give yourself the right to read it."
+        )
+    except OSError as error:
+        problem = Problem("", f"the file cannot be read: {error.strerror}", "Check the path.")
+    raise ConfigError(path, [problem])
+
+
+def _missing(path: Path, environ: Mapping[str, str]) -> tuple[str, str]:
+    directory = _working_directory()
+    places = (
+        "--config PATH",
+        f"else ${_VARIABLE} ({environ.get(_VARIABLE) or 'not set'})",
+        f"else ./{_DEFAULT} (in {directory})",
+    )
+    listed = "".join(f"\n      {place}" for place in places)
+    return f"there is no such file: {directory / path}", f"It is looked for here:{listed}\n    {paste_this()}"
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:
+        # A client may have started us in a directory that has been deleted since.
+        return Path()
+
+
+def _secrets(config: WorkbenchConfig, variables: dict[str, str]) -> Secrets:
+    servers = [server for toolbox in config.toolboxes.values() for server in toolbox.servers.values()]
+    env = {value: f"<env {name}>" for server in servers for name, value in server.env.items()}
+    headers = {value: f"<header {name}>" for server in servers for name, value in server.headers.items()}
+    # What stands in a name is public: the names of toolboxes and servers are there to be shown.
+    names = [*config.toolboxes, *(name for toolbox in config.toolboxes.values() for name in toolbox.servers)]
+    labels = env | headers | variables
+    return Secrets(
+        {value: label for value, label in labels.items() if not any(value in name for name in names)}
+    )

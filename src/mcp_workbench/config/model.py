@@ -1,0 +1,157 @@
+"""The configuration as typed, immutable data, with the words that describe each key.
+
+Owns the keys, their types, defaults and descriptions: validation, the JSON Schema and the tests of the
+documentation all read them from here. Does not read files, expand variables or check one key against another.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+Transport = Literal["stdio", "http", "sse"]
+
+Text = Annotated[str, Meta(pattern=r"\S")]
+# The upper bound is there because an infinite time-out would be a hang with a name.
+Seconds = Annotated[float, Meta(gt=0, le=100_000_000)]
+
+
+class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One MCP server, as the standard `mcpServers` entry describes it."""
+
+    command: Annotated[
+        Text | None,
+        Meta(
+            description="The program that runs the server. A server has either this or `url`.",
+            examples=["npx"],
+            extra={"expected": "a string that is not empty"},
+        ),
+    ] = None
+    args: Annotated[
+        list[str],
+        Meta(
+            description="The program's arguments, one string each.",
+            examples=[["-y", "some-package"]],
+            extra={"expected": "a list of strings, one for each argument"},
+        ),
+    ] = []
+    env: Annotated[
+        dict[str, str],
+        Meta(
+            description="Environment variables for the program, on top of the safe set that it gets anyway.",
+            examples=[{"LOG_LEVEL": "info"}],
+            extra={"expected": "an object of strings"},
+        ),
+    ] = {}
+    cwd: Annotated[
+        Text | None,
+        Meta(
+            description="The directory that the program starts in. Default: the workbench's own.",
+            examples=["/path/to/project"],
+            extra={"expected": "a string that is not empty"},
+        ),
+    ] = None
+    url: Annotated[
+        Text | None,
+        Meta(
+            description="The address of a remote server. A server has either this or `command`.",
+            examples=["https://mcp.example.com/mcp"],
+            extra={"expected": "a string that is not empty"},
+        ),
+    ] = None
+    headers: Annotated[
+        dict[str, str],
+        Meta(
+            description="HTTP headers to send to `url`.",
+            examples=[{"Authorization": "Bearer ${API_TOKEN}"}],
+            extra={"expected": "an object of strings"},
+        ),
+    ] = {}
+    transport: Annotated[
+        Transport,
+        Meta(
+            description='How to talk to the server. Default: "stdio" for `command`, "http" for `url`.',
+            examples=["stdio"],
+            extra={"expected": 'a string, one of "stdio", "http", "sse"'},
+        ),
+    ] = "stdio"
+    tool_filters: Annotated[
+        list[str],
+        Meta(
+            description="Which of the server's tools to show: names, globs, and `!` in front to hide.",
+            examples=[["read_*", "!read_secret"]],
+            extra={"expected": "a list of strings"},
+        ),
+    ] = msgspec.field(default_factory=lambda: ["*"])
+    required: Annotated[
+        bool,
+        Meta(
+            description="Whether the toolbox fails to open when this server does.",
+            examples=[True],
+            extra={"expected": "true or false"},
+        ),
+    ] = False
+    disabled: Annotated[
+        bool,
+        Meta(
+            description="Whether to leave this server out.",
+            examples=[True],
+            extra={"expected": "true or false"},
+        ),
+    ] = False
+    timeout: Annotated[
+        Seconds,
+        Meta(
+            description="Seconds to wait for a call's answer. Progress starts them anew, up to ten times.",
+            examples=[60],
+            extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
+        ),
+    ] = 60.0
+    startup_timeout: Annotated[
+        Seconds,
+        Meta(
+            description="Seconds that the server may take to start and to list its tools.",
+            examples=[120],
+            extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
+        ),
+    ] = 60.0
+    inherit_env: Annotated[
+        bool | list[str],
+        Meta(
+            description="Which of the workbench's environment variables to pass on beyond the safe set: "
+            "all (true), none (false), or those whose names match a list of names and globs.",
+            examples=[["GITHUB_*"]],
+            extra={"expected": "true, false, or a list of variable names"},
+        ),
+    ] = False
+    protocol: Annotated[
+        Literal["auto", "legacy", "2026-07-28"],
+        Meta(
+            description="The era of the protocol that the server speaks. Default: find out.",
+            examples=["auto"],
+            extra={"expected": 'a string, one of "auto", "legacy", "2026-07-28"'},
+        ),
+    ] = "auto"
+
+
+class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """A named group of servers that are opened together."""
+
+    description: Annotated[
+        Text,
+        Meta(
+            description="What the toolbox is for, in a sentence. The model reads it to choose a toolbox.",
+            examples=["Files and git of this checkout"],
+            extra={"expected": "a string that is not empty"},
+        ),
+    ]
+    servers: Annotated[
+        dict[str, ServerConfig],
+        Meta(description="The toolbox's servers by name, as MCP clients write them."),
+    ] = msgspec.field(name="mcpServers")
+
+
+class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole file."""
+
+    toolboxes: Annotated[dict[str, ToolboxConfig], Meta(description="The toolboxes by name.")]

@@ -1,0 +1,64 @@
+"""The JSON Schema of the file, for editors and for `mcp-workbench schema`.
+
+Owns what the model's types cannot say: `$schema` and `toolMode` at the top, `type` as another word for
+`transport`, and which keys go together. All else comes from the model.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from mcp_workbench.config.entry import TRANSPORT_OF_TYPE
+from mcp_workbench.config.model import WorkbenchConfig
+
+_NAME = {"pattern": r"\S"}
+
+
+def json_schema() -> dict[str, object]:
+    """The schema, in the draft 2020-12."""
+    definitions: dict[str, Any] = msgspec.json.schema(WorkbenchConfig)["$defs"]
+    top = definitions.pop("WorkbenchConfig")
+    _complete_server(definitions["ServerConfig"])
+    definitions["ToolboxConfig"]["properties"]["mcpServers"]["propertyNames"] = _NAME
+    top["properties"]["toolboxes"]["propertyNames"] = _NAME
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "MCP Workbench configuration",
+        "description": "MCP servers in toolboxes. Every string may hold ${VAR} or ${VAR:-default}.",
+        "type": "object",
+        "properties": {
+            "$schema": {"description": "The address of this schema, for editors.", "type": "string"},
+            **top["properties"],
+            "toolMode": {
+                "description": "Deprecated: the workbench always works in proxy mode. Delete it.",
+                "const": "proxy",
+                "deprecated": True,
+            },
+        },
+        "required": top["required"],
+        "$defs": definitions,
+    }
+
+
+def _complete_server(server: dict[str, Any]) -> None:
+    properties = server["properties"]
+    for key in ("command", "cwd", "transport", "url"):
+        # Their absence is not the same as any value.
+        del properties[key]["default"]
+    properties["toolFilters"]["default"] = ["*"]
+    properties["env"]["additionalProperties"] = {"type": ["string", "number", "null"]}
+    properties["type"] = {
+        "description": "Another word for `transport`, as other clients write it.",
+        "enum": list(TRANSPORT_OF_TYPE),
+    }
+    server["oneOf"] = [_target("command", ["stdio"]), _target("url", ["http", "sse"])]
+
+
+def _target(key: str, transports: list[str]) -> dict[str, Any]:
+    types = [spelling for spelling, transport in TRANSPORT_OF_TYPE.items() if transport in transports]
+    return {
+        "required": [key],
+        "properties": {key: {"type": "string"}, "transport": {"enum": transports}, "type": {"enum": types}},
+    }

@@ -1,0 +1,37 @@
+"""Keeps values that may be secret out of what people read.
+
+Owns the masking of text. Does not decide which values are secret: see `load`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Shorter values ("true", "8080") stand in too many innocent texts to be worth hiding.
+SHORTEST_SECRET = 6
+
+
+class Secrets:
+    """Replaces each secret value by its label."""
+
+    def __init__(self, labels: Mapping[str, str]) -> None:
+        self._labels = dict(_with_lines(labels))
+        self._pattern: re.Pattern[str] | None = None
+
+    def mask(self, text: str) -> str:
+        if not self._labels:
+            return text
+        if self._pattern is None:
+            longest_first = sorted(self._labels, key=len, reverse=True)
+            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+        return self._pattern.sub(lambda match: self._labels[match[0]], text)
+
+
+def _with_lines(labels: Mapping[str, str]) -> dict[str, str]:
+    """A key of many lines reaches a log one line at a time, so each of its lines is a secret too."""
+    values = {line: label for value, label in labels.items() for line in value.splitlines()} | dict(labels)
+    return {value: label for value, label in values.items() if len(value) >= SHORTEST_SECRET}

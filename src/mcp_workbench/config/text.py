@@ -1,0 +1,52 @@
+"""Strings that are of the right type and still cannot be used.
+
+Owns which characters a name, a shown text, and a text for the operating system may hold.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mcp_workbench.config.findings import Findings, Place
+
+_HALF_CHARACTER = "contains half of a character (a lone surrogate), which cannot be written anywhere"
+
+
+def check_name(name: str, noun: str, place: Place, findings: Findings) -> None:
+    """The name of a toolbox or a server: shown to people and models, and given back by them."""
+    if not name.strip():
+        findings.problem(place, f"the name of a {noun} cannot be empty", f"Give the {noun} a name.")
+    check_text(name, place, findings)
+
+
+def check_text(text: str, place: Place, findings: Findings) -> None:
+    """Text that goes out as JSON."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        findings.problem(place, _HALF_CHARACTER, "Write the whole character.")
+
+
+def check_os_text(text: str, place: Place, findings: Findings) -> None:
+    """Text that the operating system takes: a command, an argument, a path, a variable."""
+    if "\0" in text:
+        findings.problem(
+            place, "contains a NUL character, which no program can be given", "Delete the \\u0000."
+        )
+    try:
+        # What a variable held in another encoding passes here, because it goes back as the bytes that it was.
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        findings.problem(place, _HALF_CHARACTER, "Write the whole character.")
+
+
+def check_header(name: str, value: str, place: Place, findings: Findings) -> None:
+    """A header of HTTP, which a line break would turn into two."""
+    if not name.strip():
+        findings.problem(place, "the name of a header cannot be empty", "Give the header a name.")
+    if any(character in f"{name}{value}" for character in "\0\r\n"):
+        findings.problem(
+            place, "contains a line break or a NUL character", "Delete it: a header is one line."
+        )

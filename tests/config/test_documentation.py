@@ -1,0 +1,77 @@
+"""The reference for users is complete, and every example in it works."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from mcp_workbench.config import ServerConfig, ToolboxConfig, WorkbenchConfig, load
+from tests.config.loading import load_content, one_server
+
+DOCS = Path(__file__).parents[2] / "docs"
+REFERENCE = (DOCS / "configuration.md").read_text(encoding="utf-8")
+ENVIRON = {"PROJECT_ROOT": "/srv/project", "GITHUB_TOKEN": "github-token", "TRACKER_TOKEN": "tracker-token"}
+
+BLOCKS: list[dict[str, Any]] = [
+    json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", REFERENCE, re.MULTILINE | re.DOTALL)
+]
+
+
+def whole_file(block: dict[str, Any]) -> object:
+    """The page shows whole files, other clients' files, and single entries."""
+    if "toolboxes" in block:
+        return block
+    if "mcpServers" in block:
+        return {"toolboxes": {"dev": {"description": "Copied", **block}}}
+    return one_server(block)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=json.dumps)
+def test_every_example_on_the_page_loads_without_a_warning(tmp_path: Path, block: dict[str, Any]) -> None:
+    assert load_content(tmp_path, whole_file(block), ENVIRON).warnings == ()
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.glob("examples/*.json")), ids=lambda path: path.name)
+def test_every_example_file_loads_without_a_warning(path: Path) -> None:
+    assert load(path, ENVIRON).warnings == ()
+
+
+def test_the_example_of_every_key_uses_every_key() -> None:
+    tree = json.loads((DOCS / "examples" / "every-key.json").read_text(encoding="utf-8"))
+    entries = [entry for box in tree["toolboxes"].values() for entry in box["mcpServers"].values()]
+    assert set().union(*entries) == {
+        "type",
+        *(field.encode_name for field in msgspec.structs.fields(ServerConfig)),
+    }
+
+
+def test_the_small_example_on_the_page_is_the_small_example_file() -> None:
+    assert BLOCKS[0] == json.loads((DOCS / "examples" / "minimal.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("struct", [WorkbenchConfig, ToolboxConfig, ServerConfig])
+def test_every_key_has_its_row_in_the_reference(struct: type[msgspec.Struct]) -> None:
+    rows = set(re.findall(r"^\| `([^`]+)` \|", REFERENCE, re.MULTILINE))
+    assert {field.encode_name for field in msgspec.structs.fields(struct)} <= rows
+
+
+def test_every_default_in_the_reference_is_the_default() -> None:
+    defaults = {field.encode_name: field for field in msgspec.structs.fields(ServerConfig)}
+    rows = re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", REFERENCE, re.MULTILINE)
+    documented = {key: json.loads(text) for key, text in rows if key in defaults}
+    server = ServerConfig(command="x")
+    assert documented == {key: getattr(server, defaults[key].name) for key in documented}
+    assert set(defaults) - set(documented) == {"command", "cwd", "transport", "url"}
+
+
+def test_every_link_inside_the_page_has_its_heading() -> None:
+    headings = {
+        re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+        for heading in re.findall(r"^## (.+)$", REFERENCE, re.MULTILINE)
+    }
+    assert set(re.findall(r"\]\(#([^)]+)\)", REFERENCE)) <= headings

@@ -1,0 +1,111 @@
+"""Where the file is looked for, and files that cannot be read at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcp_workbench.config import WorkbenchConfig, load, locate
+from mcp_workbench.errors import ConfigError, Problem
+from tests.config.loading import load_content, problems
+
+
+def test_the_option_comes_before_the_variable_and_the_variable_before_the_default() -> None:
+    environ = {"WORKBENCH_CONFIG": "from-variable.json"}
+    assert locate("from-option.json", environ) == Path("from-option.json")
+    assert locate(None, environ) == Path("from-variable.json")
+    assert locate(None, {}) == Path("workbench-config.json")
+
+
+def test_an_empty_variable_counts_as_not_set() -> None:
+    assert locate(None, {"WORKBENCH_CONFIG": ""}) == Path("workbench-config.json")
+
+
+def test_a_tilde_is_the_home_directory_because_clients_start_us_without_a_shell(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert locate("~/workbench.json", {}) == tmp_path / "workbench.json"
+
+
+def test_a_missing_file_shows_the_three_places_and_an_example_that_loads(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere.json"
+    with pytest.raises(ConfigError) as raised:
+        load(path, {"WORKBENCH_CONFIG": str(path)})
+    (problem,) = raised.value.problems
+    assert problem.what == f"there is no such file: {path}"
+    for place in (
+        "--config PATH",
+        f"$WORKBENCH_CONFIG ({path})",
+        f"./workbench-config.json (in {Path.cwd()})",
+    ):
+        assert place in problem.remedy
+    example = problem.remedy[problem.remedy.index("{") :]
+    assert list(load_content(tmp_path, example).config.toolboxes) == ["dev"]
+
+
+def test_a_missing_file_is_reported_even_from_a_directory_that_was_deleted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(ConfigError, match=r"there is no such file: workbench-config\.json"):
+        load(locate(None, {}), {})
+
+
+def test_every_failure_names_the_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=str(tmp_path / "nowhere.json")):
+        load(tmp_path / "nowhere.json", {})
+
+
+def test_a_directory_is_refused_with_the_file_to_name(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as raised:
+        load(tmp_path, {})
+    expected = Problem(
+        "", "this is a directory", f"Name the file in it: {tmp_path / 'workbench-config.json'}"
+    )
+    assert raised.value.problems == (expected,)
+
+
+def test_a_file_without_permission_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def deny(_path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    # Not chmod: root, who runs many a CI, may read everything.
+    monkeypatch.setattr(Path, "read_bytes", deny)
+    with pytest.raises(ConfigError, match="the file cannot be read: permission denied"):
+        load(tmp_path / "closed.json", {})
+
+
+def test_a_path_through_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="cannot be read: Not a directory"):
+        load(tmp_path / "file" / "workbench-config.json", {})
+
+
+@pytest.mark.parametrize("content", [b"", b" \n\t", b"\xef\xbb\xbf"])
+def test_an_empty_file_is_refused_with_an_example(tmp_path: Path, content: bytes) -> None:
+    (problem,) = problems(tmp_path, content)
+    assert problem.what == "the file is empty"
+    assert "Start from this" in problem.remedy
+
+
+def test_a_byte_order_mark_is_accepted(tmp_path: Path) -> None:
+    loaded = load_content(tmp_path, b'\xef\xbb\xbf{"toolboxes": {}}')
+    assert loaded.config == WorkbenchConfig(toolboxes={})
+
+
+def test_bytes_that_are_not_utf_8_are_refused_with_their_line(tmp_path: Path) -> None:
+    content = '{\n  "toolboxes": {"caf\xe9": 1}}'.encode("latin-1")
+    assert problems(tmp_path, content) == [
+        Problem("line 2", "the file is not UTF-8", "Save it with the encoding UTF-8.")
+    ]
+
+
+def test_utf_16_is_recognised(tmp_path: Path) -> None:
+    assert problems(tmp_path, '{"toolboxes": {}}'.encode("utf-16")) == [
+        Problem("line 1", "the file is UTF-16", "Save it with the encoding UTF-8.")
+    ]

@@ -1,0 +1,98 @@
+"""The JSON Schema accepts what loads and refuses what an editor can know to be wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from mcp_workbench.config import ServerConfig, ToolboxConfig, WorkbenchConfig, json_schema
+from tests.config.loading import load_content, one_server, problems, toolbox
+
+EXAMPLES = sorted(Path(__file__).parents[2].glob("docs/examples/*.json"))
+
+VALID: list[Any] = [
+    {"toolboxes": {}},
+    {"$schema": "./x.json", "toolMode": "proxy", "toolboxes": {"my box": toolbox()}},
+    one_server({"command": "x", "type": "stdio", "env": {"A": "1", "B": 2, "C": None}, "autoApprove": []}),
+    one_server({"command": "x", "inheritEnv": True, "toolFilters": [], "timeout": 0.5, "cwd": None}),
+    one_server({"url": "https://x", "type": "streamableHttp", "headers": {"A": "b"}}),
+    one_server({"url": "https://x", "transport": "sse", "command": None}),
+]
+
+INVALID: list[Any] = [
+    [],
+    {},
+    {"mcpServers": {}},
+    {"toolMode": "dynamic", "toolboxes": {}},
+    {"toolboxes": []},
+    {"toolboxes": {"": toolbox()}},
+    {"toolboxes": {"dev": {"mcpServers": {}}}},
+    {"toolboxes": {"dev": {"description": " ", "mcpServers": {}}}},
+    {"toolboxes": {"dev": {"description": "d"}}},
+    {"toolboxes": {"dev": toolbox(**{"": {"command": "x"}})}},
+    one_server({}),
+    one_server({"command": ""}),
+    one_server({"command": "x", "url": "https://x"}),
+    one_server({"command": "x", "transport": "http"}),
+    one_server({"command": "x", "type": "sse"}),
+    one_server({"url": "https://x", "type": "stdio"}),
+    one_server({"command": "x", "args": "-y"}),
+    one_server({"command": "x", "args": [1]}),
+    one_server({"command": "x", "env": {"A": True}}),
+    one_server({"command": "x", "timeout": 0}),
+    one_server({"command": "x", "timeout": "5"}),
+    one_server({"command": "x", "inheritEnv": "A"}),
+    one_server({"command": "x", "protocol": "newest"}),
+]
+
+
+def accepts(tree: object) -> bool:
+    return jsonschema.Draft202012Validator(json_schema()).is_valid(tree)
+
+
+def test_the_schema_is_a_schema_without_an_address_of_its_own() -> None:
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert "$id" not in schema
+
+
+@pytest.mark.parametrize("tree", VALID, ids=json.dumps)
+def test_what_the_schema_accepts_loads(tmp_path: Path, tree: object) -> None:
+    assert accepts(tree)
+    load_content(tmp_path, tree)
+
+
+@pytest.mark.parametrize("tree", INVALID, ids=json.dumps)
+def test_what_the_schema_refuses_does_not_load(tmp_path: Path, tree: object) -> None:
+    assert not accepts(tree)
+    assert problems(tmp_path, tree)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_every_example_is_accepted(path: Path) -> None:
+    assert accepts(json.loads(path.read_text()))
+
+
+def test_every_key_is_described() -> None:
+    schema: dict[str, Any] = json_schema()
+    definitions = schema["$defs"]
+    described: dict[type[msgspec.Struct], dict[str, Any]] = {
+        WorkbenchConfig: schema["properties"],
+        ToolboxConfig: definitions["ToolboxConfig"]["properties"],
+        ServerConfig: definitions["ServerConfig"]["properties"],
+    }
+    extra: dict[type[msgspec.Struct], set[str]] = {
+        WorkbenchConfig: {"$schema", "toolMode"},
+        ToolboxConfig: set(),
+        ServerConfig: {"type"},
+    }
+    for struct, properties in described.items():
+        keys = {field.encode_name for field in msgspec.structs.fields(struct)}
+        assert set(properties) == keys | extra[struct]
+        assert all(key["description"] for key in properties.values())

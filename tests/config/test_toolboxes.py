@@ -1,0 +1,141 @@
+"""The top of the file and its toolboxes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_workbench.config import ServerConfig, ToolboxConfig, WorkbenchConfig
+from mcp_workbench.errors import Problem
+from tests.config.loading import load_content, problems, toolbox, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SERVER = {"command": "x"}
+NESTING = '{ "toolboxes": { "dev": { "description": "What it is for", "mcpServers": { … } } } }'
+
+
+def test_a_file_becomes_its_configuration(tmp_path: Path) -> None:
+    tree = {"$schema": "./workbench-config.schema.json", "toolboxes": {"dev": toolbox(a=SERVER, b=SERVER)}}
+    loaded = load_content(tmp_path, tree)
+    servers = {"a": ServerConfig(command="x"), "b": ServerConfig(command="x")}
+    expected = WorkbenchConfig(toolboxes={"dev": ToolboxConfig(description="Tools", servers=servers)})
+    assert (loaded.config, loaded.path, loaded.warnings) == (expected, write(tmp_path, tree), ())
+
+
+def test_no_toolboxes_at_all_is_valid(tmp_path: Path) -> None:
+    assert load_content(tmp_path, {"toolboxes": {}}).config == WorkbenchConfig(toolboxes={})
+
+
+def test_names_of_any_kind_are_kept_in_their_order(tmp_path: Path) -> None:
+    names = ["z", "a b", "a.b/c__d", "🧰"]
+    tree = {"toolboxes": {name: toolbox(**{name: SERVER}) for name in names}}
+    config = load_content(tmp_path, tree).config
+    assert [(name, list(box.servers)) for name, box in config.toolboxes.items()] == [(n, [n]) for n in names]
+
+
+def test_a_toolbox_without_servers_is_a_warning(tmp_path: Path) -> None:
+    loaded = load_content(tmp_path, {"toolboxes": {"dev": toolbox()}})
+    assert loaded.warnings == ("toolboxes.dev.mcpServers: this toolbox has no servers",)
+
+
+def test_missing_toolboxes_are_an_error(tmp_path: Path) -> None:
+    assert problems(tmp_path, {}) == [Problem("", '"toolboxes" is missing', f"Write {NESTING}")]
+
+
+@pytest.mark.parametrize("key", ["mcpServers", "servers"])
+def test_a_pasted_client_file_is_told_how_to_nest_it(tmp_path: Path, key: str) -> None:
+    what = "servers stand inside a toolbox, not at the top of the file"
+    assert problems(tmp_path, {key: {"fs": SERVER}}) == [Problem(key, what, f"Move them: {NESTING}")]
+
+
+@pytest.mark.parametrize(
+    ("toolboxes", "expected"),
+    [
+        ([], [("toolboxes", "should be an object, not a list")]),
+        ({"dev": "x"}, [("toolboxes.dev", "should be an object, not a string")]),
+        (
+            {"dev": {}},
+            [("toolboxes.dev.description", "is missing"), ("toolboxes.dev.mcpServers", "is missing")],
+        ),
+        (
+            {"dev": {"description": " ", "mcpServers": []}},
+            [
+                ("toolboxes.dev.description", "should be a string that is not empty"),
+                ("toolboxes.dev.mcpServers", "should be an object, not a list"),
+            ],
+        ),
+        (
+            {"dev": {"description": 7, "mcpServers": {"fs": None}}},
+            [
+                ("toolboxes.dev.description", "should be a string that is not empty, not a number"),
+                ("toolboxes.dev.mcpServers.fs", "should be an object, not null"),
+            ],
+        ),
+        ({"": toolbox()}, [('toolboxes[""]', "the name of a toolbox cannot be empty")]),
+        (
+            {"my box": toolbox(**{" ": SERVER})},
+            [('toolboxes["my box"].mcpServers[" "]', "the name of a server cannot be empty")],
+        ),
+        (
+            {"a\ud800": toolbox(), "\u202eb": {"description": "\udfff", "mcpServers": 1}},
+            [
+                (
+                    r'toolboxes["a\ud800"]',
+                    "contains half of a character (a lone surrogate), which cannot be written anywhere",
+                ),
+                (
+                    r'toolboxes["\u202eb"].description',
+                    "contains half of a character (a lone surrogate), which cannot be written anywhere",
+                ),
+                (r'toolboxes["\u202eb"].mcpServers', "should be an object, not a number"),
+            ],
+        ),
+    ],
+)
+def test_wrong_toolboxes_are_reported_each_at_its_place(
+    tmp_path: Path, toolboxes: object, expected: list[tuple[str, str]]
+) -> None:
+    found = problems(tmp_path, {"toolboxes": toolboxes})
+    assert [(problem.where, problem.what) for problem in found] == expected
+    assert all(problem.remedy for problem in found)
+
+
+def test_the_dynamic_mode_is_refused_because_it_was_removed(tmp_path: Path) -> None:
+    what = 'the mode "dynamic" was removed; the workbench always works in proxy mode'
+    assert problems(tmp_path, {"toolMode": "dynamic", "toolboxes": {}}) == [
+        Problem("toolMode", what, 'Delete the "toolMode" field.')
+    ]
+
+
+def test_the_proxy_mode_is_accepted_with_a_deprecation_warning(tmp_path: Path) -> None:
+    assert load_content(tmp_path, {"toolMode": "proxy", "toolboxes": {}}).warnings == (
+        'toolMode: deprecated: the workbench always works in proxy mode. Delete the "toolMode" field.',
+    )
+
+
+@pytest.mark.parametrize("mode", ["static", "", None, True, ["proxy"]])
+def test_any_other_mode_is_refused(tmp_path: Path, mode: object) -> None:
+    what = "there is no such mode; the workbench always works in proxy mode"
+    assert problems(tmp_path, {"toolMode": mode, "toolboxes": {}}) == [
+        Problem("toolMode", what, 'Delete the "toolMode" field.')
+    ]
+
+
+def test_all_the_mistakes_of_a_file_are_reported_at_once(tmp_path: Path) -> None:
+    tree = {
+        "toolMode": "dynamic",
+        "toolboxes": {
+            "a": {"mcpServers": {"fs": {"command": "x", "args": ["ok", 1]}}},
+            "b": {"description": "B", "mcpServers": {"git": {"url": "${MISSING}", "timeout": "1"}}},
+        },
+    }
+    assert [problem.where for problem in problems(tmp_path, tree)] == [
+        "toolboxes.b.mcpServers.git.url",
+        "toolMode",
+        "toolboxes.a.description",
+        "toolboxes.a.mcpServers.fs.args[1]",
+        "toolboxes.b.mcpServers.git.timeout",
+    ]

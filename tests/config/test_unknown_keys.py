@@ -1,0 +1,129 @@
+"""Keys that the workbench does not know: slips, other clients' keys, and the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_workbench.errors import Problem
+from tests.config.loading import load_content, one_server, problems, toolbox
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FS = "toolboxes.dev.mcpServers.fs"
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [
+        ("commnad", "command"),
+        ("Command", "command"),
+        ("cmd", "command"),
+        ("agrs", "args"),
+        ("arguments", "args"),
+        ("evn", "env"),
+        ("environment", "env"),
+        ("workingDirectory", "cwd"),
+        ("ulr", "url"),
+        ("serverUrl", "url"),
+        ("httpUrl", "url"),
+        ("header", "headers"),
+        ("transprot", "transport"),
+        ("toolfilters", "toolFilters"),
+        ("tool_filter", "toolFilters"),
+        ("require", "required"),
+        ("disable", "disabled"),
+        ("timeOut", "timeout"),
+        ("startup_timeout", "startupTimeout"),
+        ("inherit-env", "inheritEnv"),
+        ("protcol", "protocol"),
+        ("types", "type"),
+    ],
+)
+def test_a_slip_in_a_server_is_an_error_with_the_suggestion_and_nothing_more(
+    tmp_path: Path, slip: str, meant: str
+) -> None:
+    entry = {slip: "x"} if meant in ("command", "url") else {"command": "x", slip: "x"}
+    where = f"{FS}.{slip}"
+    assert problems(tmp_path, one_server(entry)) == [
+        Problem(where, "unknown key", f'Did you mean "{meant}"? Write it exactly so.')
+    ]
+
+
+@pytest.mark.parametrize(("slip", "meant"), [("descripton", "description"), ("desc_ription", "description")])
+def test_a_slip_in_a_toolbox_is_an_error_with_the_suggestion(tmp_path: Path, slip: str, meant: str) -> None:
+    tree = {"toolboxes": {"dev": {slip: "x", "mcpServers": {}}}}
+    assert problems(tmp_path, tree) == [
+        Problem(f"toolboxes.dev.{slip}", "unknown key", f'Did you mean "{meant}"? Write it exactly so.')
+    ]
+
+
+@pytest.mark.parametrize("slip", ["mcpServer", "mcpservers", "mcp_servers", "servers"])
+def test_a_slip_of_the_servers_of_a_toolbox_is_an_error_with_the_suggestion(
+    tmp_path: Path, slip: str
+) -> None:
+    tree = {"toolboxes": {"dev": {"description": "x", slip: {}}}}
+    assert problems(tmp_path, tree) == [
+        Problem(f"toolboxes.dev.{slip}", "unknown key", 'Did you mean "mcpServers"? Write it exactly so.')
+    ]
+
+
+@pytest.mark.parametrize(("slip", "meant"), [("toolboxs", "toolboxes"), ("toolBoxes", "toolboxes")])
+def test_a_slip_at_the_top_is_an_error_with_the_suggestion(tmp_path: Path, slip: str, meant: str) -> None:
+    assert problems(tmp_path, {slip: {}}) == [
+        Problem(slip, "unknown key", f'Did you mean "{meant}"? Write it exactly so.')
+    ]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *(
+            "alwaysAllow",
+            "auth",
+            "autoApprove",
+            "comment",
+            "_comment",
+            "description",
+            "dev",
+            "gallery",
+            "icon",
+        ),
+        *("id", "name", "note", "oauth", "tags", "title", "trust", "version"),
+    ],
+)
+def test_another_clients_key_is_ignored_with_a_warning(tmp_path: Path, key: str) -> None:
+    loaded = load_content(tmp_path, one_server({"command": "x", key: ["anything"]}))
+    assert loaded.warnings == (f"{FS}.{key}: the workbench does not know this key and ignores it",)
+
+
+@pytest.mark.parametrize(
+    ("key", "instead"),
+    [
+        ("allowedTools", '"toolFilters"'),
+        ("disabledTools", '"toolFilters"'),
+        ("enabledTools", '"toolFilters"'),
+        ("includeTools", '"toolFilters"'),
+        ("excludeTools", '"toolFilters"'),
+        ("tools", '"toolFilters"'),
+        ("enabled", '"disabled": true'),
+        ("envFile", '"inheritEnv"'),
+        ("headersHelper", '"headers"'),
+    ],
+)
+def test_a_key_whose_loss_changes_what_happens_is_ignored_with_what_to_write_instead(
+    tmp_path: Path, key: str, instead: str
+) -> None:
+    (warning,) = load_content(tmp_path, one_server({"command": "x", key: "anything"})).warnings
+    assert warning.startswith(f"{FS}.{key}: the workbench ignores this key; ")
+    assert instead in warning
+
+
+def test_unknown_keys_are_ignored_at_every_level(tmp_path: Path) -> None:
+    tree = {"inputs": [], "toolboxes": {"dev": {**toolbox(fs={"command": "x"}), "colour": "red"}}}
+    assert load_content(tmp_path, tree).warnings == (
+        "inputs: the workbench ignores this key; write ${VAR} where the input is used, and export VAR=value",
+        "toolboxes.dev.colour: the workbench does not know this key and ignores it",
+    )
