@@ -1,0 +1,227 @@
+"""A child process: its own process group, its pipes, its last words, and its end.
+
+Owns the process from start to reaping. `Child.closed` is the one signal that it can no longer be talked
+to; `stop` is the one way to end it, and leaves nothing of its group behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from mcp_workbench.wire import threads
+from mcp_workbench.wire.pipes import LineReader, open_writer, read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO, Self
+
+    from mcp_workbench.wire.pipes import Writer
+
+    OnLine = Callable[[bytes], None]
+
+EXIT_GRACE = 2.0
+"""Seconds for a child to finish its work after its input has ended."""
+TERM_GRACE = 1.0
+"""Seconds more after SIGTERM, before SIGKILL."""
+HELPERS_GRACE = 0.3
+"""Seconds for what is left of the group when its leader has gone in good order."""
+REAP_LIMIT = 1.0
+"""Seconds for the system to report the end of a killed child."""
+PARTING_WAIT = 0.25
+"""Seconds from the first sign of a child's end to `closed`: time for its last answer and its exit code."""
+
+STDERR_LINES = 50
+STDERR_WIDTH = 2000
+
+
+class Program(msgspec.Struct, frozen=True):
+    """What to run, and in which surroundings."""
+
+    command: list[str]
+    env: dict[str, str]
+    cwd: str | None
+
+
+class Child:
+    """A child and everything that hangs on it. As a context manager it is sure to be stopped."""
+
+    def __init__(self, on_stderr: Callable[[str], None]) -> None:
+        self._on_stderr = on_stderr
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stop_watching: Callable[[], None] = lambda: None
+        self._stdin: Writer | None = None
+        self._readers: list[LineReader] = []
+        self._stdout_open = True
+        self._exited = asyncio.Event()
+        self._farewell: asyncio.TimerHandle | None = None
+        self.exit_code: int | None = None
+        self.stderr: deque[str] = deque(maxlen=STDERR_LINES)
+        """Its last words."""
+        self.parting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done at the first sign of its end: nothing new should be sent, but answers may still come."""
+        self.closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Done, with what happened, when the child can no longer be talked to."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        stopping = asyncio.create_task(self.stop())
+        # Whoever cancels the owner wants the child gone, so that must not end the ending of the child.
+        while not stopping.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.shield(stopping)
+        stopping.result()
+
+    async def start(self, program: Program, on_line: OnLine, on_overlong: OnLine) -> None:
+        """Starts the program. Raises OSError when the system cannot."""
+        # Not through the loop: under uvloop a child would get sockets in place of pipes, and inherit more
+        # descriptors than its own.
+        process = subprocess.Popen(  # noqa: ASYNC220 - a few milliseconds, and see above
+            program.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env=program.env,
+            cwd=program.cwd,
+            start_new_session=True,
+        )
+        self._process = process
+        self._stop_watching = _watch_exit(process, self._on_exit)
+        stdin, stdout, stderr = (
+            cast("BinaryIO", pipe) for pipe in (process.stdin, process.stdout, process.stderr)
+        )
+        self._stdin = await open_writer(stdin, on_lost=self._part)
+        self._readers = [
+            LineReader(on_line, self._on_stdout_end, on_overlong),
+            LineReader(self._on_stderr_line, lambda: None, self._on_stderr_line),
+        ]
+        await read_lines(stdout, self._readers[0])
+        await read_lines(stderr, self._readers[1])
+
+    def write(self, data: bytes) -> None:
+        """Sends bytes to its stdin."""
+        if self._stdin is not None:
+            self._stdin.write(data)
+
+    async def stop(self) -> None:
+        """Ends it and its group: input closed, then SIGTERM, then SIGKILL."""
+        if self._process is None:
+            return
+        in_good_order = self.exit_code is None
+        if self._stdin is not None:
+            self._stdin.close()
+        if not await self._exits_within(EXIT_GRACE):
+            self._signal(signal.SIGTERM)
+            if not await self._exits_within(TERM_GRACE):
+                in_good_order = False
+                self._kill()
+                await self._exits_within(REAP_LIMIT)
+        await self._end_helpers(patiently=in_good_order)
+        self._stop_watching()
+        for reader in self._readers:
+            reader.close()
+
+    async def _end_helpers(self, *, patiently: bool) -> None:
+        """Ends what the leader left behind in its group: nobody else knows of it."""
+        if patiently and self._signal(signal.SIGTERM):
+            loop = asyncio.get_running_loop()
+            deadline = loop.time() + HELPERS_GRACE
+            while self._signal(0) and loop.time() < deadline:  # noqa: ASYNC110 - nothing reports their end
+                await asyncio.sleep(0.01)
+        self._kill()
+
+    async def _exits_within(self, seconds: float) -> bool:
+        # Not `process.wait()`: that waits for the pipes too, and a helper that holds one looks like a hang.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._exited.wait()
+        return self._exited.is_set()
+
+    def _kill(self) -> None:
+        self._signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
+
+    def _signal(self, number: int) -> bool:
+        """Signals the whole group; False when nothing of it is left."""
+        if self._process is None:
+            return False
+        if sys.platform == "win32":
+            if self.exit_code is None and number:
+                self._process.kill()
+            return False
+        try:
+            os.killpg(self._process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+
+    def _on_exit(self, code: int) -> None:
+        self.exit_code = code
+        self._exited.set()
+        self._part()
+
+    def _on_stdout_end(self) -> None:
+        self._stdout_open = False
+        self._part()
+
+    def _part(self) -> None:
+        """A sign of its end was seen: `closed` follows when all have been, or shortly after."""
+        if not self.parting.done():
+            self.parting.set_result(None)
+        if self.exit_code is not None and not self._stdout_open:
+            self._close()
+        elif self._farewell is None:
+            self._farewell = asyncio.get_running_loop().call_later(PARTING_WAIT, self._close)
+
+    def _close(self) -> None:
+        if self._farewell is not None:
+            self._farewell.cancel()
+        if not self.closed.done():
+            self.closed.set_result(self._how_it_went())
+
+    def _how_it_went(self) -> str:
+        if self.exit_code is None:
+            return "the server closed its input" if self._stdout_open else "the server closed its output"
+        if self.exit_code < 0:
+            with suppress(ValueError):
+                return f"the server was ended by {signal.Signals(-self.exit_code).name}"
+        return f"the server exited with code {self.exit_code}"
+
+    def _on_stderr_line(self, line: bytes) -> None:
+        text = line[:STDERR_WIDTH].decode(errors="replace").rstrip()
+        self.stderr.append(text)
+        self._on_stderr(text)
+
+
+def _watch_exit(process: subprocess.Popen[bytes], on_exit: Callable[[int], None]) -> Callable[[], None]:
+    """Reports the exit at once, whoever still holds the pipes; returns what ends the watch."""
+    loop = asyncio.get_running_loop()
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):  # only Linux has these, since 5.3
+        threads.wait_in_thread(process, on_exit)
+        return lambda: None
+
+    def stop() -> None:
+        nonlocal descriptor
+        if descriptor >= 0:
+            loop.remove_reader(descriptor)
+            os.close(descriptor)
+            descriptor = -1
+
+    def report() -> None:
+        stop()
+        on_exit(process.wait())
+
+    loop.add_reader(descriptor, report)
+    return stop

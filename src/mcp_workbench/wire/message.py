@@ -1,0 +1,163 @@
+"""The JSON-RPC envelope: decoded without its body, encoded around a body that is already JSON.
+
+Bodies (`params`, `result`, `error`) stay the bytes that came. msgspec skips them without looking at
+their text, so whether a line is UTF-8 is checked here, before any of it can be passed on.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from mcp_workbench.errors import BadAnswer, RemoteError
+
+Id = int | str
+
+ABSENT: Final = msgspec.Raw(b"")
+"""Stands for a body that the message does not have. No JSON text is empty."""
+
+BOM: Final = b"\xef\xbb\xbf"
+QUOTED_LIMIT: Final = 80
+
+ID_REACH: Final = 128
+_ID: Final = rb'"id"\s*:\s*(-?(?:0|[1-9]\d{0,17})|"[\x20\x21\x23-\x5b\x5d-\x7e]{1,100}")\s*[,}]'
+
+
+class Message(msgspec.Struct, gc=False):
+    """Any JSON-RPC message: a request, a notification or an answer, by which members it has."""
+
+    jsonrpc: str = ""
+    id: Id | msgspec.UnsetType | None = msgspec.UNSET
+    method: str | None = None
+    params: msgspec.Raw = ABSENT
+    result: msgspec.Raw = ABSENT
+    error: msgspec.Raw = ABSENT
+
+
+class _Identified(msgspec.Struct):
+    id: Id | None = None
+
+
+class ErrorBody(msgspec.Struct):
+    """The `error` member of an answer."""
+
+    code: int
+    message: str
+    data: msgspec.Raw = ABSENT
+
+
+_decode_message = msgspec.json.Decoder(Message).decode
+_decode_id = msgspec.json.Decoder(_Identified).decode
+_decode_any = msgspec.json.Decoder(msgspec.Raw).decode
+_decode_batch = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_decode_error = msgspec.json.Decoder(ErrorBody).decode
+encode: Final = msgspec.json.Encoder().encode
+
+
+class Undecodable(Exception):
+    """A line that is no message: why, whether it is JSON all the same, and the id that it has then."""
+
+    def __init__(self, reason: str, line: bytes, *, is_json: bool) -> None:
+        self.is_json = is_json
+        self.request_id = _read_id(line) if is_json else None
+        self.size = len(line)
+        super().__init__(reason)
+
+
+def decode(line: bytes) -> Message:
+    """The message in one line, or `Undecodable`."""
+    try:
+        if not line.isascii():
+            line = line.removeprefix(BOM)
+            line.decode()
+        return _decode_message(line)
+    except UnicodeDecodeError as error:
+        raise Undecodable(f"invalid UTF-8 at byte {error.start}", line, is_json=False) from None
+    except msgspec.ValidationError as error:
+        raise Undecodable(str(error), line, is_json=_is_json(line)) from None
+    except msgspec.DecodeError as error:
+        if re.search(rb"\\u[dD][89a-fA-F]", line):
+            # JSON by its grammar, but no text that could be passed on: half of a surrogate pair.
+            raise Undecodable("a string with a lone surrogate", line, is_json=True) from None
+        raise Undecodable(str(error), line, is_json=False) from None
+    except RecursionError:
+        raise Undecodable("nested too deeply", line, is_json=True) from None
+
+
+def decode_batch(line: bytes) -> list[bytes]:
+    """The messages in a line that holds an array of them; none if it does not."""
+    try:
+        return [bytes(part) for part in _decode_batch(line) if starts_with(part, b"{")]
+    except (msgspec.DecodeError, RecursionError):
+        return []
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        _decode_any(line)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+def _read_id(line: bytes) -> Id | None:
+    try:
+        found = _decode_id(line).id
+    except msgspec.ValidationError:
+        return None
+    except (msgspec.DecodeError, RecursionError):
+        return find_id(line)
+    return found
+
+
+def decode_error(body: bytes) -> RemoteError | BadAnswer:
+    """The exception that an answer's `error` member stands for."""
+    try:
+        error = _decode_error(body)
+    except (msgspec.DecodeError, RecursionError):
+        shown = body[:QUOTED_LIMIT].decode(errors="replace")
+        return BadAnswer(f"its answer was an error of no known form: {shown}")
+    return RemoteError(error.code, error.message, bytes(error.data) or None)
+
+
+def find_id(line: bytes) -> Id | None:
+    """The id in a line that cannot be decoded, as far as a look can tell."""
+    # It stands first or last in what programs write. Anywhere else it may belong to something in the body.
+    edges = (line[:ID_REACH], line[-ID_REACH:])
+    match = re.search(_ID, edges[0]) or re.search(_ID + rb"\s*$", edges[1]) or re.search(_ID, line)
+    if match is None:
+        return None
+    found: Id = msgspec.json.decode(match[1], type=int | str)
+    return found
+
+
+def starts_with(raw: msgspec.Raw, start: bytes) -> bool:
+    """Looks at the beginning of a body without copying it."""
+    return bytes(memoryview(raw)[: len(start)]) == start
+
+
+def request_line(request_id: int, method: str, params: bytes) -> bytes:
+    """A request of ours."""
+    return b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":%b}\n' % (request_id, method.encode(), params)
+
+
+def notification_line(method: str, params: bytes = b"") -> bytes:
+    """A notification of ours."""
+    if not params:
+        return b'{"jsonrpc":"2.0","method":"%b"}\n' % method.encode()
+    return b'{"jsonrpc":"2.0","method":"%b","params":%b}\n' % (method.encode(), params)
+
+
+def result_line(request_id: Id, result: bytes | msgspec.Raw) -> bytes:
+    """An answer to a request of the other side's, around a finished result."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (encode(request_id), result)
+
+
+def error_line(request_id: Id | None, code: int, message: str, data: object = msgspec.UNSET) -> bytes:
+    """An error answer. Without a readable id the member is left out, as MCP's schema asks."""
+    body = encode({"code": code, "message": message} | ({} if data is msgspec.UNSET else {"data": data}))
+    if request_id is None:
+        return b'{"jsonrpc":"2.0","error":%b}\n' % body
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encode(request_id), body)

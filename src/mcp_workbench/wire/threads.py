@@ -1,0 +1,88 @@
+"""Threads for what the event loop cannot watch: the only ones in the workbench.
+
+That is regular files and the null device anywhere, every pipe on Windows, and the end of a process on systems
+that have no descriptor for it. They are daemons: none of them can hold up our own end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+CHUNK = 256 * 1024
+
+
+def read_in_thread(file: BinaryIO, reader: asyncio.Protocol) -> None:
+    """Feeds `reader` from `file`, which it closes in the end."""
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        try:
+            while data := os.read(file.fileno(), CHUNK):
+                _tell(loop, reader.data_received, data)
+        except OSError:
+            pass  # the same to us as the end of the stream
+        finally:
+            file.close()
+            _tell(loop, reader.connection_lost, None)
+
+    threading.Thread(target=read, daemon=True).start()
+
+
+def wait_in_thread(process: subprocess.Popen[bytes], on_exit: Callable[[int], None]) -> None:
+    """Reports the exit code of a process."""
+    loop = asyncio.get_running_loop()
+    threading.Thread(target=lambda: _tell(loop, on_exit, process.wait()), daemon=True).start()
+
+
+class ThreadWriter:
+    """A `Writer` onto a file that may block."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        loop = asyncio.get_running_loop()
+        self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._end: asyncio.Future[None] = loop.create_future()
+        threading.Thread(target=self._run, args=(loop, file), daemon=True).start()
+
+    def write(self, data: bytes) -> None:
+        """Takes `data` to be written by the thread."""
+        self._queue.put(data)
+
+    def close(self) -> None:
+        """Ends the thread after what was written so far."""
+        self._queue.put(None)
+
+    async def closed(self) -> None:
+        """Returns when the thread has ended."""
+        await asyncio.shield(self._end)
+
+    def _run(self, loop: asyncio.AbstractEventLoop, file: BinaryIO) -> None:
+        try:
+            while (data := self._queue.get()) is not None:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[os.write(file.fileno(), rest) :]
+        except OSError:
+            pass  # nobody reads any more; the end of their side is noticed where it matters, on our input
+        finally:
+            file.close()
+            _tell(loop, self._on_end)
+
+    def _on_end(self) -> None:
+        if not self._end.done():
+            self._end.set_result(None)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *args: object) -> None:
+    try:
+        loop.call_soon_threadsafe(callback, *args)
+    except RuntimeError:
+        return  # the loop has ended: so has everyone who could care
