@@ -1,0 +1,36 @@
+"""What a server gets to see of our environment: enough to run, and none of our secrets."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp_workbench.config import ServerConfig
+
+SAFE = (
+    *("PATH", "HOME", "USER", "LANG", "LC_*", "TERM", "SHELL", "TMPDIR", "XDG_*"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    # Without these no program starts on Windows.
+    *("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "TEMP", "TMP"),
+    *("APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "USERPROFILE", "USERNAME"),
+    *("HOMEDRIVE", "HOMEPATH", "PROCESSOR_ARCHITECTURE"),
+)
+
+
+def child_environment(config: ServerConfig, environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a server: the safe part of ours, what `inheritEnv` adds, and its own `env`."""
+    inherit = config.inherit_env
+    if inherit is True:
+        return {**environ, **config.env}
+    patterns = SAFE if inherit is False else (*SAFE, *inherit)
+    passed = {name: value for name, value in environ.items() if _matches(name, patterns)}
+    return {**passed, **config.env}
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)

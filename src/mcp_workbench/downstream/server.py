@@ -1,0 +1,217 @@
+"""One configured server: started when needed, watched while it lives, started again after it has died.
+
+One task owns each life of the process, from spawn to reaping; callers only await what it makes. A caller
+that is cancelled therefore never takes away what others share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import TYPE_CHECKING
+
+from mcp_workbench.downstream import diagnosis
+from mcp_workbench.downstream.connection import Connection
+from mcp_workbench.downstream.environment import child_environment
+from mcp_workbench.downstream.eras import open_conversation
+from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, WireError
+from mcp_workbench.wire.child import Child, Program
+from mcp_workbench.wire.message import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import msgspec
+
+    from mcp_workbench.config import Secrets, ServerConfig
+    from mcp_workbench.downstream.connection import Tools
+    from mcp_workbench.downstream.era_memory import Era, EraMemory
+    from mcp_workbench.downstream.session import OnProgress
+
+TOTAL_FACTOR = 10
+"""A call that reports progress may take this many times its `timeout`."""
+TAIL_SHOWN = 10
+"""Lines of stderr that go into an error."""
+
+log = logging.getLogger(__name__)
+
+
+class Server:
+    """A server of a toolbox, whether its process runs at the moment or not."""
+
+    def __init__(
+        self,
+        toolbox: str,
+        name: str,
+        config: ServerConfig,
+        *,
+        environ: Mapping[str, str],
+        secrets: Secrets,
+        memory: EraMemory,
+    ) -> None:
+        self.name = name
+        self.config = config
+        self._label = f"{toolbox}/{name}"
+        self._environ = environ
+        self._secrets = secrets
+        self._memory = memory
+        self._lives: set[asyncio.Task[None]] = set()
+        self._ready: asyncio.Future[Connection] | None = None
+        self._last_words: deque[str] = deque()
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it is connected now."""
+        return self._ready is not None and self._ready.done() and not self._ready.exception()
+
+    async def tools(self) -> Tools:
+        """Its tools as it lists them now; connects first if need be. Raises StartError."""
+        connection = await self._connection()
+        return await connection.tools()
+
+    def known_tools(self) -> Tools | None:
+        """Its tools as last listed, if it is connected."""
+        return self._ready.result().listed if self._ready is not None and self.is_up else None
+
+    async def call(
+        self,
+        tool: str,
+        arguments: bytes | msgspec.Raw,
+        *,
+        meta: Mapping[str, msgspec.Raw],
+        on_progress: OnProgress,
+    ) -> msgspec.Raw:
+        """Calls a tool once; never repeated, for it may have acted. Raises StartError or WireError."""
+        connection = await self._connection()
+        limit = self.config.timeout
+        return await connection.session.call_tool(
+            tool, arguments, meta=meta, on_progress=on_progress, idle=limit, total=limit * TOTAL_FACTOR
+        )
+
+    async def close(self) -> None:
+        """Ends the process, if there is one, and everything that hangs on it."""
+        lives = tuple(self._lives)
+        for life in lives:
+            life.cancel()
+        if lives:
+            await asyncio.wait(lives)
+
+    def explain(self, error: WireError) -> str:
+        """What went wrong in a call, and what to do about it."""
+        return self.mask(diagnosis.explain_failed_call(self.config, error, self._stderr_tail()))
+
+    def mask(self, text: str) -> str:
+        """`text` without the secret values of the configuration."""
+        return self._secrets.mask(text)
+
+    async def _connection(self) -> Connection:
+        if self._ready is None:
+            self._ready = asyncio.get_running_loop().create_future()
+            life = asyncio.create_task(self._own(self._ready, tuple(self._lives)), name=self._label)
+            self._lives.add(life)
+            life.add_done_callback(self._lives.discard)
+        return await asyncio.shield(self._ready)
+
+    async def _own(self, ready: asyncio.Future[Connection], earlier: tuple[asyncio.Task[None], ...]) -> None:
+        """One life of the server. Whatever happens in it, `ready` is answered."""
+        failure = StartError(self.name, "it was closed while it was starting")
+        try:
+            if earlier:
+                await asyncio.wait(earlier)
+            await self._live(ready)
+        except StartError as error:
+            log.warning("[%s] %s", self._label, error)
+            failure = error
+        except Exception:
+            log.exception("[%s] failed inside the workbench", self._label)
+            failure = StartError(self.name, "a fault of the workbench; its log has the details")
+        finally:
+            self._part_from(ready)
+            if not ready.done():
+                ready.set_exception(failure)
+                ready.exception()  # seen: whoever asked may have gone away since
+
+    async def _live(self, ready: asyncio.Future[Connection]) -> None:
+        if self.config.command is None:
+            raise StartError(self.name, diagnosis.REMOTE_REASON, hint=diagnosis.REMOTE_HINT)
+        forced: Era | None = None if self.config.protocol == "auto" else self.config.protocol
+        remembered = self._memory.recall(self._identity()) if forced is None else None
+        try:
+            await self._live_once(ready, forced, remembered)
+        except _DiedOnProbe:
+            # Servers on some SDKs end themselves when the first message is not `initialize`.
+            await self._live_once(ready, forced, "legacy")
+        except StartError:
+            self._memory.forget(self._identity())
+            raise
+
+    async def _live_once(
+        self, ready: asyncio.Future[Connection], forced: Era | None, remembered: Era | None
+    ) -> None:
+        async with Child(self._on_stderr) as child:
+            self._last_words = child.stderr
+            connection = Connection(self._label, child.write, self.config.timeout)
+            child.closed.add_done_callback(lambda closed: connection.close(closed.result()))
+            await self._start(child, connection)
+            era = await self._get_ready(connection, forced, remembered)
+            if forced is None and era != self._memory.recall(self._identity()):
+                self._memory.remember(self._identity(), era)
+            log.info("[%s] connected: %s, tools: %d", self._label, era, len(connection.listed))
+            ready.set_result(connection)
+            child.parting.add_done_callback(lambda _: self._part_from(ready))
+            await connection.keep_fresh()
+            log.warning("[%s] %s; the next use starts it again", self._label, child.closed.result())
+
+    async def _start(self, child: Child, connection: Connection) -> None:
+        config = self.config
+        command = [config.command or "", *config.args]
+        program = Program(command, child_environment(config, self._environ), config.cwd)
+        peer = connection.session.peer
+        try:
+            await child.start(program, peer.receive, peer.receive_overlong)
+        except OSError as error:
+            reason, hint = diagnosis.why_not_spawned(config, error)
+            raise StartError(self.name, self.mask(reason), hint=self.mask(hint)) from None
+
+    async def _get_ready(self, connection: Connection, forced: Era | None, remembered: Era | None) -> Era:
+        limit = self.config.startup_timeout
+        try:
+            async with asyncio.timeout(limit):
+                era = await open_conversation(
+                    connection.session, forced=forced, remembered=remembered, limit=limit
+                )
+                connection.listed = await connection.session.list_tools(timeout=limit)
+        except ConnectionClosed as error:
+            if forced is None and remembered is None and not connection.session.peer.was_answered:
+                raise _DiedOnProbe from None
+            reason, hint = f"{error} before it could be used", diagnosis.hint_on_exit()
+        except (RequestTimeout, TimeoutError):
+            reason, hint = f"it was not ready within {limit:g} s", diagnosis.hint_on_silence(self.config)
+        except WireError as error:
+            reason, hint = str(error), ""
+        else:
+            return era
+        raise StartError(self.name, self.mask(reason), stderr=self._stderr_tail(), hint=hint)
+
+    def _part_from(self, ready: asyncio.Future[Connection]) -> None:
+        """The next use starts a new life, even while this one is still being cleaned up."""
+        if self._ready is ready:
+            self._ready = None
+
+    def _on_stderr(self, line: str) -> None:
+        if log.isEnabledFor(logging.INFO):
+            log.info("[%s] %s", self._label, self.mask(line))
+
+    def _stderr_tail(self) -> list[str]:
+        return [self.mask(line) for line in [*self._last_words][-TAIL_SHOWN:] if line]
+
+    def _identity(self) -> str:
+        """What makes this configuration this one, with secrets left out: the key of its remembered era."""
+        config = self.config
+        words = [config.command or "", *config.args, config.cwd or ""]
+        return encode([self.mask(word) for word in words]).decode()
+
+
+class _DiedOnProbe(Exception):
+    """It went away without a word after the probe."""
