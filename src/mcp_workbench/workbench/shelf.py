@@ -1,0 +1,110 @@
+"""A server's place in a toolbox: its tools as the configuration lets them be seen."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.errors import ExecutionFailed, StartError, ToolNotFound, WireError
+from mcp_workbench.workbench.filters import compile_filters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp_workbench.downstream.connection import Tools
+    from mcp_workbench.downstream.server import Server
+    from mcp_workbench.downstream.session import OnProgress
+
+    Index = Mapping[str, msgspec.Raw]
+
+SIMILAR_SHOWN = 3
+
+log = logging.getLogger(__name__)
+
+
+class _Named(msgspec.Struct):
+    name: str
+
+
+_decode_name = msgspec.json.Decoder(_Named).decode
+
+
+class Shelf:
+    """One server of one toolbox, with its tools found by name."""
+
+    def __init__(self, toolbox: str, server: Server) -> None:
+        self._toolbox = toolbox
+        self._shows = compile_filters(server.config.tool_filters)
+        self._listed: Tools = ()
+        self._index: Index = {}
+        self.server = server
+
+    async def tools(self) -> Index:
+        """The tools that can be used now, by name; connects first if need be. Raises StartError."""
+        return self._by_name(await self.server.tools())
+
+    async def call(
+        self,
+        tool: str,
+        arguments: bytes | msgspec.Raw,
+        *,
+        meta: Mapping[str, msgspec.Raw],
+        on_progress: OnProgress,
+    ) -> msgspec.Raw:
+        """Calls a tool of this server. Raises CallError."""
+        server = self.server
+        try:
+            known = server.known_tools()
+            if known is None or tool not in self._by_name(known):
+                await self._require(tool)
+            return await server.call(tool, arguments, meta=meta, on_progress=on_progress)
+        except StartError as error:
+            raise self._failure(tool, error.explained()) from error
+        except WireError as error:
+            raise self._failure(tool, server.explain(error)) from error
+
+    async def _require(self, tool: str) -> None:
+        index = await self.tools()
+        if tool not in index:
+            raise ToolNotFound(tool, self.server.name, self._toolbox, _similar(tool, index))
+
+    def _failure(self, tool: str, reason: str) -> ExecutionFailed:
+        return ExecutionFailed(tool, self.server.name, self._toolbox, reason)
+
+    def _by_name(self, listed: Tools) -> Index:
+        if listed is not self._listed:
+            self._index = self._read(listed)
+            self._listed = listed
+        return self._index
+
+    def _read(self, listed: Tools) -> Index:
+        index: dict[str, msgspec.Raw] = {}
+        for tool in listed:
+            try:
+                name = _decode_name(tool).name
+            except (msgspec.DecodeError, RecursionError) as error:
+                # One bad tool must not lose the list.
+                log.warning(
+                    "[%s/%s] left out a tool without a usable name: %s",
+                    self._toolbox,
+                    self.server.name,
+                    error,
+                )
+                continue
+            if not name:
+                log.warning("[%s/%s] left out a tool whose name is empty", self._toolbox, self.server.name)
+            elif name in index:
+                log.warning(
+                    "[%s/%s] lists '%s' twice; the first counts", self._toolbox, self.server.name, name
+                )
+            elif self._shows(name):
+                index[name] = tool
+        return index
+
+
+def _similar(name: str, index: Index) -> list[str]:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistaken call
+
+    return get_close_matches(name, index, n=SIMILAR_SHOWN)
