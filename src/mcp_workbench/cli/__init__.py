@@ -1,0 +1,120 @@
+"""The command line: one module per command, which imports its own needs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from mcp_workbench import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_workbench.config import LoadedConfig
+
+__all__ = ["main"]
+
+LOG_LEVELS = ("debug", "info", "warning", "error", "off")
+
+DESCRIPTION = """\
+One MCP server in front of all your MCP servers.
+
+Without a command it serves over stdin and stdout, which is what an MCP client launches."""
+
+EPILOG = """\
+configuration: --config, else $WORKBENCH_CONFIG, else ./workbench-config.json
+exit codes: 0 all is well, 1 something failed, 2 the command line or the configuration is wrong"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command and returns its exit code."""
+    options = _parser().parse_args(argv)
+    try:
+        code = _run(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has enough of it. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.command == "schema":
+        from mcp_workbench.cli.schema import run as run_schema
+
+        return run_schema()
+    if options.command == "demo":
+        from mcp_workbench.cli.demo import run as run_demo
+
+        return run_demo()
+    if options.command == "check":
+        from mcp_workbench.cli.check import run as run_check
+
+        return run_check(
+            options.config, connect=options.connect, as_json=options.json, log_level=options.log_level
+        )
+    return _serve(options.config, options.log_level or "info")
+
+
+def _serve(config: str | None, log_level: str) -> int:
+    loaded = _load_or_explain(config)
+    if loaded is None:
+        return 2
+    from mcp_workbench.serve.logs import set_up
+    from mcp_workbench.serve.stdio import run as run_stdio
+
+    set_up(log_level)
+    return run_stdio(loaded, os.environ)
+
+
+def _load_or_explain(option: str | None) -> LoadedConfig | None:
+    """The configuration, with its warnings on stderr; or None, with all that is wrong with it on stderr."""
+    from mcp_workbench.config import load, locate
+    from mcp_workbench.errors import ConfigError
+
+    try:
+        loaded = load(locate(option, os.environ), os.environ)
+    except ConfigError as error:
+        print(f"mcp-workbench: {error}", file=sys.stderr)
+        return None
+    for warning in loaded.warnings:
+        print(f"mcp-workbench: warning: {warning}", file=sys.stderr)
+    return loaded
+
+
+def _parser() -> argparse.ArgumentParser:
+    shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    _add_shared(shared)
+    parser = argparse.ArgumentParser(
+        prog="mcp-workbench",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"mcp-workbench {__version__}")
+    _add_shared(parser)
+    commands = parser.add_subparsers(dest="command", metavar="command", title="commands")
+    check = commands.add_parser(
+        "check",
+        parents=[shared],
+        help="say whether the configuration is right, and with --connect whether its servers work",
+        description="Validates the configuration. Exit code: 0 all is well, 1 a server failed, 2 a bad file.",
+    )
+    check.add_argument(
+        "--connect", action="store_true", help="also start every server, in parallel, and list its tools"
+    )
+    check.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
+    commands.add_parser("demo", help="show the workbench at work on an embedded configuration")
+    commands.add_parser("schema", help="print the JSON Schema of the configuration file, for editors")
+    return parser
+
+
+def _add_shared(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", metavar="FILE", help="the configuration file")
+    parser.add_argument("--log-level", choices=LOG_LEVELS, help="what to write to stderr (default: info)")

@@ -1,0 +1,111 @@
+"""`mcp-workbench check`: is the configuration right, and do its servers work?"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from mcp_workbench.cli.check_display import Display, explain_bad_file
+from mcp_workbench.config import load, locate
+from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
+from mcp_workbench.errors import ConfigError, StartError
+from mcp_workbench.serve.logs import set_up
+from mcp_workbench.workbench.workbench import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.workbench.shelf import Shelf
+
+State = Literal["configured", "disabled", "starting", "ready", "failed"]
+
+
+class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What is known of one server."""
+
+    toolbox: str
+    server: str
+    state: State
+    tools: int | None = None
+    seconds: float | None = None
+    error: str | None = None
+    stderr: tuple[str, ...] = ()
+    hint: str | None = None
+
+
+def run(option: str | None, *, connect: bool, as_json: bool, log_level: str | None) -> int:
+    """Checks, reports, and returns 0, 1 (a server failed) or 2 (a bad file)."""
+    path = locate(option, os.environ)
+    try:
+        loaded = load(path, os.environ)
+    except ConfigError as error:
+        if as_json:
+            problems = [msgspec.to_builtins(problem) for problem in error.problems]
+            _print_json({"file": str(path), "valid": False, "problems": problems})
+        else:
+            explain_bad_file(error)
+        return 2
+    rows = _rows(loaded)
+    if as_json:
+        if connect:
+            set_up(log_level or "off")
+            asyncio.run(_connect(loaded, rows, lambda: None))
+        servers = [msgspec.to_builtins(row) for row in rows.values()]
+        _print_json({"file": str(path), "valid": True, "warnings": list(loaded.warnings), "servers": servers})
+    else:
+        with Display(loaded, list(rows.values()), connecting=connect) as display:
+            if connect:
+                set_up(log_level or "off")
+                asyncio.run(_connect(loaded, rows, display.update))
+    return 1 if any(row.state == "failed" for row in rows.values()) else 0
+
+
+def _rows(loaded: LoadedConfig) -> dict[tuple[str, str], Row]:
+    return {
+        (toolbox, server): Row(
+            toolbox=toolbox, server=server, state="disabled" if settings.disabled else "configured"
+        )
+        for toolbox, config in loaded.config.toolboxes.items()
+        for server, settings in config.servers.items()
+    }
+
+
+async def _connect(
+    loaded: LoadedConfig, rows: dict[tuple[str, str], Row], on_change: Callable[[], None]
+) -> None:
+    """Starts every server at once, fills in its row when it is ready or has failed, and ends them all."""
+    workbench = build(loaded, environ=os.environ, memory=EraMemory(cache_directory(os.environ)))
+    try:
+        await asyncio.gather(
+            *(
+                _try(shelf, rows[toolbox.name, shelf.server.name], on_change)
+                for toolbox in workbench.toolboxes.values()
+                for shelf in toolbox.shelves.values()
+            )
+        )
+    finally:
+        await workbench.close()
+
+
+async def _try(shelf: Shelf, row: Row, on_change: Callable[[], None]) -> None:
+    row.state = "starting"
+    on_change()
+    started = time.perf_counter()
+    try:
+        row.tools = len(await shelf.tools())
+        row.state = "ready"
+    except StartError as error:
+        row.state = "failed"
+        row.error, row.stderr, row.hint = error.reason, error.stderr, error.hint or None
+    row.seconds = round(time.perf_counter() - started, 3)
+    on_change()
+
+
+def _print_json(outcome: dict[str, object]) -> None:
+    print(json.dumps(outcome, indent=2, ensure_ascii=False))

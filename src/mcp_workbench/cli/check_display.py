@@ -1,0 +1,111 @@
+"""What `mcp-workbench check` shows a person: a table that fills in while servers start."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from mcp_workbench.cli.check import Row
+    from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.errors import ConfigError
+
+PLAIN_WIDTH = 140
+"""Columns when the output is not a terminal: files and pipes have no edge to wrap at."""
+
+STYLES = {"ready": "green", "failed": "bold red", "starting": "yellow", "disabled": "dim", "configured": ""}
+
+
+def explain_bad_file(error: ConfigError) -> None:
+    """All that is wrong with the file, on stderr."""
+    print(f"mcp-workbench: {error}", file=sys.stderr)
+
+
+class Display:
+    """The table on the terminal, live while servers start; printed once where there is no terminal."""
+
+    def __init__(self, loaded: LoadedConfig, rows: Sequence[Row], *, connecting: bool) -> None:
+        console = Console(highlight=False)
+        self._console = console if console.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
+        self._loaded = loaded
+        self._rows = rows
+        self._connecting = connecting
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        self._console.print(Text(f"{self._loaded.path} is valid: {self._summary()}"))
+        for warning in self._loaded.warnings:
+            self._console.print(Text(f"warning: {warning}", style="yellow"))
+        if self._connecting and self._console.is_terminal:
+            self._live = Live(self._table(), console=self._console, transient=True)
+            self._live.start()
+        return self
+
+    def update(self) -> None:
+        """Shows the rows as they are now."""
+        if self._live is not None:
+            self._live.update(self._table(), refresh=True)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+        if kind is None and self._rows:
+            self._console.print(Group(self._table(), *self._last_words()))
+
+    def _summary(self) -> str:
+        toolboxes = len(self._loaded.config.toolboxes)
+        return f"{_count(toolboxes, 'toolbox', 'toolboxes')}, {_count(len(self._rows), 'server', 'servers')}"
+
+    def _table(self) -> Table:
+        shape = box.ROUNDED if self._console.is_terminal else None
+        table = Table(header_style="bold", pad_edge=False, box=shape)
+        for heading in ("toolbox", "server", "state"):
+            table.add_column(heading, overflow="fold")
+        if self._connecting:
+            table.add_column("tools", justify="right")
+            table.add_column("start", justify="right")
+            table.add_column("what to do", overflow="fold", ratio=1)
+        for row in self._rows:
+            cells = [Text(row.toolbox), Text(row.server), Text(row.state, style=STYLES[row.state])]
+            if self._connecting:
+                cells += [_number(row.tools), _seconds(row.seconds), _advice(row)]
+            table.add_row(*cells)
+        return table
+
+    def _last_words(self) -> list[Text]:
+        return [
+            Text(f"\n{row.toolbox}/{row.server} said last:\n" + "\n".join(f"  {line}" for line in row.stderr))
+            for row in self._rows
+            if row.stderr
+        ]
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _number(value: int | None) -> Text:
+    return Text("" if value is None else str(value))
+
+
+def _seconds(value: float | None) -> Text:
+    return Text("" if value is None else f"{value:.2f} s")
+
+
+def _advice(row: Row) -> Text:
+    if row.error is None:
+        return Text("")
+    reason = row.error[:1].upper() + row.error[1:] + "."
+    return Text(f"{reason} {row.hint}" if row.hint else reason)

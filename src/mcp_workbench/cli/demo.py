@@ -1,0 +1,231 @@
+"""`mcp-workbench demo`: the real server as a child, driven as a client would, and shown to a person.
+
+Owns the story and its look. The servers, their configuration and the client are in `demo`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+from rich.console import Console
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from mcp_workbench import __version__, protocol
+from mcp_workbench.demo.answers import Discovery, OpenedToolbox, ToolList, ToolResult
+from mcp_workbench.demo.client import Answer, Client
+from mcp_workbench.demo.config import configuration, definitions
+from mcp_workbench.demo.processes import is_running
+from mcp_workbench.demo.serving import META_PROCESS, META_PROTOCOL
+from mcp_workbench.errors import BadAnswer, WorkbenchError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["run"]
+
+STDERR_LINES: Final = 40
+"""How much of the workbench's stderr a failure shows."""
+
+
+class Use(NamedTuple):
+    """One call that the demo makes through `use_tool`."""
+
+    toolbox: str
+    server: str
+    tool: str
+    arguments: dict[str, Any]
+
+    def params(self) -> dict[str, Any]:
+        """As `tools/call` takes them."""
+        identifier = {"toolbox": self.toolbox, "server": self.server, "tool": self.tool}
+        return {"name": "use_tool", "arguments": {"tool": identifier, "arguments": self.arguments}}
+
+
+COUNT: Final = Use("writing", "text", "count_words", {"text": "Two tools in front of all others."})
+REMEMBER: Final = Use("writing", "notes", "add_note", {"text": "Bring my own servers"})
+SUMMARISE: Final = Use("numbers", "stats", "summarise", {"numbers": [2, 4, 4, 4, 5, 5, 7, 9]})
+CONVERT: Final = Use("numbers", "units", "convert", {"value": 5, "from": "mile", "to": "kilometre"})
+MISSPELT: Final = COUNT._replace(tool="count_word")
+
+
+def run() -> int:
+    """Shows the workbench at work; 0 if all of it worked."""
+    # A terminal that lacks a character shows a question mark, and the demo goes on.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    console = Console(highlight=False, markup=False, emoji=False)
+    with tempfile.TemporaryDirectory(prefix="mcp-workbench-demo-") as name:
+        config, log = Path(name, "workbench-config.json"), Path(name, "stderr")
+        config.write_text(json.dumps(configuration()), encoding="utf-8")
+        command = [sys.executable, "-P", "-m", "mcp_workbench", "--config", str(config)]
+        # What it learns about these servers is of no use to anybody afterwards.
+        environment = {**os.environ, "XDG_CACHE_HOME": name}
+        try:
+            with log.open("wb") as stderr, Client(command, environment, stderr) as client:
+                _tell(console, client)
+        except WorkbenchError as error:
+            _explain(error, log)
+            return 1
+    _say_what_is_next(console)
+    return 0
+
+
+def _tell(console: Console, client: Client) -> None:
+    console.print(f"MCP Workbench {__version__}: the real server, with four small servers behind it.")
+    _connect(console, client)
+    _open_writing(console, client)
+    processes = _use_tools(console, client)
+    _make_a_mistake(console, client)
+    _shut_down(console, client, processes)
+
+
+def _connect(console: Console, client: Client) -> None:
+    greeting = client.request("server/discover", {}, Discovery)
+    listing = client.request("tools/list", {}, ToolList)
+    instructions = greeting.result.instructions
+    tools = b"".join(map(bytes, listing.result.tools)).decode()
+    behind = [json.dumps(tool, separators=(",", ":")) for tool in definitions()]
+    sizes = Table.grid("", "", "", padding=(0, 2))
+    sizes.columns[0].justify = sizes.columns[1].justify = "right"
+    sizes.add_row(*_size(instructions), "the instructions")
+    sizes.add_row(*_size(tools), f"the {len(listing.result.tools)} tools that it sees")
+    sizes.add_row(*_size("".join(behind)), f"the {len(behind)} tools behind, listed natively")
+
+    _head(console, "1. Connect", f"as a client of {protocol.MODERN}, start-up included", greeting.seconds)
+    _show(console, "What a model reads:")
+    _show(console, Panel(Text(instructions), expand=False))
+    _show(console, sizes)
+    _show(console, "(Tokens: characters / 4. More tools behind add nothing to the first two.)")
+
+
+def _open_writing(console: Console, client: Client) -> None:
+    arguments = {"toolbox_name": "writing"}
+    opening = client.request("tools/call", {"name": "open_toolbox", "arguments": arguments}, ToolResult)
+    text = _success("open_toolbox", opening).text
+    try:
+        toolbox = msgspec.json.decode(text, type=OpenedToolbox)
+    except msgspec.MsgspecError as error:
+        raise BadAnswer(f"open_toolbox answered something else than a toolbox: {error}") from error
+    tools = Table.grid(padding=(0, 2))
+    for tool in toolbox.tools:
+        tools.add_row(tool.source_server, tool.name, tool.title)
+    characters, tokens = _size(text)
+
+    _head(console, "2. Open a toolbox", f"open_toolbox {json.dumps(arguments)}", opening.seconds)
+    _show(console, f"{toolbox.servers_connected} servers start now, and their tools come with their schemas:")
+    _show(console, tools)
+    _show(console, f"({characters}, {tokens}, read only when it is opened.)")
+
+
+def _use_tools(console: Console, client: Client) -> list[int]:
+    """Makes the calls, and returns the processes that answered them."""
+    _head(console, "3. Use tools", "use_tool {tool: {toolbox, server, tool}, arguments}")
+    processes = [
+        _report(console, use, client.request("tools/call", use.params(), ToolResult))
+        for use in (COUNT, REMEMBER)
+    ]
+    _show(console, "Two at once, in a toolbox that is not open yet: it opens on the way.")
+    together = [(use, client.send("tools/call", use.params())) for use in (SUMMARISE, CONVERT)]
+    processes += [_report(console, use, client.answer(number, ToolResult)) for use, number in together]
+    return processes
+
+
+def _report(console: Console, use: Use, answer: Answer[ToolResult]) -> int:
+    result = _success(f"{use.toolbox}/{use.server}/{use.tool}", answer)
+    process, version = result.meta.get(META_PROCESS), result.meta.get(META_PROTOCOL)
+    if not isinstance(process, int) or not isinstance(version, str):
+        raise BadAnswer(f"the _meta of {use.server}'s result did not come through: {result.meta}")
+    era = "a modern server" if version == protocol.MODERN else "a legacy server, through the bridge"
+    call = Table.grid(padding=(0, 1))
+    call.add_row(">", f"{use.toolbox} / {use.server} / {use.tool} {json.dumps(use.arguments)}")
+    call.add_row("<", Text(result.text, style="green"))
+    call.add_row("", Text(f"{_time(answer.seconds)}, {version}: {era}", style="dim"))
+    _show(console, call)
+    return process
+
+
+def _make_a_mistake(console: Console, client: Client) -> None:
+    answer = client.request("tools/call", MISSPELT.params(), ToolResult)
+    if not answer.result.is_error:
+        raise BadAnswer(f"the workbench took {MISSPELT.tool} for a tool: {answer.result.text}")
+
+    _head(console, "4. Make a mistake", f"the tool {MISSPELT.tool}", answer.seconds)
+    _show(console, "What a model reads:")
+    _show(console, Panel(Text(answer.result.text, style="yellow"), expand=False))
+
+
+def _shut_down(console: Console, client: Client, processes: list[int]) -> None:
+    ending = client.close()
+    left = [process for process in processes if is_running(process)]
+    if ending.result != 0 or left:
+        raise WorkbenchError(f"the workbench ended with exit code {ending.result} and left processes {left}")
+
+    _head(console, "5. Shut down", "end of stdin", ending.seconds)
+    numbers = ", ".join(map(str, processes))
+    _show(console, f"Exit code 0. No process left of the {len(processes)} servers ({numbers}).")
+
+
+def _say_what_is_next(console: Console) -> None:
+    name, scripts = "mcp-workbench", str(Path(sys.executable).parent)
+    command = name if shutil.which(name) else shutil.which(name, path=scripts) or name
+    arguments = ["--config", "/full/path/to/workbench-config.json"]
+
+    _head(console, "Next: your own servers")
+    _show(console, 'Copy their "mcpServers" entries into a toolbox of workbench-config.json.')
+    _show(console, "Then start each of them once, and see what works:")
+    _copyable(console, f"{command} check --connect")
+    _show(console, "Serve, which is what a client will do:")
+    _copyable(console, f"{command} --config workbench-config.json")
+    _show(console, "And give your client this one entry in place of all of theirs:")
+    _copyable(console, '"mcpServers": {')
+    _copyable(console, '  "workbench": {')
+    _copyable(console, f'    "command": {json.dumps(command, ensure_ascii=False)},')
+    _copyable(console, f'    "args": {json.dumps(arguments)}')
+    _copyable(console, "  }")
+    _copyable(console, "}")
+
+
+def _explain(error: WorkbenchError, log: Path) -> None:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-STDERR_LINES:]
+    stderr = "\n".join(lines) or "(nothing)"
+    print(f"The demo failed: {error}\nThe workbench's stderr ended with:\n{stderr}", file=sys.stderr)
+
+
+def _success(what: str, answer: Answer[ToolResult]) -> ToolResult:
+    if answer.result.is_error:
+        raise BadAnswer(f"{what} failed: {answer.result.text}")
+    return answer.result
+
+
+def _head(console: Console, title: str, detail: str = "", seconds: float | None = None) -> None:
+    time = "" if seconds is None else f"  {_time(seconds)}"
+    console.print()
+    console.print(Text.assemble((title, "bold cyan"), f"  {detail}" if detail else "", (time, "dim")))
+
+
+def _show(console: Console, what: RenderableType) -> None:
+    console.print(Padding(what, (0, 0, 0, 3), expand=False))
+
+
+def _copyable(console: Console, line: str) -> None:
+    # Never wrapped: half a path is no use in a clipboard.
+    console.print(f"     {line}", style="green", soft_wrap=True)
+
+
+def _size(text: str) -> tuple[str, str]:
+    return f"{len(text):,} characters", f"~{len(text) // 4:,} tokens"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1000:.1f} ms" if seconds < 0.1 else f"{seconds * 1000:.0f} ms"

@@ -1,0 +1,13 @@
+"""`mcp-workbench schema`: the JSON Schema of the configuration file."""
+
+from __future__ import annotations
+
+import json
+
+from mcp_workbench.config import json_schema
+
+
+def run() -> int:
+    """Prints the schema."""
+    print(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+    return 0

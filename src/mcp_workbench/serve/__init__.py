@@ -1,0 +1,1 @@
+"""Composition roots: everything wired together for one way of serving."""

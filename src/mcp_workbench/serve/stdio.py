@@ -1,0 +1,98 @@
+"""The workbench over stdin and stdout: what an MCP client launches."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
+from mcp_workbench.surface.face import Face
+from mcp_workbench.wire.pipes import LineReader, open_writer, read_lines
+from mcp_workbench.workbench.workbench import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+    from typing import Any
+
+    from mcp_workbench.config import LoadedConfig
+
+DRAIN_LIMIT = 1.0
+"""Seconds for calls in flight when the input has ended: a pipeline wants its answers."""
+FLUSH_LIMIT = 0.5
+"""Seconds for the client to take the last answers."""
+
+log = logging.getLogger(__name__)
+
+
+def run(loaded: LoadedConfig, environ: Mapping[str, str]) -> int:
+    """Serves until the input ends or a signal comes."""
+    try:
+        client_input, client_output = os.dup(0), os.dup(1)
+    except OSError:
+        log.error("stdin and stdout must be open: an MCP client talks through them")  # noqa: TRY400 - no traceback
+        return 1
+    # What is not ours to send must never reach the client: whoever prints to stdout prints to stderr.
+    with suppress(OSError):
+        os.dup2(2, 1)
+    blocking = os.get_blocking(client_input), os.get_blocking(client_output)
+    try:
+        _loop_runner()(_serve(loaded, environ, os.dup(client_input), os.dup(client_output)))
+    finally:
+        # The descriptors are shared with whoever started us, and so is the mode that the loop put them in.
+        os.set_blocking(client_input, blocking[0])
+        os.set_blocking(client_output, blocking[1])
+    return 0
+
+
+async def _serve(loaded: LoadedConfig, environ: Mapping[str, str], stdin: int, stdout: int) -> None:
+    workbench = build(loaded, environ=environ, memory=EraMemory(cache_directory(environ)))
+    ended = asyncio.Event()
+    interrupted = asyncio.Event()
+    _on_signals(interrupted.set)
+    client = await open_writer(os.fdopen(stdout, "wb", 0), on_lost=interrupted.set)
+    face = Face(workbench, client.write)
+    reader = LineReader(face.peer.receive, ended.set, face.peer.receive_overlong)
+    await read_lines(os.fdopen(stdin, "rb", 0), reader)
+    if os.isatty(0):
+        log.info(
+            "waiting for an MCP client on stdin; this command is meant to be launched by one (Ctrl-C ends it)"
+        )
+    await _first(ended.wait(), interrupted.wait())
+    if not interrupted.is_set():
+        await _first(face.drain(DRAIN_LIMIT), interrupted.wait())
+    reader.close()
+    await face.close()
+    await workbench.close()
+    client.close()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(FLUSH_LIMIT):
+            await client.closed()
+
+
+async def _first(*waits: Coroutine[Any, Any, object]) -> None:
+    tasks = [asyncio.create_task(wait) for wait in waits]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+
+
+def _on_signals(stop: Callable[[], object]) -> None:
+    if sys.platform == "win32":
+        signal.signal(signal.SIGINT, lambda *_: stop())
+        return
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, stop)
+
+
+def _loop_runner() -> Callable[[Coroutine[Any, Any, None]], None]:
+    try:
+        import uvloop  # noqa: PLC0415 - not on every platform
+    except ImportError:
+        return asyncio.run
+    return uvloop.run

@@ -1,0 +1,202 @@
+"""The two tools that a client sees, and the reading of what it passes to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.errors import InvalidCall
+from mcp_workbench.surface.instructions import shorten
+from mcp_workbench.wire.message import ABSENT, encode, starts_with
+from mcp_workbench.workbench.workbench import ToolId
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_workbench.workbench.toolbox import Toolbox
+
+OPEN_TOOLBOX = "open_toolbox"
+USE_TOOL = "use_tool"
+
+SUMMARY_WIDTH = 50
+SUMMARISED = 20
+"""With more toolboxes than this, the description of `open_toolbox` has their names only."""
+
+KEEP_LOADED = {"anthropic/alwaysLoad": True}
+"""Hosts that defer tools until they are searched for keep these two."""
+
+
+def definitions(toolboxes: Sequence[Toolbox]) -> bytes:
+    """Both tools, as the JSON array that `tools/list` returns."""
+    return encode([_open_toolbox(toolboxes), _use_tool()])
+
+
+def _open_toolbox(toolboxes: Sequence[Toolbox]) -> dict[str, object]:
+    if len(toolboxes) <= SUMMARISED:
+        names = [f"{box.name} ({shorten(box.description, SUMMARY_WIDTH)})" for box in toolboxes]
+    else:
+        names = [box.name for box in toolboxes]
+    toolbox_name: dict[str, object] = {"type": "string", "description": "The toolbox to open"}
+    if toolboxes:
+        toolbox_name["enum"] = [box.name for box in toolboxes]
+    return {
+        "name": OPEN_TOOLBOX,
+        "title": "Open toolbox",
+        "description": "Connect the MCP servers of a toolbox and get their tools with input schemas, "
+        f"to call with {USE_TOOL}. Opening again is harmless. Toolboxes: {', '.join(names) or 'none yet'}.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"toolbox_name": toolbox_name},
+            "required": ["toolbox_name"],
+        },
+        "annotations": {
+            "readOnlyHint": False,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": True,
+        },
+        "_meta": KEEP_LOADED,
+    }
+
+
+def _use_tool() -> dict[str, object]:
+    names = {
+        "toolbox": "Toolbox name",
+        "server": "The tool's source_server",
+        "tool": "The tool's name, exactly as listed",
+    }
+    return {
+        "name": USE_TOOL,
+        "title": "Use tool",
+        "description": f"Call a tool of a toolbox. {OPEN_TOOLBOX} lists the tools and their arguments.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "tool": {
+                    "type": "object",
+                    "properties": {
+                        name: {"type": "string", "description": text} for name, text in names.items()
+                    },
+                    "required": list(names),
+                },
+                "arguments": {"type": "object", "description": "Arguments that fit the tool's inputSchema"},
+            },
+            "required": ["tool"],
+        },
+        "annotations": {
+            "readOnlyHint": False,
+            "destructiveHint": True,
+            "idempotentHint": False,
+            "openWorldHint": True,
+        },
+        "_meta": KEEP_LOADED,
+    }
+
+
+class _OpenArguments(msgspec.Struct):
+    toolbox_name: msgspec.Raw = ABSENT
+    toolbox: msgspec.Raw = ABSENT
+
+
+class _UseArguments(msgspec.Struct):
+    tool: msgspec.Raw = ABSENT
+    arguments: msgspec.Raw = ABSENT
+
+
+class _Identifier(msgspec.Struct):
+    toolbox: msgspec.Raw = ABSENT
+    server: msgspec.Raw = ABSENT
+    tool: msgspec.Raw = ABSENT
+    name: msgspec.Raw = ABSENT
+
+
+_decode_open = msgspec.json.Decoder(_OpenArguments).decode
+_decode_use = msgspec.json.Decoder(_UseArguments).decode
+_decode_identifier = msgspec.json.Decoder(_Identifier).decode
+
+IDENTIFIER_FORM = '{"toolbox": "…", "server": "…", "tool": "…"}'
+
+
+def read_open(arguments: bytes | msgspec.Raw, toolboxes: Sequence[str]) -> str:
+    """The toolbox to open. Raises InvalidCall."""
+    available = f"Available toolboxes: {', '.join(toolboxes) or 'none'}"
+    try:
+        found = _decode_open(arguments or b"{}")
+    except (msgspec.DecodeError, RecursionError):
+        raise InvalidCall(
+            f'Invalid arguments: {OPEN_TOOLBOX} takes {{"toolbox_name": "…"}}. {available}'
+        ) from None
+    name = _text(found.toolbox_name or found.toolbox)
+    if name is None:
+        raise InvalidCall(f"Invalid arguments: toolbox_name must be a string. {available}")
+    if not name:
+        raise InvalidCall(f"Invalid arguments: toolbox_name cannot be empty. {available}")
+    return name
+
+
+def read_use(arguments: bytes | msgspec.Raw) -> tuple[ToolId, bytes | msgspec.Raw]:
+    """The tool to call, and the arguments for it as they came. Raises InvalidCall."""
+    try:
+        found = _decode_use(arguments or b"{}")
+    except (msgspec.DecodeError, RecursionError):
+        raise InvalidCall(
+            f'Invalid arguments: {USE_TOOL} takes {{"tool": {IDENTIFIER_FORM}, "arguments": {{…}}}}'
+        ) from None
+    return _read_identifier(found.tool), _read_arguments(found.arguments)
+
+
+def _read_identifier(raw: msgspec.Raw) -> ToolId:
+    if not raw:
+        raise InvalidCall(f'Invalid tool identifier: "tool" is missing; it takes {IDENTIFIER_FORM}')
+    try:
+        found = _decode_identifier(raw)
+    except (msgspec.DecodeError, RecursionError):
+        raise InvalidCall(f'Invalid tool identifier: "tool" must be an object {IDENTIFIER_FORM}') from None
+    members = (("toolbox", found.toolbox), ("server", found.server), ("tool", found.tool or found.name))
+    return ToolId(*(_read_name(member, value) for member, value in members))
+
+
+def _read_name(member: str, raw: msgspec.Raw) -> str:
+    if not raw:
+        raise InvalidCall(f"Invalid tool identifier: {member} is missing; it takes {IDENTIFIER_FORM}")
+    name = _text(raw)
+    if name is None:
+        raise InvalidCall(f"Invalid tool identifier: {member} must be a string")
+    if not name:
+        raise InvalidCall(f"Invalid tool identifier: {member} cannot be empty")
+    return name
+
+
+def _read_arguments(raw: msgspec.Raw) -> bytes | msgspec.Raw:
+    if not raw or raw == _NULL:
+        return b"{}"
+    if starts_with(raw, b"{"):
+        return raw
+    if starts_with(raw, b'"'):
+        # Models do write the object as a string.
+        text = (_text(raw) or "").strip().encode()
+        if not text:
+            return b"{}"
+        if text.startswith(b"{") and _is_json(text):
+            # A line is a message: what was a line break inside the string is white space now.
+            return text.replace(b"\n", b" ").replace(b"\r", b" ")
+    raise InvalidCall("Invalid arguments: arguments must be an object, as the tool's inputSchema describes")
+
+
+def _text(raw: msgspec.Raw) -> str | None:
+    try:
+        return msgspec.json.decode(raw, type=str)
+    except msgspec.DecodeError:
+        return None
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+_NULL = msgspec.Raw(b"null")

@@ -1,0 +1,77 @@
+"""Tool results of our own making: the listing of a toolbox, and errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.sanitise import clean_definition, clean_text
+
+if TYPE_CHECKING:
+    from mcp_workbench.errors import CallError, StartError
+    from mcp_workbench.workbench.toolbox import Opening
+
+OURS = ("name", "toolbox_name", "source_server", "description")
+
+_decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+def opening_result(opening: Opening) -> bytes:
+    """The result of `open_toolbox`: one JSON object, as text and as structured content."""
+    toolbox = opening.toolbox
+    tools = [
+        _tool(toolbox.name, server, name, raw)
+        for server, index in opening.tools
+        for name, raw in index.items()
+    ]
+    listing = b'{"toolbox":%b,"description":%b,"servers_connected":%d,"tools":[%b]%b}' % (
+        encode(toolbox.name),
+        encode(toolbox.description),
+        len(opening.tools),
+        b",".join(tools),
+        _failures(opening.failures),
+    )
+    # The text is what the model reads: no white space that it would pay for. The structure keeps every byte.
+    text = encode(msgspec.json.format(listing, indent=-1).decode())
+    return b'{"content":[{"type":"text","text":%b}],"structuredContent":%b}' % (text, listing)
+
+
+def error_result(error: CallError) -> bytes:
+    """A failure that the model should know of."""
+    text, _ = clean_text(str(error))
+    return b'{"content":[{"type":"text","text":%b}],"isError":true}' % encode(text)
+
+
+def _tool(toolbox: str, server: str, name: str, raw: msgspec.Raw) -> bytes:
+    """A definition as it came, with our identifying fields and the origin before its description."""
+    definition, _ = clean_definition(bytes(raw))
+    members = _decode_members(definition)
+    described = members.get("description")
+    try:
+        description = msgspec.json.decode(described, type=str) if described else ""
+    except msgspec.DecodeError:
+        description = ""
+    head = b'{"name":%b,"toolbox_name":%b,"source_server":%b,"description":%b' % (
+        encode(name),
+        encode(toolbox),
+        encode(server),
+        encode(f"[{toolbox}/{server}] {description}"),
+    )
+    rest = [b",%b:%b" % (encode(key), value) for key, value in members.items() if key not in OURS]
+    return b"".join([head, *rest, b"}"])
+
+
+def _failures(failures: list[StartError]) -> bytes:
+    if not failures:
+        return b""
+    described = []
+    for failure in failures:
+        entry: dict[str, object] = {"server": failure.server, "error": clean_text(str(failure))[0]}
+        if failure.stderr:
+            entry["stderr"] = [clean_text(line)[0] for line in failure.stderr]
+        if failure.hint:
+            entry["hint"] = failure.hint
+        described.append(entry)
+    return b',"failed_servers":%b' % encode(described)

@@ -1,0 +1,85 @@
+"""Reading a client's request: its parameters, the era it belongs to, and what is wrong with it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mcp_workbench.protocol import (
+    INVALID_PARAMS,
+    LOG_LEVELS,
+    META_CAPABILITIES,
+    META_LOG_LEVEL,
+    META_VERSION,
+    MODERN_VERSIONS,
+    UNSUPPORTED_VERSION,
+)
+from mcp_workbench.wire.message import ABSENT
+
+
+class Params(msgspec.Struct):
+    """The parameters that we look at, of whatever request."""
+
+    meta: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict, name="_meta")
+    name: str | None = None
+    arguments: msgspec.Raw = ABSENT
+    cursor: str | None = None
+    version: str | None = msgspec.field(default=None, name="protocolVersion")
+
+
+class Refusal(Exception):
+    """A request that gets a JSON-RPC error."""
+
+    def __init__(self, code: int, message: str, data: object = msgspec.UNSET) -> None:
+        self.code = code
+        self.message = message
+        self.data = data
+        super().__init__(message)
+
+
+_decode_params = msgspec.json.Decoder(Params).decode
+_decode_text = msgspec.json.Decoder(str).decode
+_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+def read_params(raw: msgspec.Raw) -> Params:
+    """The parameters of a request. Raises Refusal."""
+    if not raw:
+        return Params()
+    try:
+        return _decode_params(raw)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Refusal(INVALID_PARAMS, f"Invalid params: {error}") from None
+
+
+def is_modern(params: Params) -> bool:
+    """Whether a request carries the metadata of the modern era. Raises Refusal when that is flawed."""
+    version = params.meta.get(META_VERSION)
+    if version is None:
+        return False
+    requested = _text(version)
+    if requested is None:
+        raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_VERSION}'] must be a string")
+    if requested not in MODERN_VERSIONS:
+        data = {"supported": list(MODERN_VERSIONS), "requested": requested}
+        raise Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+    if not _is_object(params.meta.get(META_CAPABILITIES, ABSENT)):
+        raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_CAPABILITIES}'] is required, an object")
+    if (level := params.meta.get(META_LOG_LEVEL)) is not None and _text(level) not in LOG_LEVELS:
+        levels = ", ".join(LOG_LEVELS)
+        raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_LOG_LEVEL}'] must be one of {levels}")
+    return True
+
+
+def _text(raw: msgspec.Raw) -> str | None:
+    try:
+        return _decode_text(raw)
+    except msgspec.DecodeError:
+        return None
+
+
+def _is_object(raw: msgspec.Raw) -> bool:
+    try:
+        _decode_object(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
