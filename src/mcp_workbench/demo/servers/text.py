@@ -1,0 +1,69 @@
+"""Measures, names and outlines text. Speaks 2026-07-28."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any, Final
+
+from mcp_workbench import protocol
+from mcp_workbench.demo.serving import Server, serve
+from mcp_workbench.demo.tools import Tool, ToolError, an_object
+
+
+def count_words(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Words, characters and lines of a text."""
+    text: str = arguments["text"]
+    return {"words": len(text.split()), "characters": len(text), "lines": len(text.splitlines())}
+
+
+def slugify(arguments: dict[str, Any]) -> str:
+    """A title as it would stand in an address."""
+    letters = unicodedata.normalize("NFKD", arguments["text"]).encode("ascii", "ignore").decode()
+    slug = "-".join(re.findall("[a-z0-9]+", letters.lower()))
+    if not slug:
+        raise ToolError("Nothing is left of this text as a slug: it has no letters a-z and no digits.")
+    return slug
+
+
+def outline(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The headings of a Markdown text."""
+    found = re.findall(r"^(#{1,6}) +(.+?) *#*$", arguments["markdown"], re.MULTILINE)
+    return {"headings": [{"level": len(marks), "title": title} for marks, title in found]}
+
+
+_COUNT: Final = {"type": "integer", "minimum": 0}
+_HEADING: Final = an_object({"level": {"type": "integer"}, "title": {"type": "string"}})
+
+SERVER: Final = Server(
+    name="text",
+    version=protocol.MODERN,
+    tools=(
+        Tool(
+            name="count_words",
+            title="Count words",
+            description="Count the words, characters and lines of a text.",
+            run=count_words,
+            takes=an_object({"text": {"type": "string", "description": "The text to measure"}}),
+            gives=an_object({"words": _COUNT, "characters": _COUNT, "lines": _COUNT}),
+        ),
+        Tool(
+            name="slugify",
+            title="Make a slug",
+            description="Turn a title into a slug for an address: lower case, ASCII, hyphens for spaces.",
+            run=slugify,
+            takes=an_object({"text": {"type": "string", "description": "The title, in any script"}}),
+        ),
+        Tool(
+            name="outline",
+            title="Outline Markdown",
+            description="List the headings of a Markdown text with their levels, in order.",
+            run=outline,
+            takes=an_object({"markdown": {"type": "string", "description": "Markdown with # headings"}}),
+            gives=an_object({"headings": {"type": "array", "items": _HEADING}}),
+        ),
+    ),
+)
+
+if __name__ == "__main__":
+    serve(SERVER)
