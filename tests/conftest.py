@@ -1,0 +1,82 @@
+"""Fixtures of the black-box tests: the workbench as a child process, in both eras."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+from tests.support.client import Json, RawClient, clean_environment, serve_command, write_config
+from tests.support.journal import Journal
+from tests.support.sessions import Era, Session, session_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+    from pathlib import Path
+
+
+class Start(Protocol):
+    """Starts the workbench on a configuration; the test's end closes it."""
+
+    async def __call__(self, config: Json, *args: str, env: Mapping[str, str] | None = None) -> RawClient: ...
+
+
+class Connect(Protocol):
+    """The same, with a session of the client's era open on it."""
+
+    async def __call__(self, config: Json, *args: str, env: Mapping[str, str] | None = None) -> Session: ...
+
+
+@pytest.fixture(params=["legacy", "modern"])
+def client_era(request: pytest.FixtureRequest) -> Era:
+    era: Era = request.param
+    return era
+
+
+@pytest.fixture(params=["legacy", "modern"])
+def server_era(request: pytest.FixtureRequest) -> Era:
+    era: Era = request.param
+    return era
+
+
+@pytest.fixture
+def make_journal(tmp_path: Path) -> Callable[[str], Journal]:
+    return lambda name: Journal(tmp_path / f"{name}.journal")
+
+
+@pytest.fixture
+def journal(make_journal: Callable[[str], Journal]) -> Journal:
+    return make_journal("server")
+
+
+@pytest.fixture
+async def start(tmp_path: Path) -> AsyncIterator[Start]:
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def start(config: Json, *args: str, env: Mapping[str, str] | None = None) -> RawClient:
+            command = serve_command(write_config(tmp_path, config), *args)
+            return await stack.enter_async_context(RawClient(command, clean_environment(tmp_path, env)))
+
+        yield start
+
+
+@pytest.fixture
+def connect(start: Start, client_era: Era) -> Connect:
+    """A client of either era: the test runs once with each."""
+    return _connecting(start, client_era)
+
+
+@pytest.fixture
+def connect_modern(start: Start) -> Connect:
+    """A modern client alone, for what does not depend on the client."""
+    return _connecting(start, "modern")
+
+
+def _connecting(start: Start, era: Era) -> Connect:
+    async def connect(config: Json, *args: str, env: Mapping[str, str] | None = None) -> Session:
+        session = session_of(era, await start(config, *args, env=env))
+        await session.greet()
+        return session
+
+    return connect

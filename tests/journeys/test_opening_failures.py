@@ -1,0 +1,143 @@
+"""One bad server never sinks the rest, and what failed is said with its reason."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.configs import server, toolboxes
+from tests.support.processes import wait_until_gone
+from tests.support.sessions import failure_of, names, text_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Connect
+    from tests.support.client import Json
+    from tests.support.journal import Journal
+
+CRASHING = server(exit=3, stderr=["loading", "no such database"])
+
+
+def failed(result: Json) -> list[Json]:
+    failures: list[Json] = result["structuredContent"]["failed_servers"]
+    return failures
+
+
+async def test_a_server_that_fails_is_named_beside_those_that_serve(connect: Connect) -> None:
+    session = await connect(toolboxes(dev={"bad": CRASHING, "files": server()}))
+    result = await session.open_toolbox("dev")
+    (failure,) = failed(result)
+    assert result["structuredContent"]["servers_connected"] == 1
+    assert names(result["structuredContent"]["tools"]) == ["echo"]
+    assert failure["server"] == "bad"
+    assert failure["error"].startswith("Failed to connect to MCP server 'bad': ")
+    assert "3" in failure["error"]
+    assert failure["stderr"] == ["loading", "no such database"]
+    assert "inheritEnv" in failure["hint"]
+    assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
+
+
+async def test_nothing_is_said_of_failures_where_there_are_none(connect: Connect) -> None:
+    session = await connect(toolboxes(dev={"files": server()}))
+    assert "failed_servers" not in (await session.open_toolbox("dev"))["structuredContent"]
+
+
+async def test_a_command_that_does_not_exist_is_named(connect_modern: Connect) -> None:
+    missing = {"command": "no-such-command-at-all"}
+    session = await connect_modern(toolboxes(dev={"bad": missing, "files": server()}))
+    (failure,) = failed(await session.open_toolbox("dev"))
+    assert failure["error"].startswith("Failed to connect to MCP server 'bad': ")
+    assert "no-such-command-at-all" in failure["error"]
+    assert failure["hint"]
+
+
+async def test_a_directory_that_does_not_exist_is_named(connect_modern: Connect, tmp_path: Path) -> None:
+    lost = server(entry={"cwd": str(tmp_path / "no-such-directory")})
+    session = await connect_modern(toolboxes(dev={"bad": lost, "files": server()}))
+    (failure,) = failed(await session.open_toolbox("dev"))
+    assert "no-such-directory" in failure["error"]
+
+
+@pytest.mark.parametrize("stuck", [server(mute=True), server(start_delay=60)], ids=["mute", "slow"])
+async def test_a_server_that_never_comes_up_costs_its_own_start_time_only(
+    connect_modern: Connect, stuck: Json
+) -> None:
+    session = await connect_modern(toolboxes(dev={"bad": {**stuck, "startupTimeout": 1}, "files": server()}))
+    started = time.monotonic()
+    (failure,) = failed(await session.open_toolbox("dev"))
+    assert 0.9 < time.monotonic() - started < 4
+    assert failure["error"].startswith("Failed to connect to MCP server 'bad': ")
+
+
+async def test_a_tool_of_a_good_server_does_not_wait_for_a_stuck_neighbour(
+    connect_modern: Connect, journal: Journal
+) -> None:
+    stuck = server(journal, {"startupTimeout": 30}, mute=True)
+    session = await connect_modern(toolboxes(dev={"stuck": stuck, "files": server()}))
+    started = time.monotonic()
+    assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
+    assert time.monotonic() - started < 5
+
+
+async def test_a_toolbox_of_which_nothing_comes_up_is_an_error(connect: Connect) -> None:
+    session = await connect(toolboxes(dev={"bad": CRASHING, "worse": server(exit=4)}))
+    text = failure_of(await session.open_toolbox("dev"))
+    for word in ("dev", "no such database", "MCP server 'bad': ", "MCP server 'worse': "):
+        assert word in text
+
+
+async def test_a_required_server_that_fails_leaves_nothing_running(
+    connect: Connect, journal: Journal
+) -> None:
+    servers = {"bad": {**CRASHING, "required": True}, "files": server(journal)}
+    session = await connect(toolboxes(dev=servers))
+    text = failure_of(await session.open_toolbox("dev"))
+    assert "Failed to connect to MCP server 'bad': " in text
+    assert "no such database" in text
+    await wait_until_gone(journal.pids)
+
+
+async def test_a_call_to_a_server_that_fails_says_so(connect: Connect) -> None:
+    session = await connect(toolboxes(dev={"bad": CRASHING, "files": server()}))
+    text = failure_of(await session.use_tool("dev", "bad", "echo"))
+    assert text.startswith("Error executing tool 'echo' in server 'bad' (toolbox 'dev'): ")
+    assert "no such database" in text
+
+
+@pytest.mark.parametrize("by", ["open", "call"])
+async def test_a_server_that_failed_is_tried_again(
+    connect_modern: Connect, tmp_path: Path, journal: Journal, by: str
+) -> None:
+    mended = tmp_path / "mended"
+    session = await connect_modern(
+        toolboxes(dev={"late": server(journal, exit_unless=str(mended)), "ok": server()})
+    )
+    assert len(failed(await session.open_toolbox("dev"))) == 1
+    mended.touch()
+    if by == "open":
+        assert (await session.open_toolbox("dev"))["structuredContent"]["servers_connected"] == 2
+    assert text_of(await session.use_tool("dev", "late", "echo")) == "{}"
+
+
+@pytest.mark.parametrize("cursors", ["repeat", "endless"])
+async def test_a_tool_list_without_end_is_an_error_and_not_a_hang(
+    connect_modern: Connect, cursors: str
+) -> None:
+    endless = server(entry={"startupTimeout": 3}, cursors=cursors)
+    session = await connect_modern(toolboxes(dev={"bad": endless, "files": server()}))
+    (failure,) = failed(await session.open_toolbox("dev"))
+    assert failure["error"].startswith("Failed to connect to MCP server 'bad': ")
+    assert "cursor" in failure["error"] or "page" in failure["error"]
+
+
+async def test_a_secret_never_stands_in_a_failure(connect_modern: Connect) -> None:
+    leaky = server(entry={"env": {"API_TOKEN": "s3cr3t-value"}}, exit=3, stderr=["bad token s3cr3t-value"])
+    session = await connect_modern(toolboxes(dev={"bad": leaky, "files": server()}))
+    result = await session.open_toolbox("dev")
+    assert "bad token" in str(failed(result))
+    assert "s3cr3t-value" not in str(result)
+    await session.client.wait_for_stderr("bad token")
+    assert "s3cr3t-value" not in session.client.stderr

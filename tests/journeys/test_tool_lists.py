@@ -1,0 +1,94 @@
+"""The catalogue of a server: paged to the end, refreshed when it changes, and filtered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.configs import acting, server, tool, toolboxes
+from tests.support.sessions import failure_of, names, text_of
+
+if TYPE_CHECKING:
+    from tests.conftest import Connect
+    from tests.support.client import Json
+    from tests.support.journal import Journal
+    from tests.support.sessions import Era, Session
+
+
+async def opened(session: Session) -> list[str]:
+    return names((await session.open_toolbox("dev"))["structuredContent"]["tools"])
+
+
+@pytest.mark.parametrize("page_size", [1, 3, 7])
+async def test_a_list_is_read_to_its_last_page(
+    connect_modern: Connect, journal: Journal, server_era: Era, page_size: int
+) -> None:
+    wanted = [f"tool-{number}" for number in range(7)]
+    paged = server(journal, era=server_era, page_size=page_size, tools=[tool(name) for name in wanted])
+    session = await connect_modern(toolboxes(dev={"files": paged}))
+    assert await opened(session) == wanted
+    assert len(journal.messages("tools/list")) == -(-7 // page_size)
+    assert text_of(await session.use_tool("dev", "files", "tool-6")) == "{}"
+
+
+async def test_a_change_that_the_server_announces_is_seen_by_the_next_open_and_call(
+    connect: Connect, journal: Journal, server_era: Era
+) -> None:
+    changing = acting("grow", "change_tools", journal, era=server_era, tools=[tool("grow"), tool("new")])
+    session = await connect(toolboxes(dev={"files": changing}))
+    assert await opened(session) == ["grow", "echo"]
+    await session.use_tool("dev", "files", "grow")
+    await journal.wait_until(lambda it: len(it.messages("tools/list")) == 2)
+    assert text_of(await session.use_tool("dev", "files", "new")) == "{}"
+    assert await opened(session) == ["grow", "new"]
+    assert failure_of(await session.use_tool("dev", "files", "echo")).startswith("Tool 'echo' not found")
+    assert journal.starts == 1
+
+
+async def test_a_server_that_announces_changes_without_end_is_usable_all_the_same(
+    connect_modern: Connect, server_era: Era
+) -> None:
+    session = await connect_modern(toolboxes(dev={"files": server(era=server_era, restless=True)}))
+    for _ in range(3):
+        assert await opened(session) == ["echo"]
+        assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
+
+
+async def test_a_server_that_knows_no_tools_is_connected_without_any(
+    connect_modern: Connect, server_era: Era
+) -> None:
+    nothing: Json = {"capabilities": {"resources": {}}}
+    bare = server(era=server_era, toolless=True, greeting=nothing, discovery=nothing)
+    session = await connect_modern(toolboxes(dev={"files": bare, "other": server()}))
+    result = (await session.open_toolbox("dev"))["structuredContent"]
+    assert (result["servers_connected"], names(result["tools"])) == (2, ["echo"])
+
+
+@pytest.mark.parametrize(
+    ("filters", "kept"),
+    [
+        (["*"], ["read_file", "read_secret", "write_file", "delete_file"]),
+        (["read_file", "delete_file"], ["read_file", "delete_file"]),
+        (["read_*"], ["read_file", "read_secret"]),
+        (["read_*", "!read_secret"], ["read_file"]),
+        (["*", "!*_file"], ["read_secret"]),
+        (["!delete_*"], ["read_file", "read_secret", "write_file"]),
+        (["nothing_like_it"], []),
+        (["READ_*"], []),
+    ],
+)
+async def test_a_filter_shows_what_it_names(
+    connect_modern: Connect, filters: list[str], kept: list[str]
+) -> None:
+    all_names = ["read_file", "read_secret", "write_file", "delete_file"]
+    entry = server(entry={"toolFilters": filters}, tools=[tool(name) for name in all_names])
+    assert await opened(await connect_modern(toolboxes(dev={"files": entry}))) == kept
+
+
+async def test_a_tool_that_the_filters_hide_is_not_found(connect_modern: Connect, journal: Journal) -> None:
+    entry = server(journal, {"toolFilters": ["!rm"]}, tools=[tool("rm"), tool("ls")])
+    session = await connect_modern(toolboxes(dev={"files": entry}))
+    text = failure_of(await session.use_tool("dev", "files", "rm"))
+    assert text.startswith("Tool 'rm' not found in server 'files' (toolbox 'dev')")
+    assert journal.messages("tools/call") == []

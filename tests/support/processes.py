@@ -1,0 +1,27 @@
+"""Questions about processes that are not our children."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.support.waiting import poll
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # A container's first process may never reap: an orphan that has ended stays there as a zombie.
+    stat = Path(f"/proc/{pid}/stat")
+    return not (stat.exists() and stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z")
+
+
+async def wait_until_gone(pids: Iterable[int]) -> None:
+    wanted = list(pids)
+    await poll(lambda: not any(map(is_running, wanted)))

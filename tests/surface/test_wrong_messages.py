@@ -1,0 +1,213 @@
+"""Every wrong message gets its JSON-RPC error, and the connection goes on."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.servers.scripted import MODERN_VERSION, RESERVED
+from tests.support.configs import acting, server, toolboxes
+from tests.support.sessions import LegacySession, ModernSession, text_of
+
+if TYPE_CHECKING:
+    from tests.conftest import Connect, Start
+    from tests.support.client import Json, RawClient
+    from tests.support.journal import Journal
+
+CONFIG = toolboxes(dev={"files": server()})
+PING = b'{"jsonrpc":"2.0","id":"after","method":"ping"}\n'
+PONG = {"jsonrpc": "2.0", "id": "after", "result": {}}
+
+
+async def answers_to(client: RawClient, data: bytes) -> list[Json]:
+    """All that comes back for some bytes before the answer to a ping that follows them."""
+    await client.send_raw(data + PING)
+    assert await client.wait_for(lambda message: message.get("id") == "after") == PONG
+    return [message for message in client.received if message != PONG]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"nonsense",
+        b'{"jsonrpc":"2.0","id":1,"method":"ping"',
+        b'{"jsonrpc":"2.0","id":1,"method":"p\xffing"}',
+        b"\x00",
+        b"[1,",
+    ],
+)
+async def test_a_line_that_is_no_json_is_a_parse_error(start: Start, line: bytes) -> None:
+    (answer,) = await answers_to(await start(CONFIG), line + b"\n")
+    assert answer["error"]["code"] == -32700
+    assert answer.get("id") in (None, 1)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"5",
+        b'"text"',
+        b"null",
+        b"[]",
+        b'[{"jsonrpc":"2.0","method":"ping"}]',
+        b"{}",
+        b'{"jsonrpc":"2.0","id":null,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":true,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":{},"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":[1],"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}',
+    ],
+)
+async def test_what_is_no_request_is_an_invalid_request_of_nobody(start: Start, line: bytes) -> None:
+    (answer,) = await answers_to(await start(CONFIG), line + b"\n")
+    assert (answer.get("id"), answer["error"]["code"]) == (None, -32600)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","id":1}',
+        b'{"jsonrpc":"2.0","id":1,"method":5}',
+        b'{"jsonrpc":"2.0","id":1,"method":null}',
+        b'{"jsonrpc":"1.0","id":1,"method":"ping"}',
+        b'{"id":1,"method":"ping"}',
+    ],
+)
+async def test_an_invalid_request_with_an_id_is_answered_to_that_id(start: Start, line: bytes) -> None:
+    (answer,) = await answers_to(await start(CONFIG), line + b"\n")
+    assert (answer["id"], answer["error"]["code"]) == (1, -32600)
+
+
+async def test_a_request_of_no_era_is_told_what_it_lacks(start: Start) -> None:
+    client = await start(CONFIG)
+    for method in ("tools/list", "tools/call"):
+        assert (await client.request(method, {}))["error"]["code"] == -32602
+    assert (await client.request("ping"))["result"] == {}
+
+
+@pytest.mark.parametrize("method", ["tools/nothing", "resources/list", "prompts/get", "", "workbench/secret"])
+async def test_an_unknown_method_is_not_found(connect: Connect, method: str) -> None:
+    session = await connect(CONFIG)
+    assert (await session.request(method))["error"]["code"] == -32601
+    await session.list_tools()
+
+
+async def test_an_unknown_tool_is_an_invalid_parameter(connect: Connect) -> None:
+    session = await connect(CONFIG)
+    answer = await session.request("tools/call", {"name": "close_toolbox", "arguments": {}})
+    assert answer["error"]["code"] == -32602
+    assert "close_toolbox" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize("params", ["{}", '{"name":5}', "[1]", '"x"'])
+async def test_a_call_without_sense_is_an_invalid_parameter(start: Start, params: str) -> None:
+    session = LegacySession(await start(CONFIG))
+    await session.greet()
+    assert (await session.client.exchange("tools/call", params)).message["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize("missing", ["clientCapabilities", "protocolVersion"])
+async def test_a_modern_request_without_a_required_key_is_an_invalid_parameter(
+    start: Start, missing: str
+) -> None:
+    session = ModernSession(await start(CONFIG))
+    meta = session.stamp(None)
+    del meta[RESERVED + missing]
+    answer = await session.client.request("tools/list", {"_meta": meta})
+    assert answer["error"]["code"] == -32602
+    await session.list_tools()
+
+
+@pytest.mark.parametrize("version", [None, 5, ["2026-07-28"], {}])
+async def test_a_version_that_is_no_text_is_an_invalid_parameter(start: Start, version: object) -> None:
+    session = ModernSession(await start(CONFIG))
+    meta = {**session.stamp(None), RESERVED + "protocolVersion": version}
+    assert (await session.client.request("tools/list", {"_meta": meta}))["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize("params", [{}, {"protocolVersion": 5, "capabilities": {}}, None])
+async def test_a_handshake_without_a_version_is_an_invalid_parameter(
+    start: Start, params: Json | None
+) -> None:
+    client = await start(CONFIG)
+    assert (await client.request("initialize", params))["error"]["code"] == -32602
+    await LegacySession(client).greet()
+
+
+async def test_a_modern_client_need_not_say_who_it_is(start: Start) -> None:
+    session = ModernSession(await start(CONFIG))
+    meta = session.stamp(None)
+    del meta[RESERVED + "clientInfo"]
+    assert "result" in await session.client.request("tools/list", {"_meta": meta})
+
+
+async def test_an_unsupported_version_is_told_which_are_supported(start: Start) -> None:
+    client = await start(CONFIG)
+    error = (await ModernSession(client, "1900-01-01").request("tools/list"))["error"]
+    assert error["code"] == -32022
+    assert error["data"]["requested"] == "1900-01-01"
+    assert MODERN_VERSION in error["data"]["supported"]
+    await ModernSession(client).list_tools()
+
+
+async def test_an_id_in_use_is_refused_and_its_first_owner_still_served(
+    start: Start, journal: Journal
+) -> None:
+    config = toolboxes(dev={"slow": acting("nap", "echo", journal, after=0.5)})
+    session = LegacySession(await start(config))
+    await session.greet()
+    await session.begin_tool("dev", "slow", "nap", '{"first":1}', request_id="twice")
+    await journal.wait_for_call()
+    await session.begin_tool("dev", "slow", "echo", '{"second":1}', request_id="twice")
+    refusal = await session.client.wait_for(lambda it: it.get("id") == "twice" and "error" in it)
+    served = await session.client.wait_for(lambda it: it.get("id") == "twice" and "result" in it)
+    assert refusal["error"]["code"] == -32600
+    assert text_of(served["result"]) == '{"first":1}'
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"method": "notifications/unheard-of"},
+        {"method": "notifications/cancelled"},
+        {"method": "notifications/cancelled", "params": {"requestId": "nobody"}},
+        {"method": "notifications/cancelled", "params": {"requestId": {}}},
+        {"method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}},
+        {"method": "tools/list"},
+        {"method": "notifications/initialized", "params": [1]},
+        {"id": "never-asked", "result": {}},
+        {"id": "never-asked", "error": {"code": 1, "message": "no"}},
+    ],
+)
+async def test_a_notification_or_stray_answer_is_never_answered(connect: Connect, message: Json) -> None:
+    session = await connect(CONFIG)
+    before = list(session.client.received)
+    line = json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
+    assert await answers_to(session.client, line) == before
+
+
+@pytest.mark.parametrize("noise", [b"\n", b"\r\n", b"   \n", b"\n\n\n"])
+async def test_blank_lines_are_passed_over(start: Start, noise: bytes) -> None:
+    assert await answers_to(await start(CONFIG), noise) == []
+
+
+async def test_lines_may_end_in_crlf(start: Start) -> None:
+    (answer,) = await answers_to(await start(CONFIG), b'{"jsonrpc":"2.0","id":1,"method":"ping"}\r\n')
+    assert answer == {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+
+async def test_requests_may_arrive_in_one_piece_or_in_crumbs(start: Start) -> None:
+    client = await start(CONFIG)
+    for byte in b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n':
+        await client.send_raw(bytes([byte]))
+    answers = await answers_to(client, b'{"jsonrpc":"2.0","id":2,"method":"ping"}\n')
+    assert [answer["id"] for answer in answers] == [1, 2]
+
+
+async def test_json_nested_beyond_reason_does_not_end_the_connection(start: Start) -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    line = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":' + deep + b"}}\n"
+    (answer,) = await answers_to(await start(CONFIG), line)
+    assert answer.get("id") in (None, 1)
