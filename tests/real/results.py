@@ -1,0 +1,17 @@
+"""Comparing results that travelled different ways."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.servers.scripted import RESERVED
+
+if TYPE_CHECKING:
+    from tests.support.client import Json
+
+
+def substance(result: Json) -> Json:
+    """A result without the marks that every modern hop stamps anew: its kind, and who answered."""
+    kept = {key: value for key, value in result.items() if key not in ("resultType", "_meta")}
+    meta = {key: value for key, value in result.get("_meta", {}).items() if not key.startswith(RESERVED)}
+    return kept | ({"_meta": meta} if meta else {})

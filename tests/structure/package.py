@@ -1,0 +1,59 @@
+"""The source of the package as the structure tests read it: parsed, never imported."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = "mcp_workbench"
+SOURCE = ROOT / "src" / PACKAGE
+
+
+@dataclass(frozen=True)
+class Module:
+    name: str
+    """Dotted, from the package on: `mcp_workbench.wire.peer`."""
+    is_package: bool
+    tree: ast.Module
+
+    @property
+    def layer(self) -> str:
+        """The part of the package that it belongs to: `wire`; empty for the package itself."""
+        return layer_of(self.name)
+
+    def imports(self) -> Iterator[tuple[int, str]]:
+        """Line and full name of all that it imports, in functions and for type checkers too."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                yield from ((node.lineno, alias.name) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                origin = self._origin(node)
+                yield from ((node.lineno, f"{origin}.{alias.name}") for alias in node.names)
+
+    def _origin(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        steps = node.level - self.is_package
+        home = self.name.split(".")[: -steps or None]
+        return ".".join([*home, node.module] if node.module else home)
+
+
+def layer_of(name: str) -> str:
+    return name.partition(".")[2].partition(".")[0]
+
+
+def modules() -> list[Module]:
+    return [_parse(path) for path in sorted(SOURCE.rglob("*.py"))]
+
+
+def _parse(path: Path) -> Module:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    is_package = parts[-1] == "__init__"
+    name = ".".join(parts[:-1] if is_package else parts)
+    return Module(name, is_package, ast.parse(path.read_text(encoding="utf-8")))

@@ -1,0 +1,39 @@
+"""The protocol's own JSON Schemas, one file a version, as `tests/schemas` holds them."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jsonschema.validators import validator_for
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+    from tests.support.client import Json
+
+SCHEMAS = Path(__file__).parents[1] / "schemas"
+LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN_VERSION = "2026-07-28"
+
+SINCE_2025_11 = {"JSONRPCError": "JSONRPCErrorResponse", "JSONRPCResponse": "JSONRPCResultResponse"}
+"""Definitions that a later version calls something else."""
+
+
+@cache
+def _validator(version: str, definition: str) -> Validator:
+    schema = json.loads((SCHEMAS / f"{version}.json").read_text(encoding="utf-8"))
+    section = "$defs" if "$defs" in schema else "definitions"
+    name = definition if definition in schema[section] else SINCE_2025_11[definition]
+    validator: Validator = validator_for(schema)({**schema, "$ref": f"#/{section}/{name}"})
+    return validator
+
+
+def faults(version: str, definition: str, value: Json) -> list[str]:
+    """All that is wrong with a message or a part of one, in words; nothing when it keeps the schema."""
+    return [
+        f"{definition} {error.json_path}: {error.message}"
+        for error in _validator(version, definition).iter_errors(value)
+    ]

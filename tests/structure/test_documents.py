@@ -1,0 +1,96 @@
+"""The documents tell the truth: their commands are understood, their configurations load."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_workbench import cli
+from mcp_workbench.config import load
+from tests.structure.documents import DOCUMENTS, README, blocks, commands, links
+from tests.structure.package import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+each_document = pytest.mark.parametrize(
+    "document", DOCUMENTS, ids=[str(path.relative_to(ROOT)) for path in DOCUMENTS]
+)
+
+
+def understood(argv: list[str]) -> bool:
+    try:
+        cli._parser().parse_args(argv)
+    except SystemExit as exit_:
+        return exit_.code == 0
+    return True
+
+
+def options_and_commands(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, command in action.choices.items():
+                yield f"mcp-workbench {name}"
+                yield from options_and_commands(command)
+        else:
+            yield from (option for option in action.option_strings if option.startswith("--"))
+
+
+@each_document
+def test_every_command_in_a_document_is_understood(document: Path) -> None:
+    written = commands(document, "mcp-workbench")
+    assert [argv for argv in written if not understood(argv)] == []
+
+
+@each_document
+def test_every_make_target_in_a_document_exists(document: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    written = {argument for argv in commands(document, "make") for argument in argv if "=" not in argument}
+    assert written - targets == set()
+
+
+@each_document
+def test_every_link_between_documents_leads_to_a_file(document: Path) -> None:
+    assert [target for target in links(document) if not (document.parent / target).exists()] == []
+
+
+def test_the_configurations_in_the_readme_load_without_a_warning(tmp_path: Path) -> None:
+    examples = [block for block in blocks(README, "json") if '"toolboxes"' in block]
+    assert examples
+    for example in examples:
+        path = tmp_path / "workbench-config.json"
+        path.write_text(example, encoding="utf-8")
+        variables = dict.fromkeys(re.findall(r"\$\{([A-Z_][A-Z0-9_]*)", example), "value")
+        assert load(path, variables).warnings == ()
+
+
+def test_the_snippets_for_clients_in_the_readme_start_the_workbench() -> None:
+    blocks_for_clients = [block for block in blocks(README, "json") if '"toolboxes"' not in block]
+    snippets = [block for block in blocks_for_clients if '"mcpServers"' in block]
+    assert snippets
+    for entries in (json.loads(snippet)["mcpServers"].values() for snippet in snippets):
+        assert [entry["command"].rpartition("/")[2] for entry in entries] == ["mcp-workbench"]
+        assert [understood(entry.get("args", [])) for entry in entries] == [True]
+
+
+def test_every_option_and_every_command_is_documented() -> None:
+    text = "\n".join(document.read_text(encoding="utf-8") for document in DOCUMENTS)
+    promised = {*options_and_commands(cli._parser())} - {"--help"}
+    assert sorted(name for name in promised if name not in text) == []
+
+
+def test_commands_are_found_in_blocks_and_in_the_text(tmp_path: Path) -> None:
+    document = tmp_path / "page.md"
+    document.write_text(
+        "Run `mcp-workbench demo`, or `mcp-workbench-config`.\n"
+        "```console\n$ mcp-workbench check --connect | less\nmcp-workbench  # serves\n```\n"
+        "```sh\nmcp-workbench schema > my.schema.json\n```\n",
+        encoding="utf-8",
+    )
+    assert commands(document, "mcp-workbench") == [["check", "--connect"], [], ["schema"], ["demo"]]
+    assert not understood(["chekc"])

@@ -1,0 +1,72 @@
+"""The house has floors, and imports go downstairs only."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.structure.package import PACKAGE, Module, layer_of, modules
+
+LAYERS = (
+    "__main__",
+    "cli",
+    "serve",
+    "surface",
+    "workbench",
+    "downstream",
+    "protocol",
+    "wire",
+    "config",
+    "errors",
+)
+"""From the top down; what is not a layer here is an attribute of the package itself, such as `__version__`.
+
+The wire stands below the protocol's names: it knows nothing of MCP.
+"""
+
+ASIDE = {"demo": {"demo", "errors", "protocol"}}
+"""Beside the layers, at the top: what only commands use, and the little that it may use itself."""
+
+
+def may_import(importer: str, imported: str) -> bool:
+    if importer in ASIDE:
+        return imported in ASIDE[importer]
+    if imported in ASIDE:
+        return importer == "cli"
+    return LAYERS.index(importer) <= LAYERS.index(imported)
+
+
+def violations(module: Module) -> list[str]:
+    parts = {*LAYERS, *ASIDE}
+    return [
+        f"{module.name}:{line} imports {name}"
+        for line, name in module.imports()
+        if name.partition(".")[0] == PACKAGE
+        and layer_of(name) in parts
+        and (module.layer == "" or not may_import(module.layer, layer_of(name)))
+    ]
+
+
+def test_every_module_has_its_place() -> None:
+    assert {module.layer for module in modules()} - {""} <= {*LAYERS, *ASIDE}
+
+
+def test_imports_point_down_only() -> None:
+    assert [found for module in modules() for found in violations(module)] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import mcp_workbench.cli",
+        "from mcp_workbench.surface.tools import META_TOOLS",
+        "from mcp_workbench import serve",
+        "from ..workbench import catalogue",
+        "def later():\n    from mcp_workbench.demo import config",
+        "if TYPE_CHECKING:\n    from .. import surface",
+    ],
+)
+def test_an_import_that_points_up_is_found(source: str) -> None:
+    module = Module("mcp_workbench.wire.peer", is_package=False, tree=ast.parse(source))
+    assert len(violations(module)) == 1

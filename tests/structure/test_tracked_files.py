@@ -1,0 +1,59 @@
+"""Nothing of one machine gets into the repository: none of its paths, no address of a package registry."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from tests.structure.package import ROOT
+
+# These forbid what this file itself must not hold: hence the brackets in them, and the joins further down.
+MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:root|work|tmp|var/folders)[/][\w.]")
+REGISTRY = re.compile(
+    r"(?:py[p]i|npm[j]s|python[h]osted)[.](?:org|com)"
+    r"|https?://[^\s\"'<>)]*(?:registry[.]|[/]simple)"
+    r"|index[-]url"
+    r"|^\s*registry\s*="
+    r"|\"resolved[\"]:",
+    re.MULTILINE,
+)
+
+
+def findings(text: str) -> list[str]:
+    return [found[0] for pattern in (MACHINE_PATH, REGISTRY) for found in pattern.finditer(text)]
+
+
+def test_no_file_names_a_path_of_a_machine_or_a_registry() -> None:
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    tracked = subprocess.run(listing, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+    paths = [ROOT / name for name in tracked if name]
+    assert ROOT / "Makefile" in paths
+    texts = {path.relative_to(ROOT): path.read_text("utf-8", "replace") for path in paths if path.is_file()}
+    assert {str(path): found for path, text in texts.items() if (found := findings(text))} == {}
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ("see /work", "/shared"),
+        ('"/root', '/.cache"'),
+        ("cd /tmp", "/x"),
+        ("https://registry", ".example/left-pad"),
+        ("https://mirror.example", "/simple"),
+        ("see py", "pi.org"),
+        ("--extra-index", "-url x"),
+        ("registry ", "= https://example.org"),
+        ('"resolved"', ': "x"'),
+    ],
+)
+def test_such_a_text_is_found(pieces: tuple[str, str]) -> None:
+    assert len(findings("".join(pieces))) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["src/work/a", "../tmp/a", "https://example.org/project/mcp-workbench/", "~/work"]
+)
+def test_an_innocent_text_is_not(text: str) -> None:
+    assert findings(text) == []
