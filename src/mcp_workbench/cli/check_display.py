@@ -70,7 +70,7 @@ class Display:
 
     def _table(self) -> Table:
         shape = box.ROUNDED if self._console.is_terminal else None
-        table = Table(header_style="bold", pad_edge=False, box=shape)
+        table = Table(header_style="bold", pad_edge=shape is not None, box=shape)
         for heading in ("toolbox", "server", "state"):
             table.add_column(heading, overflow="fold")
         if self._connecting:

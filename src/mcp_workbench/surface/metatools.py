@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 OPEN_TOOLBOX = "open_toolbox"
 USE_TOOL = "use_tool"
 
-SUMMARY_WIDTH = 50
+SUMMARY_WIDTH = 40
 SUMMARISED = 20
 """With more toolboxes than this, the description of `open_toolbox` has their names only."""
 
@@ -37,14 +37,14 @@ def _open_toolbox(toolboxes: Sequence[Toolbox]) -> dict[str, object]:
         names = [f"{box.name} ({shorten(box.description, SUMMARY_WIDTH)})" for box in toolboxes]
     else:
         names = [box.name for box in toolboxes]
-    toolbox_name: dict[str, object] = {"type": "string", "description": "The toolbox to open"}
+    toolbox_name: dict[str, object] = {"type": "string"}
     if toolboxes:
         toolbox_name["enum"] = [box.name for box in toolboxes]
     return {
         "name": OPEN_TOOLBOX,
         "title": "Open toolbox",
-        "description": "Connect the MCP servers of a toolbox and get their tools with input schemas, "
-        f"to call with {USE_TOOL}. Opening again is harmless. Toolboxes: {', '.join(names) or 'none yet'}.",
+        "description": "Connect a toolbox's MCP servers and list their tools with input schemas, "
+        f"for {USE_TOOL}. Toolboxes: {', '.join(names) or 'none yet'}.",
         "inputSchema": {
             "type": "object",
             "properties": {"toolbox_name": toolbox_name},
@@ -61,26 +61,21 @@ def _open_toolbox(toolboxes: Sequence[Toolbox]) -> dict[str, object]:
 
 
 def _use_tool() -> dict[str, object]:
-    names = {
-        "toolbox": "Toolbox name",
-        "server": "The tool's source_server",
-        "tool": "The tool's name, exactly as listed",
-    }
+    names = ("toolbox", "server", "tool")
     return {
         "name": USE_TOOL,
         "title": "Use tool",
-        "description": f"Call a tool of a toolbox. {OPEN_TOOLBOX} lists the tools and their arguments.",
+        "description": f"Call a tool that {OPEN_TOOLBOX} lists.",
         "inputSchema": {
             "type": "object",
             "properties": {
                 "tool": {
                     "type": "object",
-                    "properties": {
-                        name: {"type": "string", "description": text} for name, text in names.items()
-                    },
+                    "description": "As listed: its toolbox_name, source_server and name",
+                    "properties": {name: {"type": "string"} for name in names},
                     "required": list(names),
                 },
-                "arguments": {"type": "object", "description": "Arguments that fit the tool's inputSchema"},
+                "arguments": {"type": "object", "description": "As its inputSchema describes them"},
             },
             "required": ["tool"],
         },

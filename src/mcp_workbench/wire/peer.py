@@ -13,6 +13,7 @@ import msgspec
 
 from mcp_workbench.errors import BadAnswer, ConnectionClosed, RequestTimeout
 from mcp_workbench.wire import message as rpc
+from mcp_workbench.wire.lines import LINE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import WireError
     from mcp_workbench.wire.message import Id
 
+
+TOO_LONG = f"the line is longer than {LINE_LIMIT // 2**20} MiB"
 
 ID_DIGITS = 18
 """More than any id of ours has; a number without end must not be read."""
@@ -167,7 +170,7 @@ class Peer:
 
     def receive_overlong(self, head: bytes) -> None:
         """Takes the beginning of a line that was too long to keep."""
-        self._receive_garbage(head, rpc.Undecodable("the line is too long", head, is_json=False))
+        self._receive_garbage(head, rpc.Undecodable(TOO_LONG, head, is_json=True))
 
     def _receive_answer(self, line: bytes, message: rpc.Message) -> None:
         self.was_answered = True
