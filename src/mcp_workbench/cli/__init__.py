@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -31,6 +32,9 @@ exit codes: 0 all is well, 1 something failed, 2 the command line or the configu
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit code."""
     options = _parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that lacks a character shows a question mark, and the command goes on.
+        sys.stdout.reconfigure(errors="replace")
     try:
         code = _run(options)
         sys.stdout.flush()
@@ -105,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
         parents=[shared],
         help="say whether the configuration is right, and with --connect whether its servers work",
         description="Validates the configuration. Exit code: 0 all is well, 1 a server failed, 2 a bad file.",
+        allow_abbrev=False,
     )
     check.add_argument(
         "--connect", action="store_true", help="also start every server, in parallel, and list its tools"
@@ -117,4 +122,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_shared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="the configuration file")
-    parser.add_argument("--log-level", choices=LOG_LEVELS, help="what to write to stderr (default: info)")
+    parser.add_argument(
+        "--log-level", choices=LOG_LEVELS, help="what to write to stderr (default: info; for check: off)"
+    )

@@ -15,6 +15,7 @@ from mcp_workbench.config import load, locate
 from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
 from mcp_workbench.errors import ConfigError, StartError
 from mcp_workbench.serve.logs import set_up
+from mcp_workbench.workbench.sanitise import clean_text
 from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
@@ -102,7 +103,9 @@ async def _try(shelf: Shelf, row: Row, on_change: Callable[[], None]) -> None:
         row.state = "ready"
     except StartError as error:
         row.state = "failed"
-        row.error, row.stderr, row.hint = error.reason, error.stderr, error.hint or None
+        row.error, _ = clean_text(error.reason)
+        row.stderr = tuple(clean_text(line)[0] for line in error.stderr)
+        row.hint = error.hint or None
     row.seconds = round(time.perf_counter() - started, 3)
     on_change()
 

@@ -5,7 +5,6 @@ Owns the story and its look. The servers, their configuration and the client are
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
@@ -61,9 +60,6 @@ MISSPELT: Final = COUNT._replace(tool="count_word")
 
 def run() -> int:
     """Shows the workbench at work; 0 if all of it worked."""
-    # A terminal that lacks a character shows a question mark, and the demo goes on.
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
     console = Console(highlight=False, markup=False, emoji=False)
     with tempfile.TemporaryDirectory(prefix="mcp-workbench-demo-") as name:
         config, log = Path(name, "workbench-config.json"), Path(name, "stderr")

@@ -22,8 +22,11 @@ log = logging.getLogger(__name__)
 class Connection:
     """What a server's owner keeps alive and its callers use."""
 
-    def __init__(self, label: str, write: Callable[[bytes], None], timeout: float) -> None:
+    def __init__(
+        self, label: str, write: Callable[[bytes], None], mask: Callable[[str], str], timeout: float
+    ) -> None:
         self._label = label
+        self._mask = mask
         self._timeout = timeout
         self._changed = asyncio.Event()
         self._fresh = asyncio.Event()
@@ -47,7 +50,8 @@ class Connection:
             try:
                 self.listed = await self.session.list_tools(timeout=self._timeout)
             except WireError as error:
-                log.warning("[%s] its changed tools could not be listed: %s", self._label, error)
+                reason = self._mask(str(error))
+                log.warning("[%s] its changed tools could not be listed: %s", self._label, reason)
             if not self._changed.is_set():
                 self._fresh.set()
 

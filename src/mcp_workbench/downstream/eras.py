@@ -23,6 +23,7 @@ from mcp_workbench.protocol import (
     MODERN,
     UNSUPPORTED_VERSION,
 )
+from mcp_workbench.wire.message import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,12 +50,12 @@ class _ToolsCapability(msgspec.Struct):
 
 
 class _Capabilities(msgspec.Struct):
-    tools: _ToolsCapability = msgspec.field(default_factory=_ToolsCapability)
+    tools: _ToolsCapability
 
 
 class _Discovered(msgspec.Struct):
     supported: list[str] = msgspec.field(name="supportedVersions")
-    capabilities: _Capabilities = msgspec.field(default_factory=_Capabilities)
+    capabilities: msgspec.Raw = ABSENT
 
 
 class _Initialized(msgspec.Struct):
@@ -160,7 +161,7 @@ def _read_discovered(discover: Request) -> _Agreed:
     try:
         found = msgspec.json.decode(discover.answer.result(), type=_Discovered)
         supported = found.supported
-        announces_changes = found.capabilities.tools.list_changed
+        announces_changes = _announces_changes(found.capabilities)
     except RemoteError as error:
         if error.code == MISSING_CAPABILITY:
             return _Agreed(MODERN)
@@ -175,6 +176,13 @@ def _read_discovered(discover: Request) -> _Agreed:
         ours = ", ".join((MODERN, *LEGACY_VERSIONS))
         raise BadAnswer(f"it speaks only MCP {', '.join(supported)}; the workbench speaks {ours}")
     return _Agreed("legacy")
+
+
+def _announces_changes(capabilities: msgspec.Raw) -> bool:
+    try:
+        return msgspec.json.decode(capabilities, type=_Capabilities).tools.list_changed
+    except (msgspec.DecodeError, RecursionError):
+        return False
 
 
 def _supported_versions(error: RemoteError) -> list[str]:

@@ -149,9 +149,9 @@ class Server:
     async def _live_once(
         self, ready: asyncio.Future[Connection], forced: Era | None, remembered: Era | None
     ) -> None:
-        async with Child(self._on_stderr) as child:
+        async with Child(self.mask, self._on_stderr) as child:
             self._last_words = child.stderr
-            connection = Connection(self._label, child.write, self.config.timeout)
+            connection = Connection(self._label, child.write, self.mask, self.config.timeout)
             child.closed.add_done_callback(lambda closed: connection.close(closed.result()))
             await self._start(child, connection)
             era = await self._get_ready(connection, forced, remembered)
@@ -200,11 +200,10 @@ class Server:
             self._ready = None
 
     def _on_stderr(self, line: str) -> None:
-        if log.isEnabledFor(logging.INFO):
-            log.info("[%s] %s", self._label, self.mask(line))
+        log.info("[%s] %s", self._label, line)
 
     def _stderr_tail(self) -> list[str]:
-        return [self.mask(line) for line in [*self._last_words][-TAIL_SHOWN:] if line]
+        return [line for line in [*self._last_words][-TAIL_SHOWN:] if line]
 
     def _identity(self) -> str:
         """What makes this configuration this one, with secrets left out: the key of its remembered era."""

@@ -27,7 +27,7 @@ class StderrHandler(logging.Handler):
         """Never raises and never waits."""
         try:
             text = self.format(record)
-            if self._dropped and self._write(f"mcp-workbench: {self._dropped} log lines were dropped"):
+            if self._dropped and self._write(f"mcp-workbench: log lines dropped: {self._dropped}"):
                 self._dropped = 0
             if not self._write(text):
                 self._dropped += 1

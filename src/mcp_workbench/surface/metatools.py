@@ -8,7 +8,7 @@ import msgspec
 
 from mcp_workbench.errors import InvalidCall
 from mcp_workbench.surface.instructions import shorten
-from mcp_workbench.wire.message import ABSENT, encode, starts_with
+from mcp_workbench.wire.message import ABSENT, NULL, encode, starts_with
 from mcp_workbench.workbench.workbench import ToolId
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _read_name(member: str, raw: msgspec.Raw) -> str:
 
 
 def _read_arguments(raw: msgspec.Raw) -> bytes | msgspec.Raw:
-    if not raw or raw == _NULL:
+    if not raw or raw == NULL:
         return b"{}"
     if starts_with(raw, b"{"):
         return raw
@@ -192,6 +192,3 @@ def _is_json(text: bytes) -> bool:
     except (msgspec.DecodeError, RecursionError):
         return False
     return True
-
-
-_NULL = msgspec.Raw(b"null")

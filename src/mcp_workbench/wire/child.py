@@ -21,8 +21,8 @@ from mcp_workbench.wire import threads
 from mcp_workbench.wire.pipes import LineReader, open_writer, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import BinaryIO, Self
+    from collections.abc import Callable, Coroutine
+    from typing import Any, BinaryIO, Self
 
     from mcp_workbench.wire.pipes import Writer
 
@@ -41,6 +41,7 @@ PARTING_WAIT = 0.25
 
 STDERR_LINES = 50
 STDERR_WIDTH = 2000
+STDERR_READ = 8 * STDERR_WIDTH
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -54,7 +55,8 @@ class Program(msgspec.Struct, frozen=True):
 class Child:
     """A child and everything that hangs on it. As a context manager it is sure to be stopped."""
 
-    def __init__(self, on_stderr: Callable[[str], None]) -> None:
+    def __init__(self, mask: Callable[[str], str], on_stderr: Callable[[str], None]) -> None:
+        self._mask = mask
         self._on_stderr = on_stderr
         self._process: subprocess.Popen[bytes] | None = None
         self._stop_watching: Callable[[], None] = lambda: None
@@ -65,7 +67,7 @@ class Child:
         self._farewell: asyncio.TimerHandle | None = None
         self.exit_code: int | None = None
         self.stderr: deque[str] = deque(maxlen=STDERR_LINES)
-        """Its last words."""
+        """Its last words, masked."""
         self.parting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done at the first sign of its end: nothing new should be sent, but answers may still come."""
         self.closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -75,12 +77,8 @@ class Child:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        stopping = asyncio.create_task(self.stop())
         # Whoever cancels the owner wants the child gone, so that must not end the ending of the child.
-        while not stopping.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.shield(stopping)
-        stopping.result()
+        await _to_the_end(self.stop())
 
     async def start(self, program: Program, on_line: OnLine, on_overlong: OnLine) -> None:
         """Starts the program. Raises OSError when the system cannot."""
@@ -98,9 +96,12 @@ class Child:
         )
         self._process = process
         self._stop_watching = _watch_exit(process, self._on_exit)
-        stdin, stdout, stderr = (
-            cast("BinaryIO", pipe) for pipe in (process.stdin, process.stdout, process.stderr)
-        )
+        # A cancelled start goes on to this end too: half-connected pipes would belong to nobody.
+        await _to_the_end(self._connect(process, on_line, on_overlong))
+
+    async def _connect(self, process: subprocess.Popen[bytes], on_line: OnLine, on_overlong: OnLine) -> None:
+        pipes = (process.stdin, process.stdout, process.stderr)
+        stdin, stdout, stderr = (cast("BinaryIO", pipe) for pipe in pipes)
         self._stdin = await open_writer(stdin, on_lost=self._part)
         self._readers = [
             LineReader(on_line, self._on_stdout_end, on_overlong),
@@ -198,9 +199,24 @@ class Child:
         return f"the server exited with code {self.exit_code}"
 
     def _on_stderr_line(self, line: bytes) -> None:
-        text = line[:STDERR_WIDTH].decode(errors="replace").rstrip()
+        # Masked before it is cut, or the beginning of a secret at the cut would stay.
+        text = self._mask(line[:STDERR_READ].decode(errors="replace"))[:STDERR_WIDTH].rstrip()
         self.stderr.append(text)
         self._on_stderr(text)
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Awaits `work` whole, also when cancelled meanwhile; the cancellation follows after it."""
+    task = asyncio.create_task(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            cancelled = True
+    task.result()
+    if cancelled:
+        raise asyncio.CancelledError
 
 
 def _watch_exit(process: subprocess.Popen[bytes], on_exit: Callable[[int], None]) -> Callable[[], None]:

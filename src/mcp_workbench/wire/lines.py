@@ -8,14 +8,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LINE_LIMIT = 64 * 1024 * 1024
-HEAD_KEPT = 4096
+EDGE = 4096
+"""What is kept of a line that is too long: this much of its beginning, and of its end."""
 
 
 class LineSplitter:
     """Takes chunks, gives back the complete lines in them, without their newline.
 
-    A line longer than `limit` is thrown away as it arrives; only its beginning goes to `on_overlong`,
-    so that the request it answers can still be found and failed.
+    A line longer than `limit` is thrown away as it arrives. When it ends, its beginning and its end go to
+    `on_overlong` in one piece, so that the request it answers can still be found and failed.
     """
 
     def __init__(self, on_overlong: Callable[[bytes], None], limit: int = LINE_LIMIT) -> None:
@@ -23,7 +24,7 @@ class LineSplitter:
         self._limit = limit
         self._held: list[bytes] = []
         self._size = 0
-        self._dropping = False
+        self._head = b""
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The lines that `chunk` completes."""
@@ -31,34 +32,31 @@ class LineSplitter:
         if end < 0:
             self._hold(chunk)
             return []
-        self._hold(chunk[:end] if end else b"")
-        first = self._release()
+        self._hold(chunk[:end])
+        first = self.finish()
         *lines, rest = chunk[end + 1 :].split(b"\n")
         if rest:
             self._hold(rest)
-        if first is not None:
-            lines.insert(0, first)
-        return lines
+        return lines if first is None else [first, *lines]
 
-    def finish(self) -> bytes:
-        """What was left without a newline when the stream ended."""
-        return self._release() or b""
-
-    def _hold(self, part: bytes) -> None:
-        if self._dropping:
-            return
-        self._size += len(part)
-        self._held.append(part)
-        if self._size > self._limit:
-            head = b"".join(self._held)[:HEAD_KEPT]
-            self._held.clear()
-            self._dropping = True
-            self._on_overlong(head)
-
-    def _release(self) -> bytes | None:
-        dropped = self._dropping
+    def finish(self) -> bytes | None:
+        """What has come since the last newline, or None if that was too long."""
         line = self._held[0] if len(self._held) == 1 else b"".join(self._held)
+        head, self._head = self._head, b""
         self._held.clear()
         self._size = 0
-        self._dropping = False
-        return None if dropped else line
+        if not head:
+            return line
+        self._on_overlong(head + line)
+        return None
+
+    def _hold(self, part: bytes) -> None:
+        self._held.append(part)
+        self._size += len(part)
+        if self._size > self._limit:
+            held = b"".join(self._held)
+            tail = len(held) - EDGE
+            if not self._head:
+                self._head = held[:EDGE]
+                tail = max(tail, EDGE)
+            self._held[:] = [held[tail:]]

@@ -18,11 +18,21 @@ Id = int | str
 ABSENT: Final = msgspec.Raw(b"")
 """Stands for a body that the message does not have. No JSON text is empty."""
 
+NULL: Final = msgspec.Raw(b"null")
+
 BOM: Final = b"\xef\xbb\xbf"
 QUOTED_LIMIT: Final = 80
 
-ID_REACH: Final = 128
-_ID: Final = rb'"id"\s*:\s*(-?(?:0|[1-9]\d{0,17})|"[\x20\x21\x23-\x5b\x5d-\x7e]{1,100}")\s*[,}]'
+_ID: Final = rb'"id"\s*:\s*(?:(-?(?:0|[1-9]\d{0,17}))(?:\.0+)?|("[\x20\x21\x23-\x5b\x5d-\x7e]{1,100}"))\s*'
+_VERSION: Final = rb'"jsonrpc"\s*:\s*"[^"]{0,10}"\s*'
+# An id stands first or last in what programs write. Anywhere else it may belong to something in the body.
+_ID_FIRST: Final = rb"\s*\{\s*(?:" + _VERSION + rb",\s*)?" + _ID + rb"[,}]"
+_ID_LAST: Final = _ID + rb"(?:,\s*" + _VERSION + rb")?\}\s*$"
+_METHOD_EARLY: Final = rb'\s*\{(?:\s*"(?:jsonrpc|id)"\s*:\s*[^,{}\[\]]{0,120},)*\s*"method"\s*:'
+_LAST_REACH: Final = 200
+
+_PAIR: Final = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_SURROGATE: Final = rb"\\u[dD][89a-fA-F]"
 
 
 class Message(msgspec.Struct, gc=False):
@@ -78,7 +88,7 @@ def decode(line: bytes) -> Message:
     except msgspec.ValidationError as error:
         raise Undecodable(str(error), line, is_json=_is_json(line)) from None
     except msgspec.DecodeError as error:
-        if re.search(rb"\\u[dD][89a-fA-F]", line):
+        if re.search(_SURROGATE, re.sub(_PAIR, b"", line)):
             # JSON by its grammar, but no text that could be passed on: half of a surrogate pair.
             raise Undecodable("a string with a lone surrogate", line, is_json=True) from None
         raise Undecodable(str(error), line, is_json=False) from None
@@ -124,13 +134,18 @@ def decode_error(body: bytes) -> RemoteError | BadAnswer:
 
 def find_id(line: bytes) -> Id | None:
     """The id in a line that cannot be decoded, as far as a look can tell."""
-    # It stands first or last in what programs write. Anywhere else it may belong to something in the body.
-    edges = (line[:ID_REACH], line[-ID_REACH:])
-    match = re.search(_ID, edges[0]) or re.search(_ID + rb"\s*$", edges[1]) or re.search(_ID, line)
+    match = re.match(_ID_FIRST, line)
+    if match is None and line.lstrip().startswith(b"{"):
+        match = re.search(_ID_LAST, line[-_LAST_REACH:])
     if match is None:
         return None
-    found: Id = msgspec.json.decode(match[1], type=int | str)
+    found: Id = msgspec.json.decode(match[1] or match[2], type=int | str)
     return found
+
+
+def find_answered_id(line: bytes) -> Id | None:
+    """The same, if the line looks like an answer and not like a request with an id of its sender's."""
+    return None if re.match(_METHOD_EARLY, line) else find_id(line)
 
 
 def starts_with(raw: msgspec.Raw, start: bytes) -> bool:

@@ -180,7 +180,7 @@ class Peer:
                 self._handler.on_garbage(rpc.Undecodable("`method` is missing", line, is_json=True))
             # An answer to nothing: cancelled, timed out, or sent twice. There is nobody to tell.
             return
-        if message.error:
+        if message.error and message.error != rpc.NULL:
             request.settle(rpc.decode_error(bytes(message.error)))
         elif message.result:
             request.settle(message.result)
@@ -189,7 +189,7 @@ class Peer:
 
     def _receive_garbage(self, line: bytes, problem: rpc.Undecodable) -> None:
         # A broken answer must still end the wait of whoever asked, so look for its id before giving it up.
-        if self._in_flight and (request := self._find(rpc.find_id(line))):
+        if self._in_flight and (request := self._find(rpc.find_answered_id(line))):
             request.settle(BadAnswer(f"its answer could not be read: {problem}"))
         else:
             self._handler.on_garbage(problem)
