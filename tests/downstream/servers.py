@@ -1,0 +1,43 @@
+"""A `Server` on a real child, put together without a configuration file."""
+
+from __future__ import annotations
+
+import os
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.config import Secrets, ServerConfig
+from mcp_workbench.downstream.era_memory import EraMemory
+from mcp_workbench.downstream.server import Server
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from tests.support.client import Json
+
+
+def shell(script: str, **settings: object) -> Json:
+    """An entry that runs a shell script."""
+    return {"command": "/bin/sh", "args": ["-c", script], **settings}
+
+
+@asynccontextmanager
+async def server(
+    entry: Json, directory: Path, secrets: dict[str, str] | None = None
+) -> AsyncIterator[Server]:
+    """The server of an entry of `mcpServers`, named `files` in the toolbox `dev`; ended with the block."""
+    it = Server(
+        "dev",
+        "files",
+        msgspec.convert(entry, ServerConfig),
+        environ={"PATH": os.environ["PATH"]},
+        secrets=Secrets(secrets or {}),
+        memory=EraMemory(directory / "cache"),
+    )
+    try:
+        yield it
+    finally:
+        await it.close()

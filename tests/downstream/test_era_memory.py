@@ -1,0 +1,141 @@
+"""The era of a server is remembered for the next start, and a bad memory does no harm."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
+from tests.support.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from mcp_workbench.downstream.era_memory import Era
+
+
+def files(directory: Path) -> list[Path]:
+    return [path for path in directory.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+def test_what_is_remembered_is_recalled_in_the_next_process(tmp_path: Path, era: Era) -> None:
+    EraMemory(tmp_path).remember("server", era)
+    assert EraMemory(tmp_path).recall("server") == era
+    assert EraMemory(tmp_path).recall("another server") is None
+
+
+def test_the_latest_is_what_counts(tmp_path: Path) -> None:
+    memory = EraMemory(tmp_path)
+    memory.remember("server", "legacy")
+    memory.remember("server", "2026-07-28")
+    assert memory.recall("server") == "2026-07-28"
+    assert len(files(tmp_path)) == 1
+
+
+def test_nothing_is_recalled_and_nothing_made_before_something_is_remembered(tmp_path: Path) -> None:
+    memory = EraMemory(tmp_path / "cache")
+    memory.forget("server")
+    assert memory.recall("server") is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_forgotten_is_gone(tmp_path: Path) -> None:
+    memory = EraMemory(tmp_path)
+    memory.remember("server", "legacy")
+    memory.remember("other", "legacy")
+    memory.forget("server")
+    memory.forget("server")
+    assert (memory.recall("server"), memory.recall("other")) == (None, "legacy")
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"legac", b"2099-01-01", b"\xff\xfe", b"legacy\nlegacy", b"x" * 1_000_000]
+)
+def test_a_damaged_memory_is_none_and_can_be_written_anew(tmp_path: Path, damage: bytes) -> None:
+    memory = EraMemory(tmp_path)
+    memory.remember("server", "legacy")
+    (file,) = files(tmp_path)
+    file.write_bytes(damage)
+    assert memory.recall("server") is None
+    memory.remember("server", "2026-07-28")
+    assert memory.recall("server") == "2026-07-28"
+
+
+def test_a_newline_that_somebody_added_is_no_damage(tmp_path: Path) -> None:
+    memory = EraMemory(tmp_path)
+    memory.remember("server", "legacy")
+    (file,) = files(tmp_path)
+    file.write_text("legacy\n", "ascii")
+    assert memory.recall("server") == "legacy"
+
+
+def test_a_directory_that_cannot_be_made_is_done_without(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "cache"
+    in_the_way.write_text("a file", "ascii")
+    memory = EraMemory(in_the_way)
+    memory.remember("server", "legacy")
+    memory.forget("server")
+    assert memory.recall("server") is None
+    assert in_the_way.read_text("ascii") == "a file"
+
+
+def test_a_directory_in_place_of_the_file_is_done_without(tmp_path: Path) -> None:
+    memory = EraMemory(tmp_path)
+    memory.remember("server", "legacy")
+    (file,) = files(tmp_path)
+    file.unlink()
+    (file / "inside").mkdir(parents=True)
+    memory.remember("server", "legacy")
+    memory.forget("server")
+    assert memory.recall("server") is None
+
+
+def test_what_is_asked_about_does_not_stand_in_the_file_or_its_name(tmp_path: Path) -> None:
+    EraMemory(tmp_path).remember("--token=hunter2-and-more", "legacy")
+    (file,) = files(tmp_path)
+    assert "hunter2" not in f"{file.name} {file.read_text('ascii')}"
+
+
+WRITE_OFTEN = """
+import sys
+from pathlib import Path
+from mcp_workbench.downstream.era_memory import EraMemory
+memory = EraMemory(Path(sys.argv[1]))
+for _ in range(200):
+    memory.remember("server", sys.argv[2])
+    if memory.recall("server") is None:
+        sys.exit("half a memory was read")
+"""
+
+
+def test_processes_that_write_at_the_same_time_never_leave_half_a_memory(tmp_path: Path) -> None:
+    eras = ["legacy", "2026-07-28"] * 2
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITE_OFTEN, str(tmp_path), era], stderr=subprocess.PIPE)
+        for era in eras
+    ]
+    ends = [(writer.communicate(timeout=PATIENCE)[1], writer.returncode) for writer in writers]
+    assert ends == [(b"", 0)] * len(eras)
+    assert EraMemory(tmp_path).recall("server") in eras
+    assert len(files(tmp_path)) == 1
+
+
+def test_the_cache_directory_is_where_the_user_wants_it() -> None:
+    assert cache_directory({"XDG_CACHE_HOME": "/caches"}) == Path("/caches/mcp-workbench")
+
+
+def test_without_a_wish_it_is_where_the_system_keeps_such_things(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/ada"))
+    places = {
+        "linux": Path("/home/ada/.cache/mcp-workbench"),
+        "darwin": Path("/home/ada/Library/Caches/mcp-workbench"),
+        "win32": Path("/local/mcp-workbench/Cache"),
+    }
+    found = {}
+    for platform in places:
+        monkeypatch.setattr(sys, "platform", platform)
+        found[platform] = cache_directory({"XDG_CACHE_HOME": "", "LOCALAPPDATA": "/local"})
+    assert found == places

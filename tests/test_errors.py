@@ -1,0 +1,164 @@
+"""The wording of every error: people's scripts and models read it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcp_workbench import errors
+from mcp_workbench.errors import (
+    BadAnswer,
+    CallError,
+    ConfigError,
+    ConnectionClosed,
+    ExecutionFailed,
+    InvalidCall,
+    OpeningFailed,
+    Problem,
+    RemoteError,
+    RequestTimeout,
+    ServerNotFound,
+    StartError,
+    ToolboxNotFound,
+    ToolNotFound,
+    WireError,
+    WorkbenchError,
+    quote_stderr,
+)
+
+ONE = Problem("toolboxes.dev", "is wrong", "Put it right.")
+TWO = Problem("", "the whole file is wrong", "")
+START = StartError("git", "it exited", stderr=["one", "two"], hint="Do this.")
+
+WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
+    "a base": (WorkbenchError("as it is"), "as it is"),
+    "a configuration with one problem": (
+        ConfigError(Path("w.json"), [ONE]),
+        "w.json: 1 problem in the configuration\n  - toolboxes.dev: is wrong\n    Put it right.",
+    ),
+    "a configuration with two": (
+        ConfigError(Path("w.json"), [TWO, ONE]),
+        (
+            "w.json: 2 problems in the configuration\n"
+            "  - the whole file is wrong\n"
+            "  - toolboxes.dev: is wrong\n    Put it right."
+        ),
+    ),
+    "a wire": (WireError("as it is"), "as it is"),
+    "a closed connection": (ConnectionClosed("the server exited"), "the server exited"),
+    "silence": (
+        RequestTimeout(60.0, capped=False),
+        "no answer within 60 s and no progress was reported",
+    ),
+    "progress without end": (
+        RequestTimeout(2.5, capped=True),
+        "no answer within 2.5 s in all, although it went on reporting progress",
+    ),
+    "a bad answer": (BadAnswer("its answer is odd"), "its answer is odd"),
+    "a JSON-RPC error": (
+        RemoteError(-32601, "no such method", None),
+        "JSON-RPC error -32601: no such method",
+    ),
+    "a JSON-RPC error with data": (
+        RemoteError(-1, "no", b'{"caf\xe9" : 1.0}'),
+        'JSON-RPC error -1: no; data: {"caf\ufffd" : 1.0}',
+    ),
+    "a start": (START, "Failed to connect to MCP server 'git': it exited"),
+    "a call": (CallError("as it is"), "as it is"),
+    "an invalid call": (
+        InvalidCall("Invalid tool identifier: server cannot be empty"),
+        "Invalid tool identifier: server cannot be empty",
+    ),
+    "a toolbox": (ToolboxNotFound("x", ["a", "b"]), "Toolbox 'x' not found. Available toolboxes: a, b"),
+    "a toolbox where there is none": (
+        ToolboxNotFound("x", []),
+        (
+            "Toolbox 'x' not found. Available toolboxes: "
+            'none (add one under "toolboxes" in workbench-config.json)'
+        ),
+    ),
+    "a server": (
+        ServerNotFound("s", "t", ["a", "b"], disabled=False),
+        "Server 's' not found in toolbox 't'. Available servers: a, b",
+    ),
+    "a disabled server": (
+        ServerNotFound("s", "t", [], disabled=True),
+        "Server 's' not found in toolbox 't'. It is disabled in the configuration. Available servers: none",
+    ),
+    "a tool": (
+        ToolNotFound("n", "s", "t", []),
+        (
+            "Tool 'n' not found in server 's' (toolbox 't'). "
+            "open_toolbox with toolbox_name 't' lists the tools there are."
+        ),
+    ),
+    "a tool with near matches": (
+        ToolNotFound("n", "s", "t", ["m", "o"]),
+        (
+            "Tool 'n' not found in server 's' (toolbox 't'). Did you mean: m, o? "
+            "open_toolbox with toolbox_name 't' lists the tools there are."
+        ),
+    ),
+    "an opening": (
+        OpeningFailed("dev", [START, StartError("fs", "it is not there")]),
+        (
+            "Failed to open toolbox 'dev'.\n"
+            "Failed to connect to MCP server 'git': it exited\n"
+            "Its stderr ended with:\n  one\n  two\n"
+            "Do this.\n"
+            "Failed to connect to MCP server 'fs': it is not there"
+        ),
+    ),
+    "an execution": (
+        ExecutionFailed("n", "s", "t", "it exited"),
+        "Error executing tool 'n' in server 's' (toolbox 't'): it exited",
+    ),
+}
+
+
+@pytest.mark.parametrize(("error", "wording"), WORDINGS.values(), ids=WORDINGS)
+def test_an_error_says(error: WorkbenchError, wording: str) -> None:
+    assert str(error) == wording
+
+
+def test_every_error_has_its_wording_here() -> None:
+    classes = {it for it in vars(errors).values() if isinstance(it, type) and issubclass(it, WorkbenchError)}
+    assert classes == {type(error) for error, _ in WORDINGS.values()}
+
+
+def test_every_error_stands_in_the_tree_at_the_top_of_the_file() -> None:
+    assert errors.__doc__ is not None
+    drawn = [line.lstrip("│├└─ ").partition(" ")[0] for line in errors.__doc__.splitlines()]
+    assert {type(error).__name__ for error, _ in WORDINGS.values()} <= set(drawn)
+
+
+@pytest.mark.parametrize(
+    ("error", "explained"),
+    [
+        (
+            START,
+            f"{START}\nIts stderr ended with:\n  one\n  two\nDo this.",
+        ),
+        (StartError("fs", "it is not there"), "Failed to connect to MCP server 'fs': it is not there"),
+    ],
+)
+def test_a_failed_start_is_explained_with_the_last_words_and_the_remedy(
+    error: StartError, explained: str
+) -> None:
+    assert error.explained() == explained
+
+
+def test_a_server_without_last_words_is_not_quoted() -> None:
+    assert (quote_stderr([]), quote_stderr(["x"])) == ("", "\nIts stderr ended with:\n  x")
+
+
+def test_errors_keep_what_they_were_made_of() -> None:
+    assert (START.server, START.reason, START.stderr, START.hint) == (
+        "git",
+        "it exited",
+        ("one", "two"),
+        "Do this.",
+    )
+    assert ConfigError(Path("w.json"), [ONE, TWO]).problems == (ONE, TWO)
+    assert OpeningFailed("dev", [START]).failures == (START,)

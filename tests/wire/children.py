@@ -1,0 +1,78 @@
+"""Real children for the tests of `Child`: small shell programs, and all that came from them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcp_workbench.wire.child import Child, Program
+from tests.support.waiting import PATIENCE, poll
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+IGNORE_END = "while :; do sleep 0.02; done"
+"""Goes on whatever becomes of its input."""
+HELPER = "(trap '' TERM; exec sleep 600) & echo $!"
+"""Leaves a helper behind that holds its pipes and outlives SIGTERM, and says which."""
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-S", "-c", code]
+
+
+def shell(script: str) -> list[str]:
+    return ["/bin/sh", "-c", script]
+
+
+def program(command: list[str], env: dict[str, str] | None = None, cwd: str | None = None) -> Program:
+    return Program(command, {"PATH": os.environ["PATH"]} if env is None else env, cwd)
+
+
+class Watched:
+    """A child with what it has said so far."""
+
+    def __init__(self) -> None:
+        self.stderr: list[str] = []
+        self.lines: list[bytes] = []
+        self.child = Child(str, self.stderr.append)
+
+    async def line(self, number: int = 0) -> str:
+        await poll(lambda: len(self.lines) > number)
+        return self.lines[number].decode()
+
+    async def closed(self) -> tuple[str, float]:
+        """What `closed` says, and how many seconds that took from now."""
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        async with asyncio.timeout(PATIENCE):
+            return await asyncio.shield(self.child.closed), loop.time() - started
+
+    async def stop(self) -> float:
+        """How many seconds it took to stop it."""
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        async with asyncio.timeout(PATIENCE):
+            await self.child.stop()
+        return loop.time() - started
+
+
+@asynccontextmanager
+async def started(what: Program | str) -> AsyncIterator[Watched]:
+    watched = Watched()
+    async with watched.child:
+        to_run = program(shell(what)) if isinstance(what, str) else what
+        await watched.child.start(to_run, watched.lines.append, _refuse_overlong)
+        yield watched
+
+
+def _refuse_overlong(head: bytes) -> None:
+    raise AssertionError(f"no line of these tests is too long, but one was: {head!r}")
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/dev/fd").iterdir()))

@@ -1,0 +1,131 @@
+"""Lines come out whole however the stream was cut, and no stream can fill the memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from itertools import combinations, pairwise
+
+import pytest
+
+from mcp_workbench.wire.lines import EDGE, LineSplitter
+
+LIMIT = 5
+
+
+class Fed:
+    """What a splitter made of some chunks."""
+
+    def __init__(self, *chunks: bytes, limit: int = LIMIT) -> None:
+        self.overlong: list[bytes] = []
+        self.splitter = LineSplitter(self.overlong.append, limit)
+        self.lines = [line for chunk in chunks for line in self.splitter.feed(chunk)]
+
+
+def cut(stream: bytes, places: tuple[int, ...]) -> list[bytes]:
+    edges = [0, *places, len(stream)]
+    return [stream[start:end] for start, end in pairwise(edges)]
+
+
+@pytest.mark.parametrize("stream", [b"a\nbc\n\nd", b"\n\nab\n", b"\xc3\xa9\r\n\xe2\x82\xac\nx"])
+def test_a_stream_gives_the_same_lines_wherever_it_is_cut(stream: bytes) -> None:
+    *lines, rest = stream.split(b"\n")
+    inner = range(1, len(stream))
+    for count in range(len(stream)):
+        for places in combinations(inner, count):
+            fed = Fed(*cut(stream, places), limit=len(stream))
+            assert (fed.lines, fed.splitter.finish(), fed.overlong) == (lines, rest, [])
+
+
+def test_a_stream_in_one_byte_pieces_gives_the_same_lines() -> None:
+    stream = b'{"id":1}\n{"id":2}\n{"id":3}'
+    fed = Fed(*(bytes([byte]) for byte in stream), limit=100)
+    assert (fed.lines, fed.splitter.finish()) == ([b'{"id":1}', b'{"id":2}'], b'{"id":3}')
+
+
+def test_a_finished_stream_has_nothing_more() -> None:
+    fed = Fed(b"ab")
+    assert [fed.splitter.finish(), fed.splitter.finish()] == [b"ab", b""]
+
+
+def test_an_overlong_line_is_dropped_and_the_stream_recovers_wherever_it_is_cut() -> None:
+    stream = b"ab\n0123456789\ncd\n01234\nef"
+    for size in range(1, LIMIT + 1):
+        fed = Fed(*(stream[at : at + size] for at in range(0, len(stream), size)))
+        assert (fed.lines, fed.splitter.finish()) == ([b"ab", b"cd", b"01234"], b"ef")
+        assert fed.overlong == [b"0123456789"]
+
+
+def test_a_line_of_just_the_limit_is_kept() -> None:
+    assert Fed(b"01234\n").lines == [b"01234"]
+    assert Fed(b"012345\n").lines == []
+
+
+def test_two_overlong_lines_in_a_row_are_both_reported() -> None:
+    fed = Fed(b"aaaaaaaaa", b"\nbbbb", b"bbbbb", b"\nok\n")
+    assert (fed.lines, fed.overlong) == ([b"ok"], [b"aaaaaaaaa", b"bbbbbbbbb"])
+
+
+def test_a_stream_that_ends_inside_an_overlong_line_ends_with_nothing() -> None:
+    fed = Fed(b"0123456789")
+    assert (fed.splitter.finish(), fed.overlong) == (None, [b"0123456789"])
+
+
+def test_only_the_edges_of_an_overlong_line_are_shown() -> None:
+    line = bytes(range(65, 91)) * 1000
+    for size in (100, 3000, 9999, len(line)):
+        fed = Fed(*(line[at : at + size] for at in range(0, len(line), size)), b"\n", limit=10_000)
+        assert fed.overlong == [line[:EDGE] + line[-EDGE:]]
+
+
+def allocated(splitter: LineSplitter, chunk: bytes) -> int:
+    """The most memory, in bytes, that was in use at once beyond what was before, while `chunk` was fed."""
+    before, _ = tracemalloc.get_traced_memory()
+    tracemalloc.reset_peak()
+    splitter.feed(chunk)
+    return tracemalloc.get_traced_memory()[1] - before
+
+
+def test_a_line_of_many_chunks_is_put_together_once() -> None:
+    # Appending to what is there copies it for every chunk: the cost would grow with the square.
+    chunk, count = b"x" * 65536, 64
+    splitter = LineSplitter(lambda _: None)
+    tracemalloc.start()
+    try:
+        while_it_grew = [allocated(splitter, chunk) for _ in range(count)]
+        at_its_end = allocated(splitter, b"\n")
+    finally:
+        tracemalloc.stop()
+    assert max(while_it_grew) < len(chunk)
+    assert len(chunk) * count <= at_its_end < len(chunk) * (count + 1)
+
+
+class Searched(bytes):
+    """A chunk that counts how often it is searched for a newline."""
+
+    searches = 0
+
+    def find(self, *args: object) -> int:
+        self.searches += 1
+        return super().find(*args)  # type: ignore[arg-type] # passed on as they came
+
+
+def test_no_chunk_of_a_long_line_is_looked_at_again() -> None:
+    chunks = [Searched(b"x" * 100) for _ in range(100)]
+    fed = Fed(*chunks, b"\n", limit=100_000)
+    assert fed.lines == [b"x" * 10_000]
+    assert {chunk.searches for chunk in chunks} == {1}
+
+
+def test_an_endless_line_takes_no_more_memory_than_the_limit() -> None:
+    chunk, limit = b"x" * 65536, 1_000_000
+    splitter = LineSplitter(lambda _: None, limit)
+    # A fresh copy of the chunk each time, as a pipe would give.
+    tracemalloc.start()
+    try:
+        for _ in range(200):
+            splitter.feed(chunk[:-1] + b"y")
+        held, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 10_000
+    assert most < 3 * limit

@@ -1,0 +1,177 @@
+"""Bytes in and out of whatever a descriptor may be: pipes, terminals, regular files, the null device."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tty
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_workbench.wire.lines import EDGE, LINE_LIMIT
+from mcp_workbench.wire.pipes import LineReader, open_writer, read_lines
+from tests.support.waiting import PATIENCE, poll
+from tests.wire.loops import ON_BOTH_LOOPS
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from mcp_workbench.wire.pipes import Writer
+
+pytestmark = ON_BOTH_LOOPS
+
+
+class Reading:
+    """What was read from a file so far, and whether it has ended."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        self.overlong: list[bytes] = []
+        self.ended = asyncio.Event()
+        self.reader = LineReader(self.lines.append, self.ended.set, self.overlong.append)
+
+    async def end(self) -> list[bytes]:
+        async with asyncio.timeout(PATIENCE):
+            await self.ended.wait()
+        return self.lines
+
+
+async def reading(file: BinaryIO) -> Reading:
+    it = Reading()
+    await read_lines(file, it.reader)
+    return it
+
+
+def pipe() -> tuple[BinaryIO, BinaryIO]:
+    read_end, write_end = os.pipe()
+    return os.fdopen(read_end, "rb", 0), os.fdopen(write_end, "wb", 0)
+
+
+async def ended(writer: Writer) -> None:
+    async with asyncio.timeout(PATIENCE):
+        await writer.closed()
+
+
+async def test_the_lines_of_a_pipe_come_as_they_are_written() -> None:
+    source, sink = pipe()
+    it = await reading(source)
+    sink.write(b"one\ntwo")
+    await poll(lambda: it.lines == [b"one"])
+    sink.write(b"\nthree")
+    sink.close()
+    assert await it.end() == [b"one", b"two", b"three"]
+
+
+async def test_the_lines_of_a_regular_file_come_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    lines = [str(number).encode() * 1000 for number in range(1000)]
+    path.write_bytes(b"\n".join(lines))
+    assert await (await reading(path.open("rb", 0))).end() == lines
+
+
+async def test_the_null_device_ends_at_once() -> None:
+    with open(os.devnull, "rb", 0) as null:  # noqa: ASYNC230, PTH123 - opening it takes no time, and it is no path
+        assert await (await reading(os.fdopen(os.dup(null.fileno()), "rb", 0))).end() == []
+
+
+async def test_a_terminal_can_be_read() -> None:
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)
+    it = await reading(os.fdopen(theirs, "rb", 0))
+    os.write(ours, b"typed\n")
+    await poll(lambda: it.lines == [b"typed"])
+    os.close(ours)
+    assert await it.end() == [b"typed"]
+
+
+async def test_blank_lines_are_passed_over() -> None:
+    source, sink = pipe()
+    it = await reading(source)
+    sink.write(b"\n\r\n  \t\r\none\r\n\n \x0b\n  ")
+    sink.close()
+    assert await it.end() == [b"one\r"]
+
+
+async def test_a_line_too_long_to_keep_is_told_by_its_beginning_and_the_next_is_read() -> None:
+    source, sink = pipe()
+    it = await reading(source)
+    writer = await open_writer(sink)
+    writer.write(b"a" * (LINE_LIMIT + 1) + b"\nnext\n")
+    writer.close()
+    assert await it.end() == [b"next"]
+    assert it.overlong == [b"a" * 2 * EDGE]
+
+
+async def test_a_reader_that_is_closed_says_that_it_has_ended() -> None:
+    source, sink = pipe()
+    it = await reading(source)
+    it.reader.close()
+    assert await it.end() == []
+    sink.close()
+
+
+async def test_a_write_never_waits_and_all_of_it_arrives_in_order() -> None:
+    source, sink = pipe()
+    writer = await open_writer(sink)
+    lines = [str(number).encode() * 10_000 for number in range(200)]
+    for line in lines:
+        writer.write(line + b"\n")
+    writer.close()
+    assert await (await reading(source)).end() == lines
+    await ended(writer)
+
+
+async def test_a_reader_that_has_gone_is_told_once_and_writing_on_is_silent() -> None:
+    source, sink = pipe()
+    lost: list[str] = []
+    writer = await open_writer(sink, on_lost=lambda: lost.append("lost"))
+    source.close()
+    await poll(lambda: lost)
+    for _ in range(10):
+        writer.write(b"x" * 100_000)
+    writer.close()
+    await ended(writer)
+    assert lost == ["lost"]
+
+
+async def test_a_reader_that_goes_in_the_middle_of_a_large_write_ends_it() -> None:
+    source, sink = pipe()
+    writer = await open_writer(sink)
+    writer.write(b"x" * 5_000_000)
+    source.close()
+    await ended(writer)
+
+
+async def test_a_regular_file_gets_all_that_is_written_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "written"
+    writer = await open_writer(path.open("wb", 0))
+    lines = [str(number).encode() * 1000 + b"\n" for number in range(500)]
+    for line in lines:
+        writer.write(line)
+    writer.close()
+    await ended(writer)
+    assert path.read_bytes() == b"".join(lines)
+
+
+@pytest.mark.parametrize("device", [path for path in ("/dev/null", "/dev/full") if Path(path).exists()])
+async def test_a_device_that_keeps_nothing_is_written_to_in_silence(device: str) -> None:
+    writer = await open_writer(os.fdopen(os.open(device, os.O_WRONLY), "wb", 0))
+    writer.write(b"x" * 100_000)
+    writer.write(b"y")
+    writer.close()
+    await ended(writer)
+
+
+async def test_waiting_for_the_end_may_be_given_up_and_taken_up_again() -> None:
+    source, sink = pipe()
+    writer = await open_writer(sink)
+    writer.write(b"x" * 1_000_000)
+    writer.close()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await writer.closed()
+    it = await reading(source)
+    await it.end()
+    await ended(writer)
