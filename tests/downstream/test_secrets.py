@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcp_workbench.downstream.session import ToolCall
 from mcp_workbench.errors import StartError, WireError
 from mcp_workbench.wire.child import STDERR_WIDTH
 from tests.downstream.servers import server, shell
@@ -121,7 +122,7 @@ async def test_one_in_what_cannot_be_started_is_masked(
 async def test_one_in_the_error_of_a_call_is_masked(tmp_path: Path, logged: Callable[[], str]) -> None:
     async with server(telling(), tmp_path, SECRETS) as it:
         with pytest.raises(WireError) as raised:
-            await it.call("tell", b"{}", meta={}, on_progress=lambda _: None)
+            await it.call("tell", ToolCall(b"{}", {}, lambda _: None))
         text = it.explain(raised.value)
     assert text == 'JSON-RPC error -1: bad <env TOKEN>; data: {"token": "<env TOKEN>"}'
     assert SECRET not in logged()

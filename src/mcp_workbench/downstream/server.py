@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config import Secrets, ServerConfig
     from mcp_workbench.downstream.connection import Tools
     from mcp_workbench.downstream.era_memory import Era, EraMemory
-    from mcp_workbench.downstream.session import OnProgress
+    from mcp_workbench.downstream.session import ToolCall
 
 TOTAL_FACTOR = 10
 """A call that reports progress may take this many times its `timeout`."""
@@ -74,20 +74,11 @@ class Server:
         """Its tools as last listed, if it is connected."""
         return self._ready.result().listed if self._ready is not None and self.is_up else None
 
-    async def call(
-        self,
-        tool: str,
-        arguments: bytes | msgspec.Raw,
-        *,
-        meta: Mapping[str, msgspec.Raw],
-        on_progress: OnProgress,
-    ) -> msgspec.Raw:
+    async def call(self, tool: str, call: ToolCall) -> msgspec.Raw:
         """Calls a tool once; never repeated, for it may have acted. Raises StartError or WireError."""
         connection = await self._connection()
         limit = self.config.timeout
-        return await connection.session.call_tool(
-            tool, arguments, meta=meta, on_progress=on_progress, idle=limit, total=limit * TOTAL_FACTOR
-        )
+        return await connection.session.call_tool(tool, call, idle=limit, total=limit * TOTAL_FACTOR)
 
     async def close(self) -> None:
         """Ends the process, if there is one, and everything that hangs on it."""

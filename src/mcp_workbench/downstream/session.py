@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -26,12 +27,13 @@ from mcp_workbench.wire.message import encode, error_line, result_line, starts_w
 from mcp_workbench.wire.peer import Peer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from mcp_workbench.wire.message import Id, Undecodable
     from mcp_workbench.wire.peer import Request
 
-    OnProgress = Callable[[dict[str, msgspec.Raw]], None]
+OnProgress = Callable[[dict[str, msgspec.Raw]], None]
+"""Takes the members of a progress notification."""
 
 MAX_PAGES: Final = 1000
 
@@ -46,6 +48,15 @@ log = logging.getLogger(__name__)
 
 
 _TOOL_CHANGES: Final = b'"notifications":{"toolsListChanged":true}'
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """What a caller wants of a tool, whichever it is."""
+
+    arguments: bytes | msgspec.Raw
+    meta: Mapping[str, msgspec.Raw]
+    """The caller's `_meta`; what of it is not ours to stamp goes along."""
+    on_progress: OnProgress
 
 
 class _Page(msgspec.Struct):
@@ -108,19 +119,12 @@ class Session:
             cursor = b'"cursor":%b' % encode(page.next_cursor)
         raise BadAnswer(f"its list of tools never ends: more than {MAX_PAGES} pages")
 
-    async def call_tool(
-        self,
-        name: str,
-        arguments: bytes | msgspec.Raw,
-        *,
-        meta: Mapping[str, msgspec.Raw],
-        on_progress: OnProgress,
-        idle: float,
-        total: float,
-    ) -> msgspec.Raw:
+    async def call_tool(self, name: str, call: ToolCall, *, idle: float, total: float) -> msgspec.Raw:
         """Calls a tool; the result is the server's, untouched."""
-        fields = b'"name":%b,"arguments":%b' % (encode(name), arguments)
-        result = await self._ask("tools/call", fields, meta, idle=idle, total=total, on_progress=on_progress)
+        fields = b'"name":%b,"arguments":%b' % (encode(name), call.arguments)
+        result = await self._ask(
+            "tools/call", fields, call.meta, idle=idle, total=total, on_progress=call.on_progress
+        )
         if not starts_with(result, b"{"):
             raise BadAnswer("its result is not an object")
         if self._stamp:

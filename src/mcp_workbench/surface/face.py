@@ -30,13 +30,13 @@ from mcp_workbench.surface.instructions import instructions
 from mcp_workbench.surface.requests import Params, Refusal, is_modern, read_params
 from mcp_workbench.wire.message import encode, error_line, result_line, starts_with
 from mcp_workbench.wire.peer import Peer
+from mcp_workbench.workbench.workbench import ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_workbench.downstream.session import OnProgress
     from mcp_workbench.wire.message import Id, Undecodable
-    from mcp_workbench.workbench.workbench import Workbench
+    from mcp_workbench.workbench.workbench import OnProgress, Workbench
 
 CAPABILITIES: Final = b'{"tools":{}}'
 
@@ -81,21 +81,7 @@ class Face:
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
         """Answers at once what needs no waiting; calls get a task each."""
         try:
-            if request_id in self._calls:
-                message = f"Invalid Request: id {request_id!r} is in use by a call in flight"
-                raise Refusal(INVALID_REQUEST, message)  # noqa: TRY301 - one place turns refusals into errors
-            read = read_params(params)
-            if method == "initialize":
-                self.peer.send(result_line(request_id, self._initialize(read)))
-                return
-            modern = is_modern(read)
-            if not (modern or self._has_handshake or method == "ping"):
-                raise Refusal(INVALID_PARAMS, NEITHER_ERA)  # noqa: TRY301 - one place turns refusals into errors
-            if method == "tools/call":
-                self._start_call(request_id, read, modern=modern)
-            else:
-                result = self._answer(method, read, modern=modern)
-                self.peer.send(result_line(request_id, results.modern(result) if modern else result))
+            self._handle(request_id, method, params)
         except Refusal as refusal:
             self.peer.send(error_line(request_id, refusal.code, refusal.message, refusal.data))
 
@@ -118,6 +104,24 @@ class Face:
             self.peer.send(error_line(request_id, INVALID_REQUEST, f"Invalid Request: {problem}"))
         else:
             self.peer.send(error_line(None, PARSE_ERROR, f"Parse error: {problem}"))
+
+    def _handle(self, request_id: Id, method: str, raw: msgspec.Raw) -> None:
+        if request_id in self._calls:
+            raise Refusal(
+                INVALID_REQUEST, f"Invalid Request: id {request_id!r} is in use by a call in flight"
+            )
+        params = read_params(raw)
+        if method == "initialize":
+            self.peer.send(result_line(request_id, self._initialize(params)))
+            return
+        modern = is_modern(params)
+        if not (modern or self._has_handshake or method == "ping"):
+            raise Refusal(INVALID_PARAMS, NEITHER_ERA)
+        if method == "tools/call":
+            self._start_call(request_id, params, modern=modern)
+        else:
+            result = self._answer(method, params, modern=modern)
+            self.peer.send(result_line(request_id, results.modern(result) if modern else result))
 
     def _initialize(self, params: Params) -> bytes:
         if params.version is None:
@@ -177,7 +181,7 @@ class Face:
             return render.opening_result(await workbench.open(toolbox))
         tool, arguments = metatools.read_use(params.arguments)
         on_progress = self._forward_progress(params.meta.get(META_PROGRESS))
-        return await workbench.call(tool, arguments, meta=params.meta, on_progress=on_progress)
+        return await workbench.call(tool, ToolCall(arguments, params.meta, on_progress))
 
     def _forward_progress(self, token: msgspec.Raw | None) -> OnProgress:
         """Progress under the caller's own token, or nowhere if the caller gave none."""

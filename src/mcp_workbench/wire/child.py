@@ -84,7 +84,7 @@ class Child:
         """Starts the program. Raises OSError when the system cannot."""
         # Not through the loop: under uvloop a child would get sockets in place of pipes, and inherit more
         # descriptors than its own.
-        process = subprocess.Popen(  # noqa: ASYNC220 - a few milliseconds, and see above
+        process = subprocess.Popen(  # noqa: ASYNC220 - a quarter of a millisecond, and see above
             program.command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.connection import Tools
     from mcp_workbench.downstream.server import Server
-    from mcp_workbench.downstream.session import OnProgress
+    from mcp_workbench.downstream.session import ToolCall
 
     Index = Mapping[str, msgspec.Raw]
 
@@ -45,21 +45,14 @@ class Shelf:
         """The tools that can be used now, by name; connects first if need be. Raises StartError."""
         return self._by_name(await self.server.tools())
 
-    async def call(
-        self,
-        tool: str,
-        arguments: bytes | msgspec.Raw,
-        *,
-        meta: Mapping[str, msgspec.Raw],
-        on_progress: OnProgress,
-    ) -> msgspec.Raw:
+    async def call(self, tool: str, call: ToolCall) -> msgspec.Raw:
         """Calls a tool of this server. Raises CallError."""
         server = self.server
         try:
             known = server.known_tools()
             if known is None or tool not in self._by_name(known):
                 await self._require(tool)
-            return await server.call(tool, arguments, meta=meta, on_progress=on_progress)
+            return await server.call(tool, call)
         except StartError as error:
             raise self._failure(tool, error.explained()) from error
         except WireError as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.downstream.server import Server
+from mcp_workbench.downstream.session import OnProgress, ToolCall
 from mcp_workbench.errors import ToolboxNotFound
 from mcp_workbench.workbench.shelf import Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.downstream.era_memory import EraMemory
-    from mcp_workbench.downstream.session import OnProgress
     from mcp_workbench.workbench.toolbox import Opening
+
+
+__all__ = ["OnProgress", "ToolCall", "ToolId", "Workbench", "build"]
 
 
 class ToolId(msgspec.Struct, frozen=True):
@@ -39,17 +42,10 @@ class Workbench:
         """Connects a toolbox and returns its tools. Raises CallError."""
         return await self._find(toolbox).open()
 
-    async def call(
-        self,
-        tool: ToolId,
-        arguments: bytes | msgspec.Raw,
-        *,
-        meta: Mapping[str, msgspec.Raw],
-        on_progress: OnProgress,
-    ) -> msgspec.Raw:
+    async def call(self, tool: ToolId, call: ToolCall) -> msgspec.Raw:
         """Calls a tool, starting its server if need be. The result is the server's own. Raises CallError."""
         shelf = self._find(tool.toolbox).shelf(tool.server)
-        return await shelf.call(tool.tool, arguments, meta=meta, on_progress=on_progress)
+        return await shelf.call(tool.tool, call)
 
     async def close(self) -> None:
         """Ends everything downstream, in parallel."""
