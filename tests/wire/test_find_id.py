@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_workbench.wire.message import find_id
+from mcp_workbench.wire.salvage import find_id
 
 LONG = b"x" * 10_000
 

@@ -45,6 +45,8 @@ NEITHER_ERA: Final = (
     f"_meta['{META_VERSION}'] in every request (from {MODERN_VERSIONS[0]} on)"
 )
 
+OUR_FAULT: Final = "Internal error: this is a fault of the workbench; its log has the details"
+
 log = logging.getLogger(__name__)
 
 
@@ -84,6 +86,9 @@ class Face:
             self._handle(request_id, method, params)
         except Refusal as refusal:
             self.peer.send(error_line(request_id, refusal.code, refusal.message, refusal.data))
+        except Exception:
+            log.exception("request %r failed inside the workbench", request_id)
+            self.peer.send(error_line(request_id, INTERNAL_ERROR, OUR_FAULT))
 
     def on_notification(self, method: str, params: msgspec.Raw) -> None:
         """Cancels what the client no longer wants; nothing else needs doing."""
@@ -169,8 +174,7 @@ class Face:
             result = render.error_result(error)
         except Exception:
             log.exception("request %r failed inside the workbench", request_id)
-            message = "Internal error: this is a fault of the workbench; its log has the details"
-            self.peer.send(error_line(request_id, INTERNAL_ERROR, message))
+            self.peer.send(error_line(request_id, INTERNAL_ERROR, OUR_FAULT))
             return
         self.peer.send(result_line(request_id, results.modern(result) if modern else result))
 

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from mcp_workbench.errors import BadAnswer, RemoteError
+from mcp_workbench.wire.salvage import find_id
 
 Id = int | str
 
@@ -22,14 +23,6 @@ NULL: Final = msgspec.Raw(b"null")
 
 BOM: Final = b"\xef\xbb\xbf"
 QUOTED_LIMIT: Final = 80
-
-_ID: Final = rb'"id"\s*:\s*(?:(-?(?:0|[1-9]\d{0,17}))(?:\.0+)?|("[\x20\x21\x23-\x5b\x5d-\x7e]{1,100}"))\s*'
-_VERSION: Final = rb'"jsonrpc"\s*:\s*"[^"]{0,10}"\s*'
-# An id stands first or last in what programs write. Anywhere else it may belong to something in the body.
-_ID_FIRST: Final = rb"\s*\{\s*(?:" + _VERSION + rb",\s*)?" + _ID + rb"[,}]"
-_ID_LAST: Final = _ID + rb"(?:,\s*" + _VERSION + rb")?\}\s*$"
-_METHOD_EARLY: Final = rb'\s*\{(?:\s*"(?:jsonrpc|id)"\s*:\s*[^,{}\[\]]{0,120},)*\s*"method"\s*:'
-_LAST_REACH: Final = 200
 
 _PAIR: Final = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _SURROGATE: Final = rb"\\u[dD][89a-fA-F]"
@@ -130,22 +123,6 @@ def decode_error(body: bytes) -> RemoteError | BadAnswer:
         shown = body[:QUOTED_LIMIT].decode(errors="replace")
         return BadAnswer(f"its answer was an error of no known form: {shown}")
     return RemoteError(error.code, error.message, bytes(error.data) or None)
-
-
-def find_id(line: bytes) -> Id | None:
-    """The id in a line that cannot be decoded, as far as a look can tell."""
-    match = re.match(_ID_FIRST, line)
-    if match is None and line.lstrip().startswith(b"{"):
-        match = re.search(_ID_LAST, line[-_LAST_REACH:])
-    if match is None:
-        return None
-    found: Id = msgspec.json.decode(match[1] or match[2], type=int | str)
-    return found
-
-
-def find_answered_id(line: bytes) -> Id | None:
-    """The same, if the line looks like an answer and not like a request with an id of its sender's."""
-    return None if re.match(_METHOD_EARLY, line) else find_id(line)
 
 
 def starts_with(raw: msgspec.Raw, start: bytes) -> bool:

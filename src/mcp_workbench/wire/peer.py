@@ -14,13 +14,13 @@ import msgspec
 from mcp_workbench.errors import BadAnswer, ConnectionClosed, RequestTimeout
 from mcp_workbench.wire import message as rpc
 from mcp_workbench.wire.lines import LINE_LIMIT
+from mcp_workbench.wire.salvage import find_answered_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp_workbench.errors import WireError
     from mcp_workbench.wire.message import Id
-
 
 TOO_LONG = f"the line is longer than {LINE_LIMIT // 2**20} MiB"
 
@@ -168,9 +168,9 @@ class Peer:
         else:
             self._handler.on_request(request_id, message.method, message.params)
 
-    def receive_overlong(self, head: bytes) -> None:
-        """Takes the beginning of a line that was too long to keep."""
-        self._receive_garbage(head, rpc.Undecodable(TOO_LONG, head, is_json=True))
+    def receive_overlong(self, edges: bytes) -> None:
+        """Takes the beginning and the end of a line that was too long to keep."""
+        self._receive_garbage(edges, rpc.Undecodable(TOO_LONG, edges, is_json=True))
 
     def _receive_answer(self, line: bytes, message: rpc.Message) -> None:
         self.was_answered = True
@@ -189,7 +189,7 @@ class Peer:
 
     def _receive_garbage(self, line: bytes, problem: rpc.Undecodable) -> None:
         # A broken answer must still end the wait of whoever asked, so look for its id before giving it up.
-        if self._in_flight and (request := self._find(rpc.find_answered_id(line))):
+        if self._in_flight and (request := self._find(find_answered_id(line))):
             request.settle(BadAnswer(f"its answer could not be read: {problem}"))
         else:
             self._handler.on_garbage(problem)

@@ -1,0 +1,36 @@
+"""What can be saved of a line that cannot be decoded: the id of the request it belongs to.
+
+Without it, whoever waits for that answer would wait for the time-out. It is a look, not a parse, so it
+trusts only the places where programs write an id: first or last in the message. Anywhere else it may belong
+to something in the body.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+_ID: Final = rb'"id"\s*:\s*(?:(-?(?:0|[1-9]\d{0,17}))(?:\.0+)?|("[\x20\x21\x23-\x5b\x5d-\x7e]{1,100}"))\s*'
+_VERSION: Final = rb'"jsonrpc"\s*:\s*"[^"]{0,10}"\s*'
+_ID_FIRST: Final = rb"\s*\{\s*(?:" + _VERSION + rb",\s*)?" + _ID + rb"[,}]"
+_ID_LAST: Final = _ID + rb"(?:,\s*" + _VERSION + rb")?\}\s*$"
+_METHOD_EARLY: Final = rb'\s*\{(?:\s*"(?:jsonrpc|id)"\s*:\s*[^,{}\[\]]{0,120},)*\s*"method"\s*:'
+_LAST_REACH: Final = 200
+
+
+def find_id(line: bytes) -> int | str | None:
+    """The id that the line seems to have."""
+    match = re.match(_ID_FIRST, line)
+    if match is None and line.lstrip().startswith(b"{"):
+        match = re.search(_ID_LAST, line[-_LAST_REACH:])
+    if match is None:
+        return None
+    found: int | str = msgspec.json.decode(match[1] or match[2], type=int | str)
+    return found
+
+
+def find_answered_id(line: bytes) -> int | str | None:
+    """The same, if the line looks like an answer and not like a request with an id of its sender's."""
+    return None if re.match(_METHOD_EARLY, line) else find_id(line)
