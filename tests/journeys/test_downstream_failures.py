@@ -45,6 +45,7 @@ async def test_a_dying_server_fails_its_call_and_the_next_call_starts_it_again(
     text = failure_of(await session.use_tool("dev", "files", "die"))
     assert text.startswith(FRONT.format("die"))
     assert "exited with code 7" in text
+    assert "about to crash" in text
     assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
     assert [call["params"]["name"] for call in journal.messages("tools/call")] == ["die", "echo"]
     assert journal.starts == 2

@@ -12,6 +12,8 @@ from tests.support.configs import acting, server, toolboxes
 from tests.support.sessions import LegacySession, ModernSession, text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from tests.conftest import Connect, Start
     from tests.support.client import Json, RawClient
     from tests.support.journal import Journal
@@ -101,7 +103,7 @@ async def test_an_unknown_tool_is_an_invalid_parameter(connect: Connect) -> None
     assert "close_toolbox" in answer["error"]["message"]
 
 
-@pytest.mark.parametrize("params", ["{}", '{"name":5}', "[1]", '"x"'])
+@pytest.mark.parametrize("params", ["{}", '{"name":5}', '{"name":"use_tool","arguments":[]}', "[1]", '"x"'])
 async def test_a_call_without_sense_is_an_invalid_parameter(start: Start, params: str) -> None:
     session = LegacySession(await start(CONFIG))
     await session.greet()
@@ -152,15 +154,24 @@ async def test_an_unsupported_version_is_told_which_are_supported(start: Start) 
     await ModernSession(client).list_tools()
 
 
+async def another_call(session: LegacySession) -> None:
+    await session.begin_tool("dev", "slow", "echo", '{"second":1}', request_id="twice")
+
+
+async def a_ping(session: LegacySession) -> None:
+    await session.client.send({"jsonrpc": "2.0", "id": "twice", "method": "ping"})
+
+
+@pytest.mark.parametrize("second", [another_call, a_ping])
 async def test_an_id_in_use_is_refused_and_its_first_owner_still_served(
-    start: Start, journal: Journal
+    start: Start, journal: Journal, second: Callable[[LegacySession], Awaitable[None]]
 ) -> None:
     config = toolboxes(dev={"slow": acting("nap", "echo", journal, after=0.5)})
     session = LegacySession(await start(config))
     await session.greet()
     await session.begin_tool("dev", "slow", "nap", '{"first":1}', request_id="twice")
     await journal.wait_for_call()
-    await session.begin_tool("dev", "slow", "echo", '{"second":1}', request_id="twice")
+    await second(session)
     refusal = await session.client.wait_for(lambda it: it.get("id") == "twice" and "error" in it)
     served = await session.client.wait_for(lambda it: it.get("id") == "twice" and "result" in it)
     assert refusal["error"]["code"] == -32600
