@@ -139,3 +139,13 @@ def test_without_a_wish_it_is_where_the_system_keeps_such_things(monkeypatch: py
         monkeypatch.setattr(sys, "platform", platform)
         found[platform] = cache_directory({"XDG_CACHE_HOME": "", "LOCALAPPDATA": "/local"})
     assert found == places
+
+
+def test_a_user_without_a_home_has_no_memory_and_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    memory = EraMemory(cache_directory({}))
+    memory.remember("server", "legacy")
+    assert memory.recall("server") is None

@@ -20,11 +20,16 @@ def cache_directory(environ: Mapping[str, str]) -> Path:
     """Where this user's programs keep what they can make again."""
     if configured := environ.get("XDG_CACHE_HOME"):
         return Path(configured) / "mcp-workbench"
+    try:
+        home = Path.home()
+    except RuntimeError:
+        # A user without a home, as in some containers: nothing can be written there, so nothing is kept.
+        return Path(os.devnull)
     if sys.platform == "win32":
-        return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local") / "mcp-workbench" / "Cache"
+        return Path(environ.get("LOCALAPPDATA") or home / "AppData/Local") / "mcp-workbench/Cache"
     if sys.platform == "darwin":
-        return Path.home() / "Library/Caches/mcp-workbench"
-    return Path.home() / ".cache/mcp-workbench"
+        return home / "Library/Caches/mcp-workbench"
+    return home / ".cache/mcp-workbench"
 
 
 class EraMemory:
