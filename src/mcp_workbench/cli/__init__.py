@@ -13,8 +13,6 @@ from mcp_workbench import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_workbench.config import LoadedConfig
-
 __all__ = ["main"]
 
 LOG_LEVELS = ("debug", "info", "warning", "error", "off")
@@ -66,29 +64,18 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _serve(config: str | None, log_level: str) -> int:
-    loaded = _load_or_explain(config)
-    if loaded is None:
-        return 2
+    from mcp_workbench.config import load, locate
+    from mcp_workbench.errors import ConfigError
     from mcp_workbench.serve.logs import set_up
     from mcp_workbench.serve.stdio import run as run_stdio
 
     set_up(log_level)
-    return run_stdio(loaded, os.environ)
-
-
-def _load_or_explain(option: str | None) -> LoadedConfig | None:
-    """The configuration, with its warnings on stderr; or None, with all that is wrong with it on stderr."""
-    from mcp_workbench.config import load, locate
-    from mcp_workbench.errors import ConfigError
-
     try:
-        loaded = load(locate(option, os.environ), os.environ)
+        loaded = load(locate(config, os.environ), os.environ)
     except ConfigError as error:
         print(f"mcp-workbench: {error}", file=sys.stderr)
-        return None
-    for warning in loaded.warnings:
-        print(f"mcp-workbench: warning: {warning}", file=sys.stderr)
-    return loaded
+        return 2
+    return run_stdio(loaded, os.environ)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 
 def run(loaded: LoadedConfig, environ: Mapping[str, str]) -> int:
     """Serves until the input ends or a signal comes."""
+    for warning in loaded.warnings:
+        log.warning("warning: %s", warning)
     try:
         client_input, client_output = os.dup(0), os.dup(1)
     except OSError:
