@@ -6,6 +6,8 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.support.configs import server, tool, toolboxes
 from tests.support.processes import wait_until_gone
 
@@ -134,13 +136,14 @@ async def test_no_process_is_left(bench: Bench, make_journal: Callable[[str], Jo
         await wait_until_gone(journal.pids)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_an_interrupted_check_leaves_no_process_and_no_traceback(
-    bench: Bench, journal: Journal
+    bench: Bench, journal: Journal, number: signal.Signals
 ) -> None:
     bench.write(toolboxes(dev={"mute": server(journal, mute=True, grandchild=True)}))
     process = bench.start("check", "--connect")
     await journal.wait_until(lambda journal: journal.lines)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, errors = process.communicate(timeout=10)
     assert (process.returncode, errors) == (130, b"")
     await wait_until_gone(journal.pids)

@@ -41,6 +41,12 @@ def test_each_line_of_a_secret_of_many_lines_is_hidden() -> None:
     assert secrets.mask("-----BEGIN-----\nMIIEpA\n--\n") == "<env KEY>"
 
 
+def test_a_secret_is_hidden_as_json_spells_it_too() -> None:
+    secrets = Secrets({'pa"ss\\wordé': "${PASSWORD}"})
+    for text in (r'{"p":"pa\"ss\\wordé"}', r'{"p":"pa\"ss\\word\u00e9"}'):
+        assert secrets.mask(text) == '{"p":"${PASSWORD}"}'
+
+
 def test_variables_env_and_headers_of_a_configuration_are_secret(tmp_path: Path) -> None:
     tree = one_server(
         {"command": "x", "args": ["--key=${KEY}"], "env": {"TOKEN": "literal-token", "K": "${KEY}"}}

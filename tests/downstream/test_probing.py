@@ -155,6 +155,16 @@ async def test_a_server_of_both_eras_that_is_slow_is_spoken_to_as_it_answers_fir
     assert await it.open() == MODERN
 
 
+async def test_a_server_of_both_eras_whose_answers_come_at_once_is_modern() -> None:
+    it = Conversation(
+        {
+            "server/discover": result(DISCOVERED, after=2),
+            "initialize": result(INITIALIZED, after=2 - PATIENCE),
+        }
+    )
+    assert await it.open() == MODERN
+
+
 async def test_a_refusal_of_the_old_greeting_leaves_time_for_the_answer_to_the_probe() -> None:
     script = {
         "server/discover": result(DISCOVERED, after=1.2),

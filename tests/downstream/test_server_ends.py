@@ -85,3 +85,14 @@ async def test_one_that_was_closed_is_started_again_by_the_next_use(tmp_path: Pa
         assert (it.is_up, it.known_tools()) == (False, None)
         assert [bytes(tool) for tool in await it.tools()] == [bytes(tool) for tool in first]
     assert journal.starts == 2
+
+
+async def test_one_that_is_closed_before_its_first_step_keeps_nobody_waiting(tmp_path: Path) -> None:
+    async with server(configs.server(), tmp_path) as it:
+        waiting = asyncio.create_task(it.tools())
+        await asyncio.sleep(0)  # the call has asked for a life, which has not begun
+        await it.close()
+        async with asyncio.timeout(PATIENCE):
+            with pytest.raises(StartError):
+                await waiting
+            assert len(await it.tools()) == 1

@@ -34,8 +34,12 @@ BROKEN_ANSWERS = {
 TOLERABLE_ANSWERS = {
     "byte-order-mark": '\ufeff{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"x"}]}}',
     "batch": '[{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"x"}]}}]',
-    "surrogate": '{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"\\ud800"}]}}',
+    "id-as-text": '{"jsonrpc":"2.0","id":"ID","result":{"content":[{"type":"text","text":"x"}]}}',
+    "id-at-the-end": '{"result":{"content":[{"type":"text","text":"x"}]},"jsonrpc":"2.0","id":ID}',
+    "error-null": '{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"x"}]},"error":null}',
 }
+
+SURROGATE = '{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"cut \\ud83d"}]}}'
 
 
 async def test_a_dying_server_fails_its_call_and_the_next_call_starts_it_again(
@@ -138,12 +142,28 @@ async def test_an_answer_that_is_none_fails_its_call_at_once(connect_modern: Con
 
 
 @pytest.mark.parametrize("line", TOLERABLE_ANSWERS.values(), ids=TOLERABLE_ANSWERS)
-async def test_an_odd_answer_never_leaves_its_caller_waiting(connect_modern: Connect, line: str) -> None:
+async def test_an_odd_answer_is_understood_all_the_same(connect_modern: Connect, line: str) -> None:
     session = await connect_modern(
         toolboxes(dev={"files": acting("odd", "lines", lines=[line], answer=False)})
     )
-    assert "content" in await session.use_tool("dev", "files", "odd")
+    assert text_of(await session.use_tool("dev", "files", "odd")) == "x"
     assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
+
+
+async def test_half_a_character_in_an_answer_is_replaced(connect_modern: Connect) -> None:
+    config = toolboxes(dev={"files": acting("cut", "lines", lines=[SURROGATE], answer=False)})
+    session = await connect_modern(config)
+    assert text_of(await session.use_tool("dev", "files", "cut")) == "cut \ufffd"
+
+
+async def test_half_a_character_in_a_tool_does_not_lose_the_list(connect_modern: Connect) -> None:
+    cut = '{"name":"cut","description":"an emoji \\ud83d","inputSchema":{"type":"object"}}'
+    session = await connect_modern(toolboxes(dev={"files": server(tools=[cut, tool("echo")])}))
+    tools = (await session.open_toolbox("dev"))["structuredContent"]["tools"]
+    assert [(it["name"], it["description"]) for it in tools] == [
+        ("cut", "[dev/files] an emoji \ufffd"),
+        ("echo", "[dev/files] Does echo"),
+    ]
 
 
 async def test_a_result_of_an_unknown_type_is_an_error(connect_modern: Connect) -> None:

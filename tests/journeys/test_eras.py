@@ -94,7 +94,9 @@ async def test_a_server_of_no_version_that_we_know_is_named_as_a_failure(start: 
     assert "99-01-01" in failure["error"]
 
 
-@pytest.mark.parametrize(("before", "after"), [("legacy", "modern"), ("modern", "legacy")])
+@pytest.mark.parametrize(
+    ("before", "after"), [("legacy", "modern"), ("modern", "legacy"), ("modern", "dies-on-probe")]
+)
 async def test_a_remembered_era_that_proves_wrong_is_found_out_anew(
     start: Start, tmp_path: Path, before: str, after: str
 ) -> None:

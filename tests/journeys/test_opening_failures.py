@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.configs import server, toolboxes
+from tests.support.configs import acting, server, toolboxes
 from tests.support.processes import wait_until_gone
 from tests.support.sessions import failure_of, names, text_of
 
@@ -98,6 +98,19 @@ async def test_a_required_server_that_fails_leaves_nothing_running(
     assert "Failed to connect to MCP server 'bad': " in text
     assert "no such database" in text
     await wait_until_gone(journal.pids)
+
+
+async def test_an_opening_that_fails_leaves_the_call_of_another_alone(
+    connect_modern: Connect, journal: Journal
+) -> None:
+    silent = {**server(mute=True), "required": True, "startupTimeout": 1}
+    session = await connect_modern(
+        toolboxes(dev={"bad": silent, "slow": acting("nap", "echo", journal, after=2)})
+    )
+    opening = await session.begin("tools/call", '{"name":"open_toolbox","arguments":{"toolbox_name":"dev"}}')
+    assert text_of(await session.use_tool("dev", "slow", "nap", {"a": 1})) == '{"a": 1}'
+    assert "MCP server 'bad'" in failure_of((await opening).message["result"])
+    assert journal.starts == 1
 
 
 async def test_a_call_to_a_server_that_fails_says_so(connect: Connect) -> None:

@@ -46,13 +46,16 @@ async def test_a_change_that_the_server_announces_is_seen_by_the_next_open_and_c
     assert journal.starts == 1
 
 
-async def test_a_server_that_announces_changes_without_end_is_usable_all_the_same(
-    connect_modern: Connect, server_era: Era
+@pytest.mark.parametrize("moment", ["before", "after"])
+async def test_a_server_that_announces_changes_without_end_is_usable_and_not_asked_without_end(
+    connect_modern: Connect, journal: Journal, server_era: Era, moment: str
 ) -> None:
-    session = await connect_modern(toolboxes(dev={"files": server(era=server_era, restless=True)}))
+    restless = server(journal, era=server_era, restless=moment)
+    session = await connect_modern(toolboxes(dev={"files": restless}))
     for _ in range(3):
         assert await opened(session) == ["echo"]
         assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
+    assert len(journal.messages("tools/list")) < 20
 
 
 async def test_a_server_that_knows_no_tools_is_connected_without_any(

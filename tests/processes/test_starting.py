@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,21 @@ def test_without_any_input_it_leaves_quietly(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, b"")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&-"])
+def test_closed_input_or_output_is_refused_at_once(tmp_path: Path, closed: str) -> None:
+    command = shlex.join(serve_command(write_config(tmp_path, CONFIG)))
+    done = subprocess.run(
+        ["sh", "-c", f"exec {command} {closed}"],
+        env=clean_environment(tmp_path),
+        stdin=subprocess.PIPE,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"stdin and stdout must be open" in done.stderr
 
 
 def test_input_and_output_may_be_regular_files(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ class Script(TypedDict, total=False):
     discovery: dict[str, Any]  # the same for server/discover
     tools: list[str]  # raw JSON of each definition
     toolless: bool  # a server of something else: tools/list is not found
-    restless: bool  # announces a change with every list
+    restless: str  # announces a change "before" or "after" every list
     page_size: int
     cursors: str  # "end" (default), "repeat" or "endless"
     behaviours: dict[str, dict[str, Any]]  # tool name -> {"do": ..., ...}; a tool without one echoes
@@ -240,8 +240,11 @@ class Server:
     def dispatch(self, line: str, message: dict[str, Any]) -> None:
         request_id, method = message["id"], message["method"]
         if method == "tools/list" and not self.options.get("toolless"):
+            restless = self.options.get("restless")
+            if restless == "before":
+                self.change_tools(self.tools)
             self.answer(request_id, self.page(message.get("params", {}).get("cursor")))
-            if self.options.get("restless"):
+            if restless == "after":
                 self.change_tools(self.tools)
         elif method == "tools/call":
             self.call(Call(self, line, message))

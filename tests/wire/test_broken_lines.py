@@ -25,7 +25,6 @@ UNREADABLE = "its answer could not be read: "
         (b'{"result":"\xff","id":1}', UNREADABLE + "invalid UTF-8 at byte 11"),
         (b'{"id":1,"result":{', UNREADABLE + "Input data was truncated"),
         (b'{"id":1,"result":NaN}', UNREADABLE + "JSON is malformed: invalid character (byte 17)"),
-        (b'{"id":1,"result":"\\ud800"}', UNREADABLE + "a string with a lone surrogate"),
         (b'{"id":1,"result":' + DEEP + b"}", UNREADABLE + "nested too deeply"),
         (b'[{"id":1,"error":5}]', "its answer was an error of no known form: 5"),
     ],
@@ -74,7 +73,6 @@ async def test_a_line_too_long_to_keep_fails_the_request_whose_id_it_begins_or_e
         (b"[]", "Expected `object`, got `array`"),
         (b"\xff", "invalid UTF-8 at byte 0"),
         (b'{"id":99', "Input data was truncated"),
-        (b'{"id":99,"result":"\\ud800"}', "a string with a lone surrogate"),
         (b'{"jsonrpc":"2.0","id":99}', "`method` is missing"),
         (b'{"jsonrpc":"2.0"}', "`method` is missing"),
         (b'{"id":1,"method":"x"}', '`jsonrpc` must be "2.0"'),
@@ -105,7 +103,7 @@ async def test_a_log_line_that_quotes_a_request_is_garbage_and_harms_no_request(
 async def test_a_broken_request_of_theirs_is_not_taken_for_the_answer_to_ours() -> None:
     wire = Wire()
     request = wire.peer.request("x", b"{}", idle=5)
-    wire.peer.receive(b'{"jsonrpc":"2.0","id":1,"method":"ask","params":"\\ud800"}')
+    wire.peer.receive(b'{"jsonrpc":"2.0","id":1,"method":"ask","params":"\x01"}')
     assert [kind for kind, *_ in wire.handled] == ["garbage"]
     wire.answer(1, "yes")
     assert bytes(await request.answer) == b'"yes"'

@@ -49,6 +49,10 @@ def pipe() -> tuple[BinaryIO, BinaryIO]:
     return os.fdopen(read_end, "rb", 0), os.fdopen(write_end, "wb", 0)
 
 
+def unheard() -> None:
+    """For tests that do not ask about the loss of a reader."""
+
+
 async def ended(writer: Writer) -> None:
     async with asyncio.timeout(PATIENCE):
         await writer.closed()
@@ -97,7 +101,7 @@ async def test_blank_lines_are_passed_over() -> None:
 async def test_a_line_too_long_to_keep_is_told_by_its_beginning_and_the_next_is_read() -> None:
     source, sink = pipe()
     it = await reading(source)
-    writer = await open_writer(sink)
+    writer = await open_writer(sink, unheard)
     writer.write(b"a" * (LINE_LIMIT + 1) + b"\nnext\n")
     writer.close()
     assert await it.end() == [b"next"]
@@ -114,7 +118,7 @@ async def test_a_reader_that_is_closed_says_that_it_has_ended() -> None:
 
 async def test_a_write_never_waits_and_all_of_it_arrives_in_order() -> None:
     source, sink = pipe()
-    writer = await open_writer(sink)
+    writer = await open_writer(sink, unheard)
     lines = [str(number).encode() * 10_000 for number in range(200)]
     for line in lines:
         writer.write(line + b"\n")
@@ -138,7 +142,7 @@ async def test_a_reader_that_has_gone_is_told_once_and_writing_on_is_silent() ->
 
 async def test_a_reader_that_goes_in_the_middle_of_a_large_write_ends_it() -> None:
     source, sink = pipe()
-    writer = await open_writer(sink)
+    writer = await open_writer(sink, unheard)
     writer.write(b"x" * 5_000_000)
     source.close()
     await ended(writer)
@@ -146,7 +150,7 @@ async def test_a_reader_that_goes_in_the_middle_of_a_large_write_ends_it() -> No
 
 async def test_a_regular_file_gets_all_that_is_written_in_order(tmp_path: Path) -> None:
     path = tmp_path / "written"
-    writer = await open_writer(path.open("wb", 0))
+    writer = await open_writer(path.open("wb", 0), unheard)
     lines = [str(number).encode() * 1000 + b"\n" for number in range(500)]
     for line in lines:
         writer.write(line)
@@ -157,7 +161,7 @@ async def test_a_regular_file_gets_all_that_is_written_in_order(tmp_path: Path) 
 
 @pytest.mark.parametrize("device", [path for path in ("/dev/null", "/dev/full") if Path(path).exists()])
 async def test_a_device_that_keeps_nothing_is_written_to_in_silence(device: str) -> None:
-    writer = await open_writer(os.fdopen(os.open(device, os.O_WRONLY), "wb", 0))
+    writer = await open_writer(os.fdopen(os.open(device, os.O_WRONLY), "wb", 0), unheard)
     writer.write(b"x" * 100_000)
     writer.write(b"y")
     writer.close()
@@ -166,7 +170,7 @@ async def test_a_device_that_keeps_nothing_is_written_to_in_silence(device: str)
 
 async def test_waiting_for_the_end_may_be_given_up_and_taken_up_again() -> None:
     source, sink = pipe()
-    writer = await open_writer(sink)
+    writer = await open_writer(sink, unheard)
     writer.write(b"x" * 1_000_000)
     writer.close()
     with pytest.raises(TimeoutError):

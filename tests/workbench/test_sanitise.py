@@ -37,7 +37,7 @@ def definition(**fields: Any) -> bytes:
     ids=lambda character: f"U+{ord(character):04X}",
 )
 def test_a_hidden_character_is_removed_wherever_it_stands(character: str) -> None:
-    assert clean_text(f"{character}rm{character} {character}{character}-i") == ("rm -i", 4)
+    assert clean_text(f"{character}rm{character} {character}{character}-i") == "rm -i"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_hidden_character_is_removed_wherever_it_stands(character: str) -> Non
     ],
 )
 def test_a_terminal_escape_sequence_goes_whole(text: str, shown: str) -> None:
-    assert clean_text(text) == (shown, len(text) - len(shown))
+    assert clean_text(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_terminal_escape_sequence_goes_whole(text: str, shown: str) -> None:
     ],
 )
 def test_what_does_visible_work_stays(text: str) -> None:
-    assert clean_text(text) == (text, 0)
+    assert clean_text(text) == text
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_what_does_visible_work_stays(text: str) -> None:
     ],
 )
 def test_the_same_characters_go_where_they_do_none(text: str, shown: str) -> None:
-    assert clean_text(text) == (shown, len(text) - len(shown))
+    assert clean_text(text) == shown
 
 
 def test_cleaning_twice_changes_nothing_more() -> None:
@@ -104,8 +104,8 @@ def test_cleaning_twice_changes_nothing_more() -> None:
     rng = random.Random(7)  # noqa: S311 - a reproducible sample, not a secret
 
     for _ in range(5_000):
-        once, _removed = clean_text("".join(rng.choices(letters + hidden + "[]0m\\", k=12)))
-        assert clean_text(once) == (once, 0)
+        once = clean_text("".join(rng.choices(letters + hidden + "[]0m\\", k=12)))
+        assert clean_text(once) == once
 
 
 @pytest.mark.parametrize("raw", [b'{ "name":"a", "n":1.0,"e":1e400 ,"d":"\\"\\n\\t\\/" }', b"{}"])

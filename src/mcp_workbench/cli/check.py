@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 import time
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from mcp_workbench.cli.check_display import Display, explain_bad_file
+from mcp_workbench.cli.check_display import Display
 from mcp_workbench.config import load, locate
 from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
 from mcp_workbench.errors import ConfigError, StartError
 from mcp_workbench.serve.logs import set_up
+from mcp_workbench.serve.signals import on_request_to_end
 from mcp_workbench.workbench.sanitise import clean_text
 from mcp_workbench.workbench.workbench import build
 
@@ -50,7 +52,7 @@ def run(option: str | None, *, connect: bool, as_json: bool, log_level: str | No
             problems = [msgspec.to_builtins(problem) for problem in error.problems]
             _print_json({"file": str(path), "valid": False, "problems": problems})
         else:
-            explain_bad_file(error)
+            print(f"mcp-workbench: {error}", file=sys.stderr)
         return 2
     rows = _rows(loaded)
     if as_json:
@@ -81,6 +83,9 @@ async def _connect(
     loaded: LoadedConfig, rows: dict[tuple[str, str], Row], on_change: Callable[[], None]
 ) -> None:
     """Starts every server at once, fills in its row when it is ready or has failed, and ends them all."""
+    task = asyncio.current_task()
+    if task is not None:
+        on_request_to_end(task.cancel)
     workbench = build(loaded, environ=os.environ, memory=EraMemory(cache_directory(os.environ)))
     try:
         await asyncio.gather(
@@ -103,8 +108,8 @@ async def _try(shelf: Shelf, row: Row, on_change: Callable[[], None]) -> None:
         row.state = "ready"
     except StartError as error:
         row.state = "failed"
-        row.error, _ = clean_text(error.reason)
-        row.stderr = tuple(clean_text(line)[0] for line in error.stderr)
+        row.error = clean_text(error.reason)
+        row.stderr = tuple(clean_text(line) for line in error.stderr)
         row.hint = error.hint or None
     row.seconds = round(time.perf_counter() - started, 3)
     on_change()

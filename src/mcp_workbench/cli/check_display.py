@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -18,17 +17,11 @@ if TYPE_CHECKING:
 
     from mcp_workbench.cli.check import Row
     from mcp_workbench.config import LoadedConfig
-    from mcp_workbench.errors import ConfigError
 
 PLAIN_WIDTH = 140
 """Columns when the output is not a terminal: files and pipes have no edge to wrap at."""
 
 STYLES = {"ready": "green", "failed": "bold red", "starting": "yellow", "disabled": "dim", "configured": ""}
-
-
-def explain_bad_file(error: ConfigError) -> None:
-    """All that is wrong with the file, on stderr."""
-    print(f"mcp-workbench: {error}", file=sys.stderr)
 
 
 class Display:

@@ -5,6 +5,7 @@ Owns the masking of text. Does not decide which values are secret: see `load`.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ class Secrets:
     """Replaces each secret value by its label."""
 
     def __init__(self, labels: Mapping[str, str]) -> None:
-        self._labels = dict(_with_lines(labels))
+        self._labels = dict(_with_spellings(labels))
         self._pattern: re.Pattern[str] | None = None
 
     def mask(self, text: str) -> str:
@@ -31,7 +32,12 @@ class Secrets:
         return self._pattern.sub(lambda match: self._labels[match[0]], text)
 
 
-def _with_lines(labels: Mapping[str, str]) -> dict[str, str]:
-    """A key of many lines reaches a log one line at a time, so each of its lines is a secret too."""
-    values = {line: label for value, label in labels.items() for line in value.splitlines()} | dict(labels)
-    return {value: label for value, label in values.items() if len(value) >= SHORTEST_SECRET}
+def _with_spellings(labels: Mapping[str, str]) -> dict[str, str]:
+    """A value also reaches a log line by line, or as it is spelled in JSON."""
+    lines = {line: label for value, label in labels.items() for line in value.splitlines()} | dict(labels)
+    secret = {value: label for value, label in lines.items() if len(value) >= SHORTEST_SECRET}
+    return {
+        spelling: label
+        for value, label in secret.items()
+        for spelling in (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
+    }

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+EAGER_AFTER = 1.0
+"""Seconds between two listings that nobody asked for: a server may announce changes without end."""
+
+
 class Connection:
     """What a server's owner keeps alive and its callers use."""
 
@@ -28,40 +32,45 @@ class Connection:
         self._label = label
         self._mask = mask
         self._timeout = timeout
-        self._changed = asyncio.Event()
-        self._fresh = asyncio.Event()
-        self._fresh.set()
-        self._closed = False
+        self._refresh: asyncio.Task[None] | None = None
+        self._refreshed_at = -EAGER_AFTER
         self.session = Session(label, write, self._on_tools_changed)
         self.listed: Tools = ()
+        self.is_stale = False
+        """Whether the server has announced a change since it was last asked for its tools."""
 
     async def tools(self) -> Tools:
-        """The list, after any change that the server has announced."""
-        await self._fresh.wait()
+        """The list, after any change that the server has announced by now."""
+        # At most two: the one under way may have been asked for before the change, the next one not.
+        for _ in range(2):
+            if self.is_stale:
+                await asyncio.shield(self._refreshing())
         return self.listed
 
-    async def keep_fresh(self) -> None:
-        """Lists anew when the server says that its tools have changed, until it is gone."""
-        while not self._closed:
-            await self._changed.wait()
-            self._changed.clear()
-            if self._fresh.is_set():
-                continue
-            try:
-                self.listed = await self.session.list_tools(timeout=self._timeout)
-            except WireError as error:
-                reason = self._mask(str(error))
-                log.warning("[%s] its changed tools could not be listed: %s", self._label, reason)
-            if not self._changed.is_set():
-                self._fresh.set()
-
     def close(self, reason: str) -> None:
-        """Fails what is in flight; nobody waits any longer."""
-        self._closed = True
+        """Fails what is in flight."""
         self.session.peer.close(reason)
-        self._fresh.set()
-        self._changed.set()
 
     def _on_tools_changed(self) -> None:
-        self._fresh.clear()
-        self._changed.set()
+        self.is_stale = True
+        is_due = asyncio.get_running_loop().time() - self._refreshed_at >= EAGER_AFTER
+        if self.listed and is_due:
+            self._refreshing()
+
+    def _refreshing(self) -> asyncio.Task[None]:
+        """The listing under way, which all share; a new one if there is none."""
+        if self._refresh is None:
+            self.is_stale = False
+            self._refresh = asyncio.create_task(self._list_anew())
+        return self._refresh
+
+    async def _list_anew(self) -> None:
+        try:
+            async with asyncio.timeout(self._timeout):
+                self.listed = await self.session.list_tools(timeout=self._timeout)
+        except (WireError, TimeoutError) as error:
+            reason = self._mask(str(error)) or f"no end within {self._timeout:g} s"
+            log.warning("[%s] its changed tools could not be listed: %s", self._label, reason)
+        finally:
+            self._refreshed_at = asyncio.get_running_loop().time()
+            self._refresh = None

@@ -33,6 +33,9 @@ ENVIRONMENT_HINT = (
     'variable, put it into its "env", name it in "inheritEnv", or set "inheritEnv": true.'
 )
 
+HINT_ON_EXIT = f"Run its command in a terminal to see more. {ENVIRONMENT_HINT}"
+"""What to do about a server that ended before it could be used."""
+
 
 def why_not_spawned(config: ServerConfig, error: OSError) -> tuple[str, str]:
     """The reason and the hint when the system could not start the program."""
@@ -49,11 +52,6 @@ def why_not_spawned(config: ServerConfig, error: OSError) -> tuple[str, str]:
     if isinstance(error, PermissionError):
         return f"command '{command}' may not be executed", f"Make it executable: chmod +x {command}"
     return f"command '{command}' could not be started: {error}", ""
-
-
-def hint_on_exit() -> str:
-    """What to do about a server that ended before it could be used."""
-    return f"Run its command in a terminal to see more. {ENVIRONMENT_HINT}"
 
 
 def hint_on_silence(config: ServerConfig) -> str:

@@ -118,10 +118,10 @@ async def _probe(peer: Peer, limit: float) -> _Agreed:
             return agreed
         with _asking(peer, "initialize", _INITIALIZE, limit) as initialize:
             await asyncio.wait([discover.answer, initialize.answer], return_when=asyncio.FIRST_COMPLETED)
-            if not initialize.answer.done():
-                if (agreed := _read_discovered(discover)).era == MODERN:
-                    return agreed
-                await asyncio.wait([initialize.answer])
+            # The probe first, for a server that was slow to start may have answered both by now.
+            if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
+                return agreed
+            await asyncio.wait([initialize.answer])
             return await _weigh(initialize, discover)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mcp_workbench.downstream import diagnosis
@@ -20,7 +21,7 @@ from mcp_workbench.wire.child import Child, Program
 from mcp_workbench.wire.message import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import msgspec
 
@@ -59,26 +60,44 @@ class Server:
         self._lives: set[asyncio.Task[None]] = set()
         self._ready: asyncio.Future[Connection] | None = None
         self._last_words: deque[str] = deque()
+        self._users = 0
 
     @property
     def is_up(self) -> bool:
         """Whether it is connected now."""
         return self._ready is not None and self._ready.done() and not self._ready.exception()
 
+    @property
+    def in_use(self) -> bool:
+        """Whether somebody waits for it, or for an answer from it."""
+        return self._users > 0
+
     async def tools(self) -> Tools:
-        """Its tools as it lists them now; connects first if need be. Raises StartError."""
-        connection = await self._connection()
-        return await connection.tools()
+        """Its tools, after any change that it has announced; connects first if need be. Raises StartError."""
+        with self._being_used():
+            connection = await self._connection()
+            return await connection.tools()
 
     def known_tools(self) -> Tools | None:
-        """Its tools as last listed, if it is connected."""
-        return self._ready.result().listed if self._ready is not None and self.is_up else None
+        """Its tools, if they are known without asking."""
+        if self._ready is None or not self.is_up or self._ready.result().is_stale:
+            return None
+        return self._ready.result().listed
 
     async def call(self, tool: str, call: ToolCall) -> msgspec.Raw:
         """Calls a tool once; never repeated, for it may have acted. Raises StartError or WireError."""
-        connection = await self._connection()
         limit = self.config.timeout
-        return await connection.session.call_tool(tool, call, idle=limit, total=limit * TOTAL_FACTOR)
+        with self._being_used():
+            connection = await self._connection()
+            return await connection.session.call_tool(tool, call, idle=limit, total=limit * TOTAL_FACTOR)
+
+    @contextmanager
+    def _being_used(self) -> Iterator[None]:
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
 
     async def close(self) -> None:
         """Ends the process, if there is one, and everything that hangs on it."""
@@ -99,29 +118,36 @@ class Server:
     async def _connection(self) -> Connection:
         if self._ready is None:
             self._ready = asyncio.get_running_loop().create_future()
-            life = asyncio.create_task(self._own(self._ready, tuple(self._lives)), name=self._label)
+            ready = self._ready
+            life = asyncio.create_task(self._own(ready, tuple(self._lives)), name=self._label)
             self._lives.add(life)
-            life.add_done_callback(self._lives.discard)
+            # Not in the task itself: one that is cancelled before its first step runs nothing of it.
+            life.add_done_callback(lambda life: self._on_end_of_life(life, ready))
         return await asyncio.shield(self._ready)
 
     async def _own(self, ready: asyncio.Future[Connection], earlier: tuple[asyncio.Task[None], ...]) -> None:
-        """One life of the server. Whatever happens in it, `ready` is answered."""
-        failure = StartError(self.name, "it was closed while it was starting")
+        """One life of the server."""
         try:
             if earlier:
                 await asyncio.wait(earlier)
             await self._live(ready)
         except StartError as error:
             log.warning("[%s] %s", self._label, error)
-            failure = error
+            self._refuse(ready, error)
         except Exception:
             log.exception("[%s] failed inside the workbench", self._label)
-            failure = StartError(self.name, "a fault of the workbench; its log has the details")
-        finally:
-            self._part_from(ready)
-            if not ready.done():
-                ready.set_exception(failure)
-                ready.exception()  # seen: whoever asked may have gone away since
+            self._refuse(ready, StartError(self.name, "a fault of the workbench; its log has the details"))
+
+    def _on_end_of_life(self, life: asyncio.Task[None], ready: asyncio.Future[Connection]) -> None:
+        self._lives.discard(life)
+        self._refuse(ready, StartError(self.name, "it was closed while it was starting"))
+
+    def _refuse(self, ready: asyncio.Future[Connection], error: StartError) -> None:
+        """Whatever happened, nobody waits any longer, and the next use starts anew."""
+        self._part_from(ready)
+        if not ready.done():
+            ready.set_exception(error)
+            ready.exception()  # seen: whoever asked may have gone away since
 
     async def _live(self, ready: asyncio.Future[Connection]) -> None:
         if self.config.command is None:
@@ -151,8 +177,8 @@ class Server:
             log.info("[%s] connected: %s, tools: %d", self._label, era, len(connection.listed))
             ready.set_result(connection)
             child.parting.add_done_callback(lambda _: self._part_from(ready))
-            await connection.keep_fresh()
-            log.warning("[%s] %s; the next use starts it again", self._label, child.closed.result())
+            how = await asyncio.shield(child.closed)
+            log.warning("[%s] %s; the next use starts it again", self._label, how)
 
     async def _start(self, child: Child, connection: Connection) -> None:
         config = self.config
@@ -174,9 +200,9 @@ class Server:
                 )
                 connection.listed = await connection.session.list_tools(timeout=limit)
         except ConnectionClosed as error:
-            if forced is None and remembered is None and not connection.session.peer.was_answered:
+            if forced is None and remembered != "legacy" and not connection.session.peer.was_answered:
                 raise _DiedOnProbe from None
-            reason, hint = f"{error} before it could be used", diagnosis.hint_on_exit()
+            reason, hint = f"{error} before it could be used", diagnosis.HINT_ON_EXIT
         except (RequestTimeout, TimeoutError):
             reason, hint = f"it was not ready within {limit:g} s", diagnosis.hint_on_silence(self.config)
         except WireError as error:

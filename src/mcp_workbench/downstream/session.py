@@ -23,7 +23,7 @@ from mcp_workbench.protocol import (
     MODERN,
     RESERVED_META,
 )
-from mcp_workbench.wire.message import encode, error_line, result_line, starts_with
+from mcp_workbench.wire.message import decode_members, encode, error_line, result_line, starts_with
 from mcp_workbench.wire.peer import Peer
 
 if TYPE_CHECKING:
@@ -69,7 +69,6 @@ class _ResultType(msgspec.Struct):
 
 
 _decode_page = msgspec.json.Decoder(_Page).decode
-_decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_token = msgspec.json.Decoder(int | str).decode
 _decode_result_type = msgspec.json.Decoder(_ResultType).decode
 
@@ -159,7 +158,7 @@ class Session:
         try:
             return await request.answer
         except (asyncio.CancelledError, RequestTimeout) as end:
-            reason = "timed out" if isinstance(end, RequestTimeout) else "cancelled by the client"
+            reason = "timed out" if isinstance(end, RequestTimeout) else "no longer needed"
             self.peer.notify("notifications/cancelled", encode({"requestId": request.id, "reason": reason}))
             raise
         finally:
@@ -191,7 +190,7 @@ class Session:
 
     def _on_progress(self, params: msgspec.Raw) -> None:
         try:
-            members = _decode_members(params)
+            members = decode_members(params)
             token = _decode_token(members[META_PROGRESS])
         except (msgspec.DecodeError, RecursionError, KeyError):
             return

@@ -5,23 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
+from mcp_workbench.serve.signals import on_request_to_end
 from mcp_workbench.surface.face import Face
 from mcp_workbench.wire.pipes import LineReader, open_writer, read_lines
 from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
     from typing import Any
 
     from mcp_workbench.config import LoadedConfig
 
-DRAIN_LIMIT = 1.0
+DRAIN_LIMIT = 0.5
 """Seconds for calls in flight when the input has ended: a pipeline wants its answers."""
 FLUSH_LIMIT = 0.5
 """Seconds for the client to take the last answers."""
@@ -34,28 +34,39 @@ def run(loaded: LoadedConfig, environ: Mapping[str, str]) -> int:
     for warning in loaded.warnings:
         log.warning("warning: %s", warning)
     try:
-        client_input, client_output = os.dup(0), os.dup(1)
+        # Before anything else is opened: the next descriptor would take the number of one that is closed.
+        os.fstat(0), os.fstat(1)
     except OSError:
         log.error("stdin and stdout must be open: an MCP client talks through them")  # noqa: TRY400 - no traceback
         return 1
+    stdin, stdout = os.dup(0), os.dup(1)
     # What is not ours to send must never reach the client: whoever prints to stdout prints to stderr.
     with suppress(OSError):
         os.dup2(2, 1)
-    blocking = os.get_blocking(client_input), os.get_blocking(client_output)
-    try:
-        _loop_runner()(_serve(loaded, environ, os.dup(client_input), os.dup(client_output)))
-    finally:
-        # The descriptors are shared with whoever started us, and so is the mode that the loop put them in.
-        os.set_blocking(client_input, blocking[0])
-        os.set_blocking(client_output, blocking[1])
+    with _modes_restored(stdin, stdout):
+        _loop_runner()(_serve(loaded, environ, os.dup(stdin), os.dup(stdout)))
     return 0
+
+
+@contextmanager
+def _modes_restored(*descriptors: int) -> Iterator[None]:
+    """They are shared with whoever started us, and so is the mode that the loop puts them in."""
+    if sys.platform == "win32":
+        yield
+        return
+    modes = [os.get_blocking(descriptor) for descriptor in descriptors]
+    try:
+        yield
+    finally:
+        for descriptor, blocking in zip(descriptors, modes, strict=True):
+            os.set_blocking(descriptor, blocking)
 
 
 async def _serve(loaded: LoadedConfig, environ: Mapping[str, str], stdin: int, stdout: int) -> None:
     workbench = build(loaded, environ=environ, memory=EraMemory(cache_directory(environ)))
     ended = asyncio.Event()
     interrupted = asyncio.Event()
-    _on_signals(interrupted.set)
+    on_request_to_end(interrupted.set)
     client = await open_writer(os.fdopen(stdout, "wb", 0), on_lost=interrupted.set)
     face = Face(workbench, client.write)
     reader = LineReader(face.peer.receive, ended.set, face.peer.receive_overlong)
@@ -81,15 +92,6 @@ async def _first(*waits: Coroutine[Any, Any, object]) -> None:
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:
         task.cancel()
-
-
-def _on_signals(stop: Callable[[], object]) -> None:
-    if sys.platform == "win32":
-        signal.signal(signal.SIGINT, lambda *_: stop())
-        return
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, stop)
 
 
 def _loop_runner() -> Callable[[Coroutine[Any, Any, None]], None]:

@@ -169,14 +169,14 @@ class Face:
 
     async def _call(self, request_id: Id, params: Params, *, modern: bool) -> None:
         try:
-            result = await self._run(params)
-        except CallError as error:
-            result = render.error_result(error)
+            try:
+                result = await self._run(params)
+            except CallError as error:
+                result = render.error_result(error)
+            self.peer.send(result_line(request_id, results.modern(result) if modern else result))
         except Exception:
             log.exception("request %r failed inside the workbench", request_id)
             self.peer.send(error_line(request_id, INTERNAL_ERROR, OUR_FAULT))
-            return
-        self.peer.send(result_line(request_id, results.modern(result) if modern else result))
 
     async def _run(self, params: Params) -> bytes | msgspec.Raw:
         workbench = self._workbench

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcp_workbench.wire.message import encode
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -25,10 +27,11 @@ def instructions(toolboxes: Sequence[Toolbox]) -> str:
     """The text for the handshake. Descriptions are shortened to fit; names never."""
     if not toolboxes:
         return EMPTY
+    example = encode(toolboxes[0].name).decode()
     usage = (
         "\n\nopen_toolbox connects a toolbox's servers and returns their tools with schemas; "
         "use_tool then calls one by its structured identifier:\n"
-        f'{{"tool": {{"toolbox": "{toolboxes[0].name}", "server": "<source_server>", "tool": "<name>"}}, '
+        f'{{"tool": {{"toolbox": {example}, "server": "<source_server>", "tool": "<name>"}}, '
         '"arguments": {}}'
     )
     text = ""

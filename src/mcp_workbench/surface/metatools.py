@@ -8,7 +8,7 @@ import msgspec
 
 from mcp_workbench.errors import InvalidCall
 from mcp_workbench.surface.instructions import shorten
-from mcp_workbench.wire.message import ABSENT, NULL, encode, starts_with
+from mcp_workbench.wire.message import ABSENT, NULL, decode_text, encode, is_json, starts_with
 from mcp_workbench.workbench.workbench import ToolId
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def read_open(arguments: bytes | msgspec.Raw, toolboxes: Sequence[str]) -> str:
         raise InvalidCall(
             f'Invalid arguments: {OPEN_TOOLBOX} takes {{"toolbox_name": "…"}}. {available}'
         ) from None
-    name = _text(found.toolbox_name or found.toolbox)
+    name = decode_text(found.toolbox_name or found.toolbox)
     if name is None:
         raise InvalidCall(f"Invalid arguments: toolbox_name must be a string. {available}")
     if not name:
@@ -155,7 +155,7 @@ def _read_identifier(raw: msgspec.Raw) -> ToolId:
 def _read_name(member: str, raw: msgspec.Raw) -> str:
     if not raw:
         raise InvalidCall(f"Invalid tool identifier: {member} is missing; it takes {IDENTIFIER_FORM}")
-    name = _text(raw)
+    name = decode_text(raw)
     if name is None:
         raise InvalidCall(f"Invalid tool identifier: {member} must be a string")
     if not name:
@@ -170,25 +170,10 @@ def _read_arguments(raw: msgspec.Raw) -> bytes | msgspec.Raw:
         return raw
     if starts_with(raw, b'"'):
         # Models do write the object as a string.
-        text = (_text(raw) or "").strip().encode()
+        text = (decode_text(raw) or "").strip().encode()
         if not text:
             return b"{}"
-        if text.startswith(b"{") and _is_json(text):
+        if text.startswith(b"{") and is_json(text):
             # A line is a message: what was a line break inside the string is white space now.
             return text.replace(b"\n", b" ").replace(b"\r", b" ")
     raise InvalidCall("Invalid arguments: arguments must be an object, as the tool's inputSchema describes")
-
-
-def _text(raw: msgspec.Raw) -> str | None:
-    try:
-        return msgspec.json.decode(raw, type=str)
-    except msgspec.DecodeError:
-        return None
-
-
-def _is_json(text: bytes) -> bool:
-    try:
-        msgspec.json.decode(text, type=msgspec.Raw)
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    return True

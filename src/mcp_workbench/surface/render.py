@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.wire.message import encode
+from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode
 from mcp_workbench.workbench.sanitise import clean_definition, clean_text
 
 if TYPE_CHECKING:
     from mcp_workbench.errors import CallError, StartError
     from mcp_workbench.workbench.toolbox import Opening
 
-OURS = ("name", "toolbox_name", "source_server", "description")
+log = logging.getLogger(__name__)
 
-_decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+OURS = ("name", "toolbox_name", "source_server", "description")
 
 
 def opening_result(opening: Opening) -> bytes:
@@ -40,19 +41,19 @@ def opening_result(opening: Opening) -> bytes:
 
 def error_result(error: CallError) -> bytes:
     """A failure that the model should know of."""
-    text, _ = clean_text(str(error))
+    text = clean_text(str(error))
     return b'{"content":[{"type":"text","text":%b}],"isError":true}' % encode(text)
 
 
 def _tool(toolbox: str, server: str, name: str, raw: msgspec.Raw) -> bytes:
     """A definition as it came, with our identifying fields and the origin before its description."""
-    definition, _ = clean_definition(bytes(raw))
-    members = _decode_members(definition)
-    described = members.get("description")
-    try:
-        description = msgspec.json.decode(described, type=str) if described else ""
-    except msgspec.DecodeError:
-        description = ""
+    definition, removed = clean_definition(bytes(raw))
+    if removed:
+        log.warning(
+            "[%s/%s] hidden characters removed from the tool '%s': %d", toolbox, server, name, removed
+        )
+    members = decode_members(definition)
+    description = decode_text(members.get("description", ABSENT)) or ""
     head = b'{"name":%b,"toolbox_name":%b,"source_server":%b,"description":%b' % (
         encode(name),
         encode(toolbox),
@@ -68,9 +69,9 @@ def _failures(failures: list[StartError]) -> bytes:
         return b""
     described = []
     for failure in failures:
-        entry: dict[str, object] = {"server": failure.server, "error": clean_text(str(failure))[0]}
+        entry: dict[str, object] = {"server": failure.server, "error": clean_text(str(failure))}
         if failure.stderr:
-            entry["stderr"] = [clean_text(line)[0] for line in failure.stderr]
+            entry["stderr"] = [clean_text(line) for line in failure.stderr]
         if failure.hint:
             entry["hint"] = failure.hint
         described.append(entry)

@@ -13,7 +13,7 @@ from mcp_workbench.protocol import (
     MODERN_VERSIONS,
     UNSUPPORTED_VERSION,
 )
-from mcp_workbench.wire.message import ABSENT
+from mcp_workbench.wire.message import ABSENT, decode_members, decode_text
 
 
 class Params(msgspec.Struct):
@@ -37,8 +37,6 @@ class Refusal(Exception):
 
 
 _decode_params = msgspec.json.Decoder(Params).decode
-_decode_text = msgspec.json.Decoder(str).decode
-_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def read_params(raw: msgspec.Raw) -> Params:
@@ -56,7 +54,7 @@ def is_modern(params: Params) -> bool:
     version = params.meta.get(META_VERSION)
     if version is None:
         return False
-    requested = _text(version)
+    requested = decode_text(version)
     if requested is None:
         raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_VERSION}'] must be a string")
     if requested not in MODERN_VERSIONS:
@@ -64,22 +62,15 @@ def is_modern(params: Params) -> bool:
         raise Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
     if not _is_object(params.meta.get(META_CAPABILITIES, ABSENT)):
         raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_CAPABILITIES}'] is required, an object")
-    if (level := params.meta.get(META_LOG_LEVEL)) is not None and _text(level) not in LOG_LEVELS:
+    if (level := params.meta.get(META_LOG_LEVEL)) is not None and decode_text(level) not in LOG_LEVELS:
         levels = ", ".join(LOG_LEVELS)
         raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_LOG_LEVEL}'] must be one of {levels}")
     return True
 
 
-def _text(raw: msgspec.Raw) -> str | None:
-    try:
-        return _decode_text(raw)
-    except msgspec.DecodeError:
-        return None
-
-
 def _is_object(raw: msgspec.Raw) -> bool:
     try:
-        _decode_object(raw)
+        decode_members(raw)
     except (msgspec.DecodeError, RecursionError):
         return False
     return True

@@ -7,15 +7,13 @@ from typing import Final
 import msgspec
 
 from mcp_workbench.protocol import IMPLEMENTATION, META_SERVER
-from mcp_workbench.wire.message import encode
+from mcp_workbench.wire.message import decode_members, encode
 
 _SERVER_INFO: Final = b'"%b":%b' % (META_SERVER.encode(), IMPLEMENTATION)
 _HEAD: Final = b'{"resultType":"complete","_meta":{%b}' % _SERVER_INFO
 
 CACHEABLE: Final = b'"ttlMs":300000,"cacheScope":"private"'
 """For what depends on the configuration alone. Private: another user's workbench is another one."""
-
-_decode_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def modern(result: bytes | msgspec.Raw) -> bytes:
@@ -25,7 +23,7 @@ def modern(result: bytes | msgspec.Raw) -> bytes:
         # By far the most common case, and the one that must not read the body.
         inner = body[1:].lstrip()
         return b"%b%b%b" % (_HEAD, b"" if inner.startswith(b"}") else b",", inner)
-    members = _decode_members(body)
+    members = decode_members(body)
     meta = members.pop("_meta", None)
     own = _own_meta(meta)
     parts = [b"%b:%b" % (encode(key), value) for key, value in members.items()]
@@ -39,7 +37,7 @@ def _own_meta(meta: msgspec.Raw | None) -> bytes:
     if meta is None:
         return b"{%b}" % _SERVER_INFO
     try:
-        members = _decode_members(meta)
+        members = decode_members(meta)
     except msgspec.DecodeError:
         return bytes(meta)  # not an object: the server's to answer for
     members.setdefault(META_SERVER, msgspec.Raw(IMPLEMENTATION))

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 EXIT_GRACE = 2.0
 """Seconds for a child to finish its work after its input has ended."""
-TERM_GRACE = 1.0
+TERM_GRACE = 0.75
 """Seconds more after SIGTERM, before SIGKILL."""
 HELPERS_GRACE = 0.3
 """Seconds for what is left of the group when its leader has gone in good order."""
-REAP_LIMIT = 1.0
+REAP_LIMIT = 0.5
 """Seconds for the system to report the end of a killed child."""
 PARTING_WAIT = 0.25
 """Seconds from the first sign of a child's end to `closed`: time for its last answer and its exit code."""
@@ -105,7 +105,7 @@ class Child:
         self._stdin = await open_writer(stdin, on_lost=self._part)
         self._readers = [
             LineReader(on_line, self._on_stdout_end, on_overlong),
-            LineReader(self._on_stderr_line, lambda: None, self._on_stderr_line),
+            LineReader(self._on_stderr_line, lambda: None, self._on_stderr_line, limit=STDERR_READ),
         ]
         await read_lines(stdout, self._readers[0])
         await read_lines(stderr, self._readers[1])

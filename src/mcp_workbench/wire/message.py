@@ -24,8 +24,12 @@ NULL: Final = msgspec.Raw(b"null")
 BOM: Final = b"\xef\xbb\xbf"
 QUOTED_LIMIT: Final = 80
 
-_PAIR: Final = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-_SURROGATE: Final = rb"\\u[dD][89a-fA-F]"
+# An escaped backslash, a surrogate pair, or a surrogate that stands alone.
+_SURROGATES: Final = (
+    rb"\\\\"
+    rb"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
 
 
 class Message(msgspec.Struct, gc=False):
@@ -53,6 +57,9 @@ class ErrorBody(msgspec.Struct):
 
 _decode_message = msgspec.json.Decoder(Message).decode
 _decode_id = msgspec.json.Decoder(_Identified).decode
+decode_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+"""The members of an object, each left as it is."""
+_decode_text = msgspec.json.Decoder(str).decode
 _decode_any = msgspec.json.Decoder(msgspec.Raw).decode
 _decode_batch = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _decode_error = msgspec.json.Decoder(ErrorBody).decode
@@ -75,18 +82,26 @@ def decode(line: bytes) -> Message:
         if not line.isascii():
             line = line.removeprefix(BOM)
             line.decode()
-        return _decode_message(line)
+        try:
+            return _decode_message(line)
+        except msgspec.DecodeError:
+            # Half of a surrogate pair is JSON by the grammar, but no text. JavaScript writes it when it cuts
+            # an emoji in two.
+            if (repaired := _without_lone_surrogates(line)) == line:
+                raise
+            return _decode_message(repaired)
     except UnicodeDecodeError as error:
         raise Undecodable(f"invalid UTF-8 at byte {error.start}", line, is_json=False) from None
     except msgspec.ValidationError as error:
-        raise Undecodable(str(error), line, is_json=_is_json(line)) from None
+        raise Undecodable(str(error), line, is_json=is_json(line)) from None
     except msgspec.DecodeError as error:
-        if re.search(_SURROGATE, re.sub(_PAIR, b"", line)):
-            # JSON by its grammar, but no text that could be passed on: half of a surrogate pair.
-            raise Undecodable("a string with a lone surrogate", line, is_json=True) from None
         raise Undecodable(str(error), line, is_json=False) from None
     except RecursionError:
         raise Undecodable("nested too deeply", line, is_json=True) from None
+
+
+def _without_lone_surrogates(line: bytes) -> bytes:
+    return re.sub(_SURROGATES, lambda found: rb"\ufffd" if found[1] else found[0], line)
 
 
 def decode_batch(line: bytes) -> list[bytes]:
@@ -97,9 +112,18 @@ def decode_batch(line: bytes) -> list[bytes]:
         return []
 
 
-def _is_json(line: bytes) -> bool:
+def decode_text(raw: msgspec.Raw) -> str | None:
+    """The string that a body is, or None if it is something else."""
     try:
-        _decode_any(line)
+        return _decode_text(raw)
+    except msgspec.DecodeError:
+        return None
+
+
+def is_json(text: bytes) -> bool:
+    """Whether it is one JSON value."""
+    try:
+        _decode_any(text)
     except (msgspec.DecodeError, RecursionError):
         return False
     return True

@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Protocol, cast
 
 from mcp_workbench.wire import threads
-from mcp_workbench.wire.lines import LineSplitter
+from mcp_workbench.wire.lines import LINE_LIMIT, LineSplitter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,10 +40,11 @@ class LineReader(asyncio.Protocol):
         on_line: Callable[[bytes], None],
         on_end: Callable[[], None],
         on_overlong: Callable[[bytes], None],
+        limit: int = LINE_LIMIT,
     ) -> None:
         self._on_line = on_line
         self._on_end = on_end
-        self._splitter = LineSplitter(on_overlong)
+        self._splitter = LineSplitter(on_overlong, limit)
         self.transport: asyncio.BaseTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -74,11 +75,11 @@ async def read_lines(file: BinaryIO, reader: LineReader) -> None:
         threads.read_in_thread(file, reader)
 
 
-async def open_writer(file: BinaryIO, on_lost: Callable[[], None] | None = None) -> Writer:
-    """A writer onto `file`, which it closes in the end. `on_lost` is called when nobody reads it any more."""
+async def open_writer(file: BinaryIO, on_lost: Callable[[], None]) -> Writer:
+    """A writer onto `file`, which it closes in the end. `on_lost` is called when it has ended."""
     loop = asyncio.get_running_loop()
     if not _can_be_watched(file):
-        return threads.ThreadWriter(file)
+        return threads.ThreadWriter(file, on_lost)
     _, writer = await loop.connect_write_pipe(lambda: _PipeWriter(loop, on_lost), file)
     return writer
 
@@ -91,7 +92,7 @@ def _can_be_watched(file: BinaryIO) -> bool:
 
 
 class _PipeWriter(asyncio.BaseProtocol):
-    def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[], None] | None) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[], None]) -> None:
         self._on_lost = on_lost
         self._end: asyncio.Future[None] = loop.create_future()
         self._transport: asyncio.WriteTransport | None = None
@@ -104,8 +105,7 @@ class _PipeWriter(asyncio.BaseProtocol):
         self._transport = None
         if not self._end.done():
             self._end.set_result(None)
-        if self._on_lost is not None:
-            self._on_lost()
+        self._on_lost()
 
     def write(self, data: bytes) -> None:
         if self._transport is not None:

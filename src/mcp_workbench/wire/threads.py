@@ -46,10 +46,11 @@ def wait_in_thread(process: subprocess.Popen[bytes], on_exit: Callable[[int], No
 class ThreadWriter:
     """A `Writer` onto a file that may block."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, on_lost: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._end: asyncio.Future[None] = loop.create_future()
+        self._on_lost = on_lost
         threading.Thread(target=self._run, args=(loop, file), daemon=True).start()
 
     def write(self, data: bytes) -> None:
@@ -71,7 +72,7 @@ class ThreadWriter:
                 while rest:
                     rest = rest[os.write(file.fileno(), rest) :]
         except OSError:
-            pass  # nobody reads any more; the end of their side is noticed where it matters, on our input
+            pass  # nobody reads any more, which is the end too
         finally:
             file.close()
             _tell(loop, self._on_end)
@@ -79,6 +80,7 @@ class ThreadWriter:
     def _on_end(self) -> None:
         if not self._end.done():
             self._end.set_result(None)
+        self._on_lost()
 
 
 def _tell(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *args: object) -> None:

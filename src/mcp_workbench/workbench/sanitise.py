@@ -26,10 +26,9 @@ def clean_definition(raw: bytes) -> tuple[bytes, int]:
     return (cleaned.encode(), removed) if removed else (raw, 0)
 
 
-def clean_text(text: str) -> tuple[str, int]:
-    """The text without hidden characters, and how many there were."""
-    cleaned = _hidden_or_shown().sub(_what_is_shown, text)
-    return cleaned, len(text) - len(cleaned)
+def clean_text(text: str) -> str:
+    """The text without hidden characters."""
+    return _hidden_or_shown().sub(_what_is_shown, text)
 
 
 # --- JSON: strings are rewritten where they stand, so that all else keeps its spelling, at any depth ------
@@ -65,7 +64,8 @@ def _clean_strings(text: str) -> tuple[str, int]:
             continue
         was = decode(token["string"])
         is_key = token["colon"] is not None
-        cleaned, hidden = (was, 0) if at_name and not is_key else clean_text(was)
+        cleaned = was if at_name and not is_key else clean_text(was)
+        hidden = len(was) - len(cleaned)
         at_name = is_key and depth == 1 and was == "name"
         if not hidden:
             continue

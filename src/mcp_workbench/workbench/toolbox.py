@@ -55,9 +55,14 @@ class Toolbox:
             else:
                 opening.tools.append((shelf.server.name, outcome))
         if required_failed or (opening.failures and not opening.tools):
-            await self._close_all_but(were_up)
+            await self._clean_up(were_up)
             raise OpeningFailed(self.name, opening.failures)
         return opening
+
+    async def _clean_up(self, were_up: set[str]) -> None:
+        """Ends what a failed opening has started, unless somebody else has come to need it."""
+        started = [shelf.server for name, shelf in self.shelves.items() if name not in were_up]
+        await asyncio.gather(*(server.close() for server in started if not server.in_use))
 
     def shelf(self, server: str) -> Shelf:
         """The place of one server. Raises ServerNotFound."""
@@ -69,8 +74,4 @@ class Toolbox:
 
     async def close(self) -> None:
         """Ends all its servers, in parallel."""
-        await self._close_all_but(set())
-
-    async def _close_all_but(self, kept: set[str]) -> None:
-        ending = [shelf.server.close() for name, shelf in self.shelves.items() if name not in kept]
-        await asyncio.gather(*ending)
+        await asyncio.gather(*(shelf.server.close() for shelf in self.shelves.values()))

@@ -1,0 +1,21 @@
+"""The signals that ask a process to end, as one callback in the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def on_request_to_end(callback: Callable[[], object]) -> None:
+    """Calls `callback` in place of what SIGINT, SIGTERM and SIGHUP would do."""
+    if sys.platform == "win32":
+        signal.signal(signal.SIGINT, lambda *_: callback())
+        return
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, callback)
