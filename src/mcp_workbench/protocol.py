@@ -22,6 +22,7 @@ META_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 META_CLIENT: Final = "io.modelcontextprotocol/clientInfo"
 META_SERVER: Final = "io.modelcontextprotocol/serverInfo"
 META_LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
+META_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 META_PROGRESS: Final = "progressToken"
 
 LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")

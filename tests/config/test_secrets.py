@@ -61,6 +61,17 @@ def test_variables_env_and_headers_of_a_configuration_are_secret(tmp_path: Path)
     )
 
 
+def test_what_is_inherited_under_a_secret_name_is_secret(tmp_path: Path) -> None:
+    environ = {"AWS_SECRET_KEY": "aws-value", "AWS_REGION": "eu-central-1"}
+    for inherit, shown in (
+        (["AWS_*"], "<env AWS_SECRET_KEY>"),
+        (True, "<env AWS_SECRET_KEY>"),
+        (False, "aws-value"),
+    ):
+        loaded = load_content(tmp_path, one_server({"command": "x", "inheritEnv": inherit}), environ)
+        assert loaded.secrets.mask("aws-value in eu-central-1") == f"{shown} in eu-central-1"
+
+
 def test_a_default_is_no_secret_because_it_stands_in_the_file(tmp_path: Path) -> None:
     loaded = load_content(tmp_path, one_server({"command": "x", "args": ["${MODE:-production}"]}))
     assert loaded.secrets.mask("production") == "production"

@@ -52,6 +52,17 @@ def test_a_slip_in_a_server_is_an_error_with_the_suggestion_and_nothing_more(
     ]
 
 
+def test_what_stands_under_a_slip_is_examined_too(tmp_path: Path) -> None:
+    tree = {"toolboxs": {"dev": {"description": "x", "mcpServer": {"fs": {"commnad": "x", "args": 5}}}}}
+    fs = "toolboxs.dev.mcpServer.fs"
+    assert [problem.where for problem in problems(tmp_path, tree)] == [
+        "toolboxs",
+        "toolboxs.dev.mcpServer",
+        f"{fs}.commnad",
+        f"{fs}.args",
+    ]
+
+
 @pytest.mark.parametrize(("slip", "meant"), [("descripton", "description"), ("desc_ription", "description")])
 def test_a_slip_in_a_toolbox_is_an_error_with_the_suggestion(tmp_path: Path, slip: str, meant: str) -> None:
     tree = {"toolboxes": {"dev": {slip: "x", "mcpServers": {}}}}

@@ -9,11 +9,11 @@ import pytest
 from mcp_workbench.config import ServerConfig
 from mcp_workbench.downstream.diagnosis import (
     HINT_ON_EXIT,
-    explain_failed_call,
+    explain_no_answer,
     hint_on_silence,
     why_not_spawned,
 )
-from mcp_workbench.errors import BadAnswer, ConnectionClosed, RequestTimeout
+from mcp_workbench.errors import ConnectionClosed, RequestTimeout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +67,7 @@ def test_a_server_that_ended_or_was_silent_may_miss_a_variable() -> None:
 
 def test_a_call_that_lost_its_server_is_told_with_its_last_words() -> None:
     error = ConnectionClosed("the server exited with code 7")
-    assert explain_failed_call(ServerConfig(command="x"), error, ["one", "two"]) == (
+    assert explain_no_answer(ServerConfig(command="x"), error, ["one", "two"]) == (
         "the server exited with code 7 in mid-call. The call was not repeated, because it may have taken "
         "effect; the next call starts the server again.\nIts stderr ended with:\n  one\n  two"
     )
@@ -75,12 +75,8 @@ def test_a_call_that_lost_its_server_is_told_with_its_last_words() -> None:
 
 def test_a_call_that_took_too_long_is_told_with_the_setting() -> None:
     error = RequestTimeout(60, capped=False)
-    assert explain_failed_call(ServerConfig(command="x"), error, ["not shown"]) == (
+    assert explain_no_answer(ServerConfig(command="x"), error, ["not shown"]) == (
         "no answer within 60 s and no progress was reported. The call was cancelled, but may have taken "
         "effect. If such calls may take longer, "
         'raise "timeout" of this server (now 60 s) in the configuration.'
     )
-
-
-def test_any_other_failure_of_a_call_speaks_for_itself() -> None:
-    assert explain_failed_call(ServerConfig(command="x"), BadAnswer("as it is"), ["not shown"]) == "as it is"

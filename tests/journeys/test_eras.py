@@ -55,11 +55,12 @@ async def test_a_server_that_is_slow_to_start_is_understood(start: Start, journa
     assert journal.starts == 1
 
 
+@pytest.mark.parametrize("era", ["dies-on-probe", "refuses-and-dies"])
 async def test_a_server_that_dies_of_the_probe_is_started_again_without(
-    start: Start, journal: Journal
+    start: Start, journal: Journal, era: str
 ) -> None:
     for _ in range(2):
-        await seconds_to_answer(start, server(journal, era="dies-on-probe"))
+        await seconds_to_answer(start, server(journal, era=era))
     assert [methods[0] for methods in journal.lives] == ["server/discover", "initialize", "initialize"]
 
 

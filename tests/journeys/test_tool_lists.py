@@ -32,6 +32,14 @@ async def test_a_list_is_read_to_its_last_page(
     assert text_of(await session.use_tool("dev", "files", "tool-6")) == "{}"
 
 
+async def test_an_empty_cursor_is_a_cursor_in_the_modern_era_only(
+    connect_modern: Connect, server_era: Era
+) -> None:
+    paged = server(era=server_era, page_size=1, cursors="empty", tools=[tool("one"), tool("two")])
+    session = await connect_modern(toolboxes(dev={"files": paged}))
+    assert await opened(session) == (["one", "two"] if server_era == "modern" else ["one"])
+
+
 async def test_a_change_that_the_server_announces_is_seen_by_the_next_open_and_call(
     connect: Connect, journal: Journal, server_era: Era
 ) -> None:

@@ -33,7 +33,8 @@ _SPACE = re.compile(r"\s*")
 class Script(TypedDict, total=False):
     """What a test can ask of the server."""
 
-    era: str  # legacy, modern, dual, silent-legacy (deaf to all before initialize), dies-on-probe
+    era: str  # legacy, modern, dual, silent-legacy (deaf to all before initialize), dies-on-probe,
+    # refuses-and-dies (answers the probe with an error, and leaves)
     era_file: str  # the era stands in this file: an update changes it
     start_delay: float
     stdout: list[str]  # lines that are no JSON-RPC, printed at the start
@@ -236,6 +237,8 @@ class Server:
             sys.exit(1)
         if self.era != "silent-legacy":
             self.fail(message["id"], -32602, "Received request before initialization was complete")
+        if self.era == "refuses-and-dies":
+            sys.exit(1)
 
     def dispatch(self, line: str, message: dict[str, Any]) -> None:
         request_id, method = message["id"], message["method"]
@@ -271,6 +274,8 @@ class Server:
     def page(self, cursor: str | None) -> str:
         size = self.options.get("page_size", 0) or max(len(self.tools), 1)
         start = int(cursor) if cursor else 0
+        if self.options.get("cursors") == "empty" and cursor is not None:
+            start = size
         after = start + size
         following = after if after < len(self.tools) else None
         if self.options.get("cursors") == "repeat":
@@ -278,6 +283,8 @@ class Server:
         elif self.options.get("cursors") == "endless":
             following = after
         end = "" if following is None else f',"nextCursor":"{following}"'
+        if self.options.get("cursors") == "empty" and following is not None:
+            end = ',"nextCursor":""'
         listed = ",".join(self.tools[start:after])
         return f'{{"tools":[{listed}],"resultType":"complete","ttlMs":0,"cacheScope":"private"{end}}}'
 

@@ -100,6 +100,35 @@ async def test_the_modern_tool_list_says_how_long_it_keeps(start: Start) -> None
     assert listed["cacheScope"] in ("public", "private")
 
 
+async def test_a_subscription_is_acknowledged_and_ended_by_us_in_good_order(start: Start) -> None:
+    session = ModernSession(await start(CONFIG))
+    mark = {"io.modelcontextprotocol/subscriptionId": "ear"}
+    await session.begin(
+        "subscriptions/listen", '{"notifications":{"toolsListChanged":true}}', request_id="ear"
+    )
+    await session.client.wait_for(lambda it: it.get("method", "").startswith("notifications/"))
+    assert session.client.notifications == [
+        {
+            "jsonrpc": "2.0",
+            "method": "notifications/subscriptions/acknowledged",
+            "params": {"_meta": mark, "notifications": {}},
+        }
+    ]
+    await session.client.close()
+    (ended,) = (message for message in session.client.received if message.get("id") == "ear")
+    assert ended["result"]["resultType"] == "complete"
+    assert mark.items() <= ended["result"]["_meta"].items()
+
+
+async def test_a_subscription_that_the_client_cancels_gets_no_answer(start: Start) -> None:
+    session = ModernSession(await start(CONFIG))
+    await session.begin("subscriptions/listen", '{"notifications":{}}', request_id="ear")
+    await session.client.notify("notifications/cancelled", {"requestId": "ear"})
+    await session.list_tools()
+    await session.client.close()
+    assert [message for message in session.client.received if message.get("id") == "ear"] == []
+
+
 async def test_a_client_that_leaves_after_the_handshake_is_let_go(connect: Connect) -> None:
     session = await connect(CONFIG)
     assert (await session.client.close()).code == 0

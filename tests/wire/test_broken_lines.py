@@ -18,11 +18,8 @@ UNREADABLE = "its answer could not be read: "
     ("line", "message"),
     [
         (b'{"jsonrpc":"2.0","id":1}', "its answer has neither a result nor an error"),
-        (b'{"id":"1"}', "its answer has neither a result nor an error"),
         (b'{"id":1,"error":"no"}', 'its answer was an error of no known form: "no"'),
         (b'{"id":1,"error":{}}', "its answer was an error of no known form: {}"),
-        (b'{"id":1,"result":"\xff"}', UNREADABLE + "invalid UTF-8 at byte 18"),
-        (b'{"result":"\xff","id":1}', UNREADABLE + "invalid UTF-8 at byte 11"),
         (b'{"id":1,"result":{', UNREADABLE + "Input data was truncated"),
         (b'{"id":1,"result":NaN}', UNREADABLE + "JSON is malformed: invalid character (byte 17)"),
         (b'{"id":1,"result":' + DEEP + b"}", UNREADABLE + "nested too deeply"),
@@ -71,7 +68,7 @@ async def test_a_line_too_long_to_keep_fails_the_request_whose_id_it_begins_or_e
     [
         (b"Welcome!", "JSON is malformed: invalid character (byte 0)"),
         (b"[]", "Expected `object`, got `array`"),
-        (b"\xff", "invalid UTF-8 at byte 0"),
+        (b"\xff", "JSON is malformed: invalid character (byte 0)"),
         (b'{"id":99', "Input data was truncated"),
         (b'{"jsonrpc":"2.0","id":99}', "`method` is missing"),
         (b'{"jsonrpc":"2.0"}', "`method` is missing"),

@@ -15,8 +15,8 @@ from mcp_workbench.wire.message import (
     Message,
     Undecodable,
     decode,
-    decode_batch,
     decode_error,
+    second_reading,
     starts_with,
 )
 
@@ -138,12 +138,16 @@ def test_broken_json_is_not_blamed_on_a_whole_surrogate_pair() -> None:
 
 
 def test_a_batch_is_its_objects() -> None:
-    assert decode_batch(b'[ {"id":1} , 5, [{}], "x", {"id" : 2}\r ]') == [b'{"id":1}', b'{"id" : 2}']
+    assert second_reading(b'[ {"id":1} , 5, [{}], "x", {"id" : 2}\r ]') == [b'{"id":1}', b'{"id" : 2}']
 
 
 @pytest.mark.parametrize("line", [b"{}", b"", b"[", b"[{}", b"5", b"[" * 100_000, b"[" + DEEP + b"]"])
 def test_what_is_no_batch_has_no_messages(line: bytes) -> None:
-    assert decode_batch(line) == []
+    assert second_reading(line) == []
+
+
+def test_what_is_no_utf8_is_replaced_in_the_second_reading() -> None:
+    assert second_reading(b'{"id":1,"result":"a\xffb"}') == ['{"id":1,"result":"a\ufffdb"}'.encode()]
 
 
 @pytest.mark.parametrize(

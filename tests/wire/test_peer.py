@@ -142,11 +142,3 @@ async def test_requests_and_notifications_go_to_the_handler() -> None:
     ]
     assert not request.answer.done()
     wire.peer.forget(request)
-
-
-async def test_whether_anything_was_ever_answered_is_known() -> None:
-    wire = Wire()
-    wire.peer.receive(b'{"jsonrpc":"2.0","method":"told"}')
-    assert not wire.peer.was_answered
-    wire.answer(99, "to nobody")
-    assert wire.peer.was_answered

@@ -46,16 +46,16 @@ def as_object(value: object, place: Place, example: str, findings: Findings) -> 
 
 def check_keys(
     entry: dict[str, object], known: Collection[str], place: Place, findings: Findings
-) -> set[str]:
-    """Report the keys that nobody knows; return the known ones that stand there, near misses included."""
-    meant = set()
+) -> dict[str, str]:
+    """Report the keys that nobody knows; return the known ones, near misses included, as they are written."""
+    meant: dict[str, str] = {}
     for key in entry:
         if key in known:
-            meant.add(key)
+            meant[key] = key
         elif key in ADVICE:
             findings.warn((*place, key), f"the workbench ignores this key; {ADVICE[key]}")
         elif (suggestion := meant_key(key, known)) is not None:
-            meant.add(suggestion)
+            meant.setdefault(suggestion, key)
             findings.problem(
                 (*place, key), "unknown key", f'Did you mean "{suggestion}"? Write it exactly so.'
             )

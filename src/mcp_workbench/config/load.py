@@ -6,6 +6,7 @@ Owns where the file is looked for, reading it, the order of the steps, and which
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config.model import WorkbenchConfig
 
+_SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASS|CRED|AUTH", re.IGNORECASE)
 _VARIABLE = "WORKBENCH_CONFIG"
 _DEFAULT = "workbench-config.json"
 
@@ -55,7 +57,8 @@ def load(path: Path, environ: Mapping[str, str]) -> LoadedConfig:
     config = validate(expansion.tree, findings)
     if findings.problems:
         raise ConfigError(path, findings.problems)
-    return LoadedConfig(config, path, tuple(findings.warnings), _secrets(config, expansion.values))
+    secrets = _secrets(config, expansion.values | _inherited(config, environ))
+    return LoadedConfig(config, path, tuple(findings.warnings), secrets)
 
 
 def _read(path: Path, environ: Mapping[str, str]) -> bytes:
@@ -91,6 +94,14 @@ def _working_directory() -> Path:
     except OSError:
         # A client may have started us in a directory that has been deleted since.
         return Path()
+
+
+def _inherited(config: WorkbenchConfig, environ: Mapping[str, str]) -> dict[str, str]:
+    """What a server may get of our environment by `inheritEnv`, and has a name like a secret's."""
+    servers = [server for toolbox in config.toolboxes.values() for server in toolbox.servers.values()]
+    if not any(server.inherit_env for server in servers):
+        return {}
+    return {value: f"<env {name}>" for name, value in environ.items() if _SECRET_NAME.search(name)}
 
 
 def _secrets(config: WorkbenchConfig, variables: dict[str, str]) -> Secrets:

@@ -35,12 +35,14 @@ def validate(tree: dict[str, object], findings: Findings) -> WorkbenchConfig:
     meant = check_keys(tree, ("$schema", "toolboxes", "toolMode", *pasted), (), findings)
     if "toolMode" in tree:
         _check_tool_mode(tree["toolMode"], findings)
-    if "toolboxes" not in tree:
-        if not pasted and "toolboxes" not in meant:
+    written = meant.get("toolboxes")
+    if written is None:
+        if not pasted:
             findings.problem((), '"toolboxes" is missing', f"Write {_NESTING}")
         return WorkbenchConfig(toolboxes={})
-    named = as_object(tree["toolboxes"], ("toolboxes",), _NESTING, findings) or {}
-    toolboxes = {name: _read_toolbox(name, value, findings) for name, value in named.items()}
+    # Under a key that is only nearly right too, so that one round of corrections is enough.
+    named = as_object(tree[written], (written,), _NESTING, findings) or {}
+    toolboxes = {name: _read_toolbox(value, (written, name), findings) for name, value in named.items()}
     return WorkbenchConfig(toolboxes={name: box for name, box in toolboxes.items() if box is not None})
 
 
@@ -57,9 +59,8 @@ def _check_tool_mode(mode: object, findings: Findings) -> None:
         findings.problem(place, what, delete)
 
 
-def _read_toolbox(name: str, value: object, findings: Findings) -> ToolboxConfig | None:
-    place: Place = ("toolboxes", name)
-    check_name(name, "toolbox", place, findings)
+def _read_toolbox(value: object, place: tuple[str, str], findings: Findings) -> ToolboxConfig | None:
+    check_name(place[-1], "toolbox", place, findings)
     toolbox = as_object(value, place, _TOOLBOX, findings)
     if toolbox is None:
         return None
@@ -68,7 +69,8 @@ def _read_toolbox(name: str, value: object, findings: Findings) -> ToolboxConfig
         if key not in meant:
             findings.problem((*place, key), "is missing", f'Write "{key}": {example}')
     description = _read_description(toolbox, place, findings)
-    servers = _read_servers(toolbox, (*place, "mcpServers"), findings)
+    written = meant.get("mcpServers")
+    servers = {} if written is None else _read_servers(toolbox[written], (*place, written), findings)
     return None if description is None else ToolboxConfig(description=description, servers=servers)
 
 
@@ -79,16 +81,14 @@ def _read_description(toolbox: dict[str, object], place: Place, findings: Findin
     return description
 
 
-def _read_servers(toolbox: dict[str, object], place: Place, findings: Findings) -> dict[str, ServerConfig]:
-    if "mcpServers" not in toolbox:
-        return {}
-    entries = as_object(toolbox["mcpServers"], place, f'{{ "my-server": {_SERVER} }}', findings)
+def _read_servers(value: object, place: Place, findings: Findings) -> dict[str, ServerConfig]:
+    entries = as_object(value, place, f'{{ "my-server": {_SERVER} }}', findings)
     if entries == {}:
         findings.warn(place, "this toolbox has no servers")
     servers = {}
-    for name, value in (entries or {}).items():
+    for name, described in (entries or {}).items():
         check_name(name, "server", (*place, name), findings)
-        entry = as_object(value, (*place, name), _SERVER, findings)
+        entry = as_object(described, (*place, name), _SERVER, findings)
         if entry is not None:
             servers[name] = read_server(entry, (*place, name), findings)
     return servers

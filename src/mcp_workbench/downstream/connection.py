@@ -35,9 +35,13 @@ class Connection:
         self._refresh: asyncio.Task[None] | None = None
         self._refreshed_at = -EAGER_AFTER
         self.session = Session(label, write, self._on_tools_changed)
+        self._changed = False
         self.listed: Tools = ()
-        self.is_stale = False
-        """Whether the server has announced a change since it was last asked for its tools."""
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the server has announced a change that the list does not show yet."""
+        return self._changed or self._refresh is not None
 
     async def tools(self) -> Tools:
         """The list, after any change that the server has announced by now."""
@@ -52,7 +56,7 @@ class Connection:
         self.session.peer.close(reason)
 
     def _on_tools_changed(self) -> None:
-        self.is_stale = True
+        self._changed = True
         is_due = asyncio.get_running_loop().time() - self._refreshed_at >= EAGER_AFTER
         if self.listed and is_due:
             self._refreshing()
@@ -60,7 +64,7 @@ class Connection:
     def _refreshing(self) -> asyncio.Task[None]:
         """The listing under way, which all share; a new one if there is none."""
         if self._refresh is None:
-            self.is_stale = False
+            self._changed = False
             self._refresh = asyncio.create_task(self._list_anew())
         return self._refresh
 

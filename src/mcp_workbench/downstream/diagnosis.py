@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_workbench.errors import ConnectionClosed, RequestTimeout, quote_stderr
+from mcp_workbench.errors import ConnectionClosed, quote_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_workbench.config import ServerConfig
-    from mcp_workbench.errors import WireError
+    from mcp_workbench.errors import RequestTimeout
 
 SUPPLIERS = {
     "npx": "Node.js",
@@ -62,19 +62,19 @@ def hint_on_silence(config: ServerConfig) -> str:
     )
 
 
-def explain_failed_call(config: ServerConfig, error: WireError, stderr: Sequence[str]) -> str:
-    """What went wrong in a call, and what to do about it."""
+def explain_no_answer(
+    config: ServerConfig, error: ConnectionClosed | RequestTimeout, stderr: Sequence[str]
+) -> str:
+    """Why a call got no answer, and what to do about it."""
     if isinstance(error, ConnectionClosed):
         return (
             f"{error} in mid-call. The call was not repeated, because it may have taken effect; "
             f"the next call starts the server again.{quote_stderr(stderr)}"
         )
-    if isinstance(error, RequestTimeout):
-        return (
-            f"{error}. The call was cancelled, but may have taken effect. If such calls may take longer, "
-            f'raise "timeout" of this server (now {config.timeout:g} s) in the configuration.'
-        )
-    return str(error)
+    return (
+        f"{error}. The call was cancelled, but may have taken effect. If such calls may take longer, "
+        f'raise "timeout" of this server (now {config.timeout:g} s) in the configuration.'
+    )
 
 
 REMOTE_REASON = "this version of MCP Workbench connects to servers over stdio only"

@@ -109,7 +109,9 @@ class Server:
 
     def explain(self, error: WireError) -> str:
         """What went wrong in a call, and what to do about it."""
-        return self.mask(diagnosis.explain_failed_call(self.config, error, self._stderr_tail()))
+        if isinstance(error, (ConnectionClosed, RequestTimeout)):
+            return diagnosis.explain_no_answer(self.config, error, self._stderr_tail())
+        return self.mask(str(error))
 
     def mask(self, text: str) -> str:
         """`text` without the secret values of the configuration."""
@@ -193,6 +195,7 @@ class Server:
 
     async def _get_ready(self, connection: Connection, forced: Era | None, remembered: Era | None) -> Era:
         limit = self.config.startup_timeout
+        era: Era | None = None
         try:
             async with asyncio.timeout(limit):
                 era = await open_conversation(
@@ -200,16 +203,16 @@ class Server:
                 )
                 connection.listed = await connection.session.list_tools(timeout=limit)
         except ConnectionClosed as error:
-            if forced is None and remembered != "legacy" and not connection.session.peer.was_answered:
+            if forced is None and remembered != "legacy" and era is None:
                 raise _DiedOnProbe from None
             reason, hint = f"{error} before it could be used", diagnosis.HINT_ON_EXIT
         except (RequestTimeout, TimeoutError):
             reason, hint = f"it was not ready within {limit:g} s", diagnosis.hint_on_silence(self.config)
         except WireError as error:
-            reason, hint = str(error), ""
+            reason, hint = self.mask(str(error)), ""
         else:
             return era
-        raise StartError(self.name, self.mask(reason), stderr=self._stderr_tail(), hint=hint)
+        raise StartError(self.name, reason, stderr=self._stderr_tail(), hint=hint)
 
     def _part_from(self, ready: asyncio.Future[Connection]) -> None:
         """The next use starts a new life, even while this one is still being cleaned up."""
@@ -230,4 +233,4 @@ class Server:
 
 
 class _DiedOnProbe(Exception):
-    """It went away without a word after the probe."""
+    """It went away after the probe, before anything was agreed."""

@@ -110,7 +110,8 @@ class Session:
             except (msgspec.DecodeError, RecursionError) as error:
                 raise BadAnswer(f"its list of tools could not be read: {error}") from None
             tools += page.tools
-            if not page.next_cursor:
+            # The modern era says that an empty cursor is a cursor; legacy servers mean the end by it.
+            if page.next_cursor is None or not (page.next_cursor or self._stamp):
                 return tuple(tools)
             if page.next_cursor in seen:
                 raise BadAnswer("its list of tools never ends: the same cursor came twice")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import stat
 import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -67,7 +68,8 @@ async def _serve(loaded: LoadedConfig, environ: Mapping[str, str], stdin: int, s
     ended = asyncio.Event()
     interrupted = asyncio.Event()
     on_request_to_end(interrupted.set)
-    client = await open_writer(os.fdopen(stdout, "wb", 0), on_lost=interrupted.set)
+    read_too = _are_one_socket(stdin, stdout)
+    client = await open_writer(os.fdopen(stdout, "wb", 0), interrupted.set, read_too=read_too)
     face = Face(workbench, client.write)
     reader = LineReader(face.peer.receive, ended.set, face.peer.receive_overlong)
     await read_lines(os.fdopen(stdin, "rb", 0), reader)
@@ -85,6 +87,11 @@ async def _serve(loaded: LoadedConfig, environ: Mapping[str, str], stdin: int, s
     with suppress(TimeoutError):
         async with asyncio.timeout(FLUSH_LIMIT):
             await client.closed()
+
+
+def _are_one_socket(stdin: int, stdout: int) -> bool:
+    """As inetd and its kin start a program."""
+    return stat.S_ISSOCK(os.fstat(stdin).st_mode) and os.path.sameopenfile(stdin, stdout)
 
 
 async def _first(*waits: Coroutine[Any, Any, object]) -> None:

@@ -20,6 +20,7 @@ from mcp_workbench.protocol import (
     INVALID_REQUEST,
     LEGACY_VERSIONS,
     META_PROGRESS,
+    META_SUBSCRIPTION,
     META_VERSION,
     METHOD_NOT_FOUND,
     MODERN_VERSIONS,
@@ -65,6 +66,7 @@ class Face:
         self._tools = metatools.definitions(toolboxes)
         self._has_handshake = False
         self._calls: dict[Id, asyncio.Task[None]] = {}
+        self._subscriptions: list[Id] = []
         self.peer = Peer(write, self)
 
     async def drain(self, seconds: float) -> None:
@@ -73,7 +75,11 @@ class Face:
             await asyncio.wait(self._calls.values(), timeout=seconds)
 
     async def close(self) -> None:
-        """Drops the calls that are still in flight."""
+        """Drops the calls that are still in flight, and ends the subscriptions in good order."""
+        for request_id in self._subscriptions:
+            result = b'{"_meta":{%b}}' % _subscription(request_id)
+            self.peer.send(result_line(request_id, results.modern(result)))
+        self._subscriptions.clear()
         calls = list(self._calls.values())
         for call in calls:
             call.cancel()
@@ -98,6 +104,8 @@ class Face:
             cancelled = msgspec.json.decode(params, type=_Cancelled)
         except (msgspec.DecodeError, RecursionError):
             return
+        if cancelled.request_id in self._subscriptions:
+            self._subscriptions.remove(cancelled.request_id)
         if call := self._calls.get(cancelled.request_id):
             log.debug("request %r was cancelled by the client: %s", cancelled.request_id, cancelled.reason)
             call.cancel()
@@ -111,7 +119,7 @@ class Face:
             self.peer.send(error_line(None, PARSE_ERROR, f"Parse error: {problem}"))
 
     def _handle(self, request_id: Id, method: str, raw: msgspec.Raw) -> None:
-        if request_id in self._calls:
+        if request_id in self._calls or request_id in self._subscriptions:
             raise Refusal(
                 INVALID_REQUEST, f"Invalid Request: id {request_id!r} is in use by a call in flight"
             )
@@ -124,6 +132,8 @@ class Face:
             raise Refusal(INVALID_PARAMS, NEITHER_ERA)
         if method == "tools/call":
             self._start_call(request_id, params, modern=modern)
+        elif method == "subscriptions/listen" and modern:
+            self._subscribe(request_id)
         else:
             result = self._answer(method, params, modern=modern)
             self.peer.send(result_line(request_id, results.modern(result) if modern else result))
@@ -157,6 +167,12 @@ class Face:
             )
         raise Refusal(METHOD_NOT_FOUND, f"Method not found: {method}")
 
+    def _subscribe(self, request_id: Id) -> None:
+        """Opens a stream of notifications. Our two tools never change, so it promises none."""
+        self._subscriptions.append(request_id)
+        acknowledged = b'{"_meta":{%b},"notifications":{}}' % _subscription(request_id)
+        self.peer.notify("notifications/subscriptions/acknowledged", acknowledged)
+
     def _start_call(self, request_id: Id, params: Params, *, modern: bool) -> None:
         if params.arguments and not starts_with(params.arguments, b"{"):
             raise Refusal(INVALID_PARAMS, "Invalid params: `arguments` must be an object")
@@ -184,7 +200,7 @@ class Face:
             toolbox = metatools.read_open(params.arguments, list(workbench.toolboxes))
             return render.opening_result(await workbench.open(toolbox))
         tool, arguments = metatools.read_use(params.arguments)
-        on_progress = self._forward_progress(params.meta.get(META_PROGRESS))
+        on_progress = self._forward_progress(params.progress_token)
         return await workbench.call(tool, ToolCall(arguments, params.meta, on_progress))
 
     def _forward_progress(self, token: msgspec.Raw | None) -> OnProgress:
@@ -197,3 +213,7 @@ class Face:
                 self.peer.notify("notifications/progress", b"{%b}" % fields)
 
         return forward
+
+
+def _subscription(request_id: Id) -> bytes:
+    return b'"%b":%b' % (META_SUBSCRIPTION.encode(), encode(request_id))

@@ -9,21 +9,33 @@ from mcp_workbench.protocol import (
     LOG_LEVELS,
     META_CAPABILITIES,
     META_LOG_LEVEL,
+    META_PROGRESS,
     META_VERSION,
     MODERN_VERSIONS,
     UNSUPPORTED_VERSION,
 )
-from mcp_workbench.wire.message import ABSENT, decode_members, decode_text
+from mcp_workbench.wire.message import ABSENT, NULL, decode_members, decode_text
 
 
 class Params(msgspec.Struct):
     """The parameters that we look at, of whatever request."""
 
-    meta: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict, name="_meta")
+    given_meta: dict[str, msgspec.Raw] | None = msgspec.field(default=None, name="_meta")
     name: str | None = None
     arguments: msgspec.Raw = ABSENT
     cursor: str | None = None
     version: str | None = msgspec.field(default=None, name="protocolVersion")
+
+    @property
+    def meta(self) -> dict[str, msgspec.Raw]:
+        """The request's `_meta`, empty if it has none."""
+        return self.given_meta or {}
+
+    @property
+    def progress_token(self) -> msgspec.Raw | None:
+        """What progress is to be reported under, if it is wanted and can be."""
+        token = self.meta.get(META_PROGRESS, ABSENT)
+        return token if _is_token(token) else None
 
 
 class Refusal(Exception):
@@ -36,12 +48,13 @@ class Refusal(Exception):
         super().__init__(message)
 
 
+_decode_token = msgspec.json.Decoder(int | str).decode
 _decode_params = msgspec.json.Decoder(Params).decode
 
 
 def read_params(raw: msgspec.Raw) -> Params:
     """The parameters of a request. Raises Refusal."""
-    if not raw:
+    if not raw or raw == NULL:
         return Params()
     try:
         return _decode_params(raw)
@@ -65,6 +78,14 @@ def is_modern(params: Params) -> bool:
     if (level := params.meta.get(META_LOG_LEVEL)) is not None and decode_text(level) not in LOG_LEVELS:
         levels = ", ".join(LOG_LEVELS)
         raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_LOG_LEVEL}'] must be one of {levels}")
+    return True
+
+
+def _is_token(raw: msgspec.Raw) -> bool:
+    try:
+        _decode_token(raw)
+    except msgspec.DecodeError:
+        return False
     return True
 
 

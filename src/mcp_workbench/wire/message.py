@@ -104,8 +104,16 @@ def _without_lone_surrogates(line: bytes) -> bytes:
     return re.sub(_SURROGATES, lambda found: rb"\ufffd" if found[1] else found[0], line)
 
 
-def decode_batch(line: bytes) -> list[bytes]:
-    """The messages in a line that holds an array of them; none if it does not."""
+def second_reading(line: bytes) -> list[bytes]:
+    """What can be understood all the same of a line that is no message.
+
+    An array of messages was allowed in one old version of MCP, and a byte that is no UTF-8 makes a character
+    unreadable, not the rest.
+    """
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return [line.decode(errors="replace").encode()]
     try:
         return [bytes(part) for part in _decode_batch(line) if starts_with(part, b"{")]
     except (msgspec.DecodeError, RecursionError):

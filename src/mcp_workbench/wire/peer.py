@@ -99,8 +99,6 @@ class Peer:
         self._last_id = 0
         self._in_flight: dict[int, Request] = {}
         self._closed: str | None = None
-        self.was_answered = False
-        """Whether any answer has ever come."""
 
     @property
     def next_id(self) -> int:
@@ -149,9 +147,8 @@ class Peer:
         try:
             message = rpc.decode(line)
         except rpc.Undecodable as problem:
-            if self._in_flight and (batch := rpc.decode_batch(line)):
-                # Answers in an array: allowed in one old version of MCP, and harmless in all.
-                for part in batch:
+            if self._in_flight and (parts := rpc.second_reading(line)):
+                for part in parts:
                     self.receive(part)
             else:
                 self._receive_garbage(line, problem)
@@ -173,13 +170,13 @@ class Peer:
         self._receive_garbage(edges, rpc.Undecodable(TOO_LONG, edges, is_json=True))
 
     def _receive_answer(self, line: bytes, message: rpc.Message) -> None:
-        self.was_answered = True
         request = None if message.id is msgspec.UNSET else self._find(message.id)
-        if request is None:
-            if not (message.result or message.error):
-                self._handler.on_garbage(rpc.Undecodable("`method` is missing", line, is_json=True))
-            # An answer to nothing: cancelled, timed out, or sent twice. There is nobody to tell.
+        has_body = bool(message.result or message.error)
+        if not has_body and (request is None or message.jsonrpc != "2.0"):
+            self._handler.on_garbage(rpc.Undecodable("`method` is missing", line, is_json=True))
             return
+        if request is None:
+            return  # an answer to nothing: cancelled, timed out, or sent twice
         if message.error and message.error != rpc.NULL:
             request.settle(rpc.decode_error(bytes(message.error)))
         elif message.result:

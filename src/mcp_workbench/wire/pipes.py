@@ -75,10 +75,14 @@ async def read_lines(file: BinaryIO, reader: LineReader) -> None:
         threads.read_in_thread(file, reader)
 
 
-async def open_writer(file: BinaryIO, on_lost: Callable[[], None]) -> Writer:
-    """A writer onto `file`, which it closes in the end. `on_lost` is called when it has ended."""
+async def open_writer(file: BinaryIO, on_lost: Callable[[], None], *, read_too: bool = False) -> Writer:
+    """A writer onto `file`, which it closes in the end. `on_lost` is called when it has ended.
+
+    `read_too` says that somebody reads from the same socket: a transport for writing would read it empty to
+    notice its end.
+    """
     loop = asyncio.get_running_loop()
-    if not _can_be_watched(file):
+    if read_too or not _can_be_watched(file):
         return threads.ThreadWriter(file, on_lost)
     _, writer = await loop.connect_write_pipe(lambda: _PipeWriter(loop, on_lost), file)
     return writer

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import queue
+import select
 import threading
 from typing import TYPE_CHECKING
 
@@ -70,7 +71,7 @@ class ThreadWriter:
             while (data := self._queue.get()) is not None:
                 rest = memoryview(data)
                 while rest:
-                    rest = rest[os.write(file.fileno(), rest) :]
+                    rest = rest[_write(file.fileno(), rest) :]
         except OSError:
             pass  # nobody reads any more, which is the end too
         finally:
@@ -81,6 +82,15 @@ class ThreadWriter:
         if not self._end.done():
             self._end.set_result(None)
         self._on_lost()
+
+
+def _write(descriptor: int, data: memoryview) -> int:
+    try:
+        return os.write(descriptor, data)
+    except BlockingIOError:
+        # The loop reads from the same socket, and has put it into its mode.
+        select.select([], [descriptor], [])
+        return 0
 
 
 def _tell(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *args: object) -> None:
