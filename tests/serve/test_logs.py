@@ -54,7 +54,12 @@ def pipe() -> Iterator[Pipe]:
 
 def test_each_record_is_a_line(pipe: Pipe) -> None:
     pipe.log("one", "two é", "three \ud800")
-    assert pipe.read() == "one\ntwo é\nthree ?\n"
+    assert pipe.read() == "one\ntwo é\nthree \n"
+
+
+def test_what_a_server_says_cannot_move_the_cursor_or_fake_a_line(pipe: Pipe) -> None:
+    pipe.log("[dev/s] \x1b[2J\x1b]0;title\x07hi\rmcp-workbench: all is well")
+    assert pipe.read() == "[dev/s] hi mcp-workbench: all is well\n"
 
 
 def test_a_full_pipe_is_not_waited_for_and_what_was_dropped_is_counted(pipe: Pipe) -> None:

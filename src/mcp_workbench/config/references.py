@@ -19,6 +19,7 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Z0-9_]+")
 _EDITOR_FOLDERS = ("workspaceFolder", "workspaceFolderBasename", "workspaceRoot")
 
 
+@lru_cache  # the same variable is usually missing in many places
 def explain_unset(name: str) -> tuple[str, str]:
     """The problem and the remedy of a required variable that is not set."""
     return (
@@ -62,7 +63,7 @@ def _match(pattern: re.Pattern[str], text: str, start: int = 0) -> str:
     return found[0] if found else ""
 
 
-@lru_cache  # the same variable is usually wrong in many places
+@lru_cache
 def _instead(wrong_name: str) -> str:
     """The valid reference nearest to a wrong name, and the line that sets it."""
     word = _match(_WORD, wrong_name.strip())

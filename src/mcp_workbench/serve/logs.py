@@ -11,6 +11,8 @@ import os
 import select
 import sys
 
+from mcp_workbench.workbench.sanitise import clean_text
+
 PIPE_ATOM = 4096
 """A pipe that is writable takes this much without blocking."""
 
@@ -26,7 +28,8 @@ class StderrHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Never raises and never waits."""
         try:
-            text = self.format(record)
+            # What servers say reaches a person's terminal here: it must not move the cursor or fake a line.
+            text = clean_text(self.format(record)).replace("\r", " ")
             if self._dropped and self._write(f"mcp-workbench: log lines dropped: {self._dropped}"):
                 self._dropped = 0
             if not self._write(text):

@@ -28,6 +28,8 @@ def clean_definition(raw: bytes) -> tuple[bytes, int]:
 
 def clean_text(text: str) -> str:
     """The text without hidden characters."""
+    if text.isascii() and text.isprintable():
+        return text  # most texts, and the pattern need not even be compiled for them
     return _hidden_or_shown().sub(_what_is_shown, text)
 
 
