@@ -12,6 +12,9 @@ MODERN_VERSIONS: Final = (MODERN,)
 LEGACY_VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Reached through `initialize`, newest first."""
 
+BATCHING_VERSION: Final = "2025-03-26"
+"""The one version in which requests may come in an array."""
+
 NAME: Final = "mcp-workbench"
 IMPLEMENTATION: Final = b'{"name":"%b","version":"%b"}' % (NAME.encode(), __version__.encode())
 

@@ -221,3 +221,12 @@ async def test_json_nested_beyond_reason_does_not_end_the_connection(start: Star
     line = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":' + deep + b"}}\n"
     (answer,) = await answers_to(await start(CONFIG), line)
     assert (answer["id"], answer["error"]["code"]) == (1, -32600)
+
+
+async def test_a_batch_is_taken_apart_in_the_one_version_that_has_batches(start: Start) -> None:
+    session = LegacySession(await start(CONFIG), "2025-03-26")
+    await session.greet()
+    requests = ({"jsonrpc": "2.0", "id": number, "method": "ping"} for number in ("a", "b"))
+    told = {"jsonrpc": "2.0", "method": "notifications/unheard-of"}
+    _, *answers = await answers_to(session.client, json.dumps([*requests, told]).encode() + b"\n")
+    assert answers == [{"jsonrpc": "2.0", "id": number, "result": {}} for number in ("a", "b")]

@@ -15,8 +15,9 @@ from mcp_workbench.wire.message import (
     Message,
     Undecodable,
     decode,
+    decode_batch,
     decode_error,
-    second_reading,
+    repair_text,
     starts_with,
 )
 
@@ -138,16 +139,17 @@ def test_broken_json_is_not_blamed_on_a_whole_surrogate_pair() -> None:
 
 
 def test_a_batch_is_its_objects() -> None:
-    assert second_reading(b'[ {"id":1} , 5, [{}], "x", {"id" : 2}\r ]') == [b'{"id":1}', b'{"id" : 2}']
+    assert decode_batch(b'[ {"id":1} , 5, [{}], "x", {"id" : 2}\r ]') == [b'{"id":1}', b'{"id" : 2}']
 
 
 @pytest.mark.parametrize("line", [b"{}", b"", b"[", b"[{}", b"5", b"[" * 100_000, b"[" + DEEP + b"]"])
 def test_what_is_no_batch_has_no_messages(line: bytes) -> None:
-    assert second_reading(line) == []
+    assert decode_batch(line) == []
 
 
-def test_what_is_no_utf8_is_replaced_in_the_second_reading() -> None:
-    assert second_reading(b'{"id":1,"result":"a\xffb"}') == ['{"id":1,"result":"a\ufffdb"}'.encode()]
+def test_what_is_no_utf8_can_be_replaced() -> None:
+    assert repair_text(b'{"id":1,"result":"a\xffb"}') == '{"id":1,"result":"a\ufffdb"}'.encode()
+    assert repair_text('{"id":1,"result":"é"}'.encode()) is None
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import msgspec
 
 from mcp_workbench.errors import CallError
 from mcp_workbench.protocol import (
+    BATCHING_VERSION,
     IMPLEMENTATION,
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -143,6 +144,7 @@ class Face:
             raise Refusal(INVALID_PARAMS, "Invalid params: initialize needs a `protocolVersion`")
         version = params.version if params.version in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
         self._has_handshake = True
+        self.peer.takes_batches = version == BATCHING_VERSION
         return b'{"protocolVersion":"%b","capabilities":%b,"serverInfo":%b,"instructions":%b}' % (
             version.encode(),
             CAPABILITIES,

@@ -104,20 +104,21 @@ def _without_lone_surrogates(line: bytes) -> bytes:
     return re.sub(_SURROGATES, lambda found: rb"\ufffd" if found[1] else found[0], line)
 
 
-def second_reading(line: bytes) -> list[bytes]:
-    """What can be understood all the same of a line that is no message.
-
-    An array of messages was allowed in one old version of MCP, and a byte that is no UTF-8 makes a character
-    unreadable, not the rest.
-    """
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return [line.decode(errors="replace").encode()]
+def decode_batch(line: bytes) -> list[bytes]:
+    """The messages in a line that holds an array of them; none if it does not."""
     try:
         return [bytes(part) for part in _decode_batch(line) if starts_with(part, b"{")]
     except (msgspec.DecodeError, RecursionError):
         return []
+
+
+def repair_text(line: bytes) -> bytes | None:
+    """The line with what is no UTF-8 in it replaced, or None if there is no such thing in it."""
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return line.decode(errors="replace").encode()
+    return None
 
 
 def decode_text(raw: msgspec.Raw) -> str | None:

@@ -99,6 +99,8 @@ class Peer:
         self._last_id = 0
         self._in_flight: dict[int, Request] = {}
         self._closed: str | None = None
+        self.takes_batches = False
+        """Whether the other side may send several requests in an array. Answers may always come so."""
 
     @property
     def next_id(self) -> int:
@@ -147,11 +149,7 @@ class Peer:
         try:
             message = rpc.decode(line)
         except rpc.Undecodable as problem:
-            if self._in_flight and (parts := rpc.second_reading(line)):
-                for part in parts:
-                    self.receive(part)
-            else:
-                self._receive_garbage(line, problem)
+            self._receive_again(line, problem)
             return
         request_id = message.id
         if message.method is None:
@@ -164,6 +162,18 @@ class Peer:
             self._handler.on_garbage(rpc.Undecodable("`id` must not be null", line, is_json=True))
         else:
             self._handler.on_request(request_id, message.method, message.params)
+
+    def _receive_again(self, line: bytes, problem: rpc.Undecodable) -> None:
+        """Takes what can be understood all the same of a line that is no message."""
+        expects_answers = bool(self._in_flight)
+        if (expects_answers or self.takes_batches) and (batch := rpc.decode_batch(line)):
+            for part in batch:
+                self.receive(part)
+        elif expects_answers and (repaired := rpc.repair_text(line)):
+            # A byte that is no UTF-8 costs a character of the answer, not the answer.
+            self.receive(repaired)
+        else:
+            self._receive_garbage(line, problem)
 
     def receive_overlong(self, edges: bytes) -> None:
         """Takes the beginning and the end of a line that was too long to keep."""
