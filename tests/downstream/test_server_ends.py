@@ -96,3 +96,15 @@ async def test_one_that_is_closed_before_its_first_step_keeps_nobody_waiting(tmp
             with pytest.raises(StartError):
                 await waiting
             assert len(await it.tools()) == 1
+
+
+async def test_whoever_comes_while_one_is_being_closed_gets_the_next(
+    tmp_path: Path, journal: Journal
+) -> None:
+    async with server(configs.server(journal, ignore_eof=True), tmp_path) as it:
+        await it.tools()
+        closing = asyncio.create_task(it.close())
+        await journal.wait_until(lambda journal: journal.events("eof"))
+        async with asyncio.timeout(PATIENCE):
+            assert len(await it.tools()) == 1
+        assert (closing.done(), journal.starts) == (True, 2)

@@ -101,6 +101,7 @@ class Server:
 
     async def close(self) -> None:
         """Ends the process, if there is one, and everything that hangs on it."""
+        self._ready = None  # whoever comes from now on gets a new life, after the end of this one
         lives = tuple(self._lives)
         for life in lives:
             life.cancel()
