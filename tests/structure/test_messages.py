@@ -89,6 +89,17 @@ async def test_errors_keep_the_schema(session: Session, version: str) -> None:
         assert faults(version, "JSONRPCError", response) == []
 
 
+async def test_a_subscription_keeps_the_schema_from_its_beginning_to_its_end(start: Start) -> None:
+    session = ModernSession(await start(toolboxes()))
+    await session.begin("subscriptions/listen", '{"notifications":{}}', request_id="ear")
+    await session.client.wait_for(lambda message: "method" in message)
+    await session.client.close()
+    (acknowledged,) = session.client.notifications
+    (ended,) = (message["result"] for message in session.client.received if message.get("id") == "ear")
+    assert faults(MODERN_VERSION, "SubscriptionsAcknowledgedNotification", acknowledged) == []
+    assert faults(MODERN_VERSION, "SubscriptionsListenResult", ended) == []
+
+
 async def test_the_refusal_of_a_version_keeps_the_schema(start: Start) -> None:
     session = ModernSession(await start(toolboxes()), "2099-01-01")
     refused = await session.request("server/discover")
