@@ -44,10 +44,9 @@ MODERN_STAMP: Final = b'"%b":"%b","%b":%b,"%b":{}' % (
 )
 """What every modern request carries in its `_meta`."""
 
-log = logging.getLogger(__name__)
-
-
 _TOOL_CHANGES: Final = b'"notifications":{"toolsListChanged":true}'
+
+log = logging.getLogger(__name__)
 
 
 class ToolCall(msgspec.Struct, frozen=True):

@@ -114,15 +114,16 @@ class Face:
     def on_garbage(self, problem: Undecodable) -> None:
         """Says what was wrong with a line, under its id if it has one that can be read."""
         if problem.is_json:
-            request_id = None if problem.request_id in self._calls else problem.request_id
+            # An error under an id in use would be taken for the answer to what it is in use by.
+            request_id = None if self._is_in_use(problem.request_id) else problem.request_id
             self.peer.send(error_line(request_id, INVALID_REQUEST, f"Invalid Request: {problem}"))
         else:
             self.peer.send(error_line(None, PARSE_ERROR, f"Parse error: {problem}"))
 
     def _handle(self, request_id: Id, method: str, raw: msgspec.Raw) -> None:
-        if request_id in self._calls or request_id in self._subscriptions:
+        if self._is_in_use(request_id):
             raise Refusal(
-                INVALID_REQUEST, f"Invalid Request: id {request_id!r} is in use by a call in flight"
+                INVALID_REQUEST, f"Invalid Request: id {request_id!r} is in use by a request in flight"
             )
         params = read_params(raw)
         if method == "initialize":
@@ -138,6 +139,9 @@ class Face:
         else:
             result = self._answer(method, params, modern=modern)
             self.peer.send(result_line(request_id, results.modern(result) if modern else result))
+
+    def _is_in_use(self, request_id: Id | None) -> bool:
+        return request_id in self._calls or request_id in self._subscriptions
 
     def _initialize(self, params: Params) -> bytes:
         if params.version is None:

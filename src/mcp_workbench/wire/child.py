@@ -143,7 +143,6 @@ class Child:
         self._kill()
 
     async def _exits_within(self, seconds: float) -> bool:
-        # Not `process.wait()`: that waits for the pipes too, and a helper that holds one looks like a hang.
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._exited.wait()
