@@ -129,6 +129,14 @@ async def test_a_subscription_that_the_client_cancels_gets_no_answer(start: Star
     assert [message for message in session.client.received if message.get("id") == "ear"] == []
 
 
+async def test_a_wrong_message_under_the_id_of_a_subscription_does_not_end_it(start: Start) -> None:
+    session = ModernSession(await start(CONFIG))
+    await session.begin("subscriptions/listen", '{"notifications":{}}', request_id="ear")
+    await session.client.send({"jsonrpc": "2.0", "id": "ear", "method": 5})
+    refusal = await session.client.wait_for(lambda message: "error" in message)
+    assert (refusal.get("id"), refusal["error"]["code"]) == (None, -32600)
+
+
 async def test_a_client_that_leaves_after_the_handshake_is_let_go(connect: Connect) -> None:
     session = await connect(CONFIG)
     assert (await session.client.close()).code == 0
