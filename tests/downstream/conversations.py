@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_workbench.downstream.eras import open_conversation
 from mcp_workbench.downstream.session import Session
 from tests.wire.loops import now
+from tests.wire.wires import whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcp_workbench.downstream.era_memory import Era
+    from mcp_workbench.wire.message import Outgoing
 
 LIMIT = 30.0
 """Seconds that a server has to come to an agreement."""
@@ -66,8 +68,8 @@ class Conversation:
     async def open(self, forced: Era | None = None, remembered: Era | None = None) -> Era:
         return await open_conversation(self.session, forced=forced, remembered=remembered, limit=LIMIT)
 
-    def _take(self, line: bytes) -> None:
-        message = json.loads(line)
+    def _take(self, line: Outgoing) -> None:
+        message = json.loads(whole(line))
         method = message["method"]
         self.heard.append((now(), method))
         self.messages.append(message)

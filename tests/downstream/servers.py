@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -16,7 +17,24 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from mcp_workbench.errors import WireError
     from tests.support.client import Json
+
+
+class Awaited:
+    """A caller whose result can be awaited."""
+
+    def __init__(self) -> None:
+        self.result: asyncio.Future[msgspec.Raw] = asyncio.get_running_loop().create_future()
+
+    def on_result(self, result: msgspec.Raw) -> None:
+        self.result.set_result(result)
+
+    def on_failure(self, error: WireError) -> None:
+        self.result.set_exception(error)
+
+    def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
+        """Nobody asks."""
 
 
 def shell(script: str, **settings: object) -> Json:

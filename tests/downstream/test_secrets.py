@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_workbench.downstream.session import ToolCall
 from mcp_workbench.errors import StartError, WireError
 from mcp_workbench.wire.child import STDERR_WIDTH
-from tests.downstream.servers import server, shell
+from tests.downstream.servers import Awaited, server, shell
 from tests.support.waiting import poll
 from tests.wire.loops import ON_BOTH_LOOPS
 
@@ -121,8 +120,11 @@ async def test_one_in_what_cannot_be_started_is_masked(
 
 async def test_one_in_the_error_of_a_call_is_masked(tmp_path: Path, logged: Callable[[], str]) -> None:
     async with server(telling(), tmp_path, SECRETS) as it:
+        await it.tools()
+        caller = Awaited()
+        it.call("tell", b"{}", {}, caller)
         with pytest.raises(WireError) as raised:
-            await it.call("tell", ToolCall(b"{}", {}, lambda _: None))
+            await caller.result
         text = it.explain(raised.value)
     assert text == 'JSON-RPC error -1: bad <env TOKEN>; data: {"token": "<env TOKEN>"}'
     assert SECRET not in logged()

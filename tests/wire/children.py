@@ -41,6 +41,9 @@ class Watched:
         self.lines: list[bytes] = []
         self.child = Child(str, self.stderr.append)
 
+    def take(self, line: bytes | memoryview) -> None:
+        self.lines.append(bytes(line))
+
     async def line(self, number: int = 0) -> str:
         await poll(lambda: len(self.lines) > number)
         return self.lines[number].decode()
@@ -66,7 +69,7 @@ async def started(what: Program | str) -> AsyncIterator[Watched]:
     watched = Watched()
     async with watched.child:
         to_run = program(shell(what)) if isinstance(what, str) else what
-        await watched.child.start(to_run, watched.lines.append, _refuse_overlong)
+        await watched.child.start(to_run, watched.take, _refuse_overlong)
         yield watched
 
 

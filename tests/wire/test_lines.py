@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tracemalloc
-from itertools import combinations, pairwise
+from itertools import combinations, cycle, pairwise
 
 import pytest
 
-from mcp_workbench.wire.lines import EDGE, LineSplitter
+from mcp_workbench.wire.lines import EDGE, LONG, LineSplitter
 
 LIMIT = 5
 
@@ -85,18 +85,58 @@ def allocated(splitter: LineSplitter, chunk: bytes) -> int:
     return tracemalloc.get_traced_memory()[1] - before
 
 
-def test_a_line_of_many_chunks_is_put_together_once() -> None:
-    # Appending to what is there copies it for every chunk: the cost would grow with the square.
+def test_the_room_for_a_long_line_grows_in_few_steps_and_its_end_copies_nothing() -> None:
+    # Appending to what is there would copy it for every chunk: the cost would grow with the square.
     chunk, count = b"x" * 65536, 64
     splitter = LineSplitter(lambda _: None)
     tracemalloc.start()
     try:
         while_it_grew = [allocated(splitter, chunk) for _ in range(count)]
         at_its_end = allocated(splitter, b"\n")
+        of_the_next = [allocated(splitter, chunk) for _ in range(count)]
     finally:
         tracemalloc.stop()
-    assert max(while_it_grew) < len(chunk)
-    assert len(chunk) * count <= at_its_end < len(chunk) * (count + 1)
+    copies = [size for size in while_it_grew if size > len(chunk)]
+    assert len(copies) < 12
+    assert sum(copies) < 4 * len(chunk) * count
+    assert at_its_end < 1000
+    assert [size > 1000 for size in of_the_next] == [True] + [False] * (count - 1)
+
+
+def test_a_long_line_is_a_view_of_the_buffer_it_came_in() -> None:
+    (line,) = Fed(b"x" * LONG, b"yz\nnext", limit=2 * LONG).lines
+    assert isinstance(line, memoryview)
+    assert line == b"x" * LONG + b"yz"
+
+
+@pytest.mark.parametrize("sizes", [(LONG,), (1, 7, 100), (LONG + 1, LONG - 1), (10 * LONG,)], ids=str)
+def test_what_is_put_in_place_gives_the_same_lines(sizes: tuple[int, ...]) -> None:
+    lines = [b"a" * (3 * LONG), b"short", b"b" * (LONG + 5), b"", b"c" * LONG]
+    stream = b"\n".join(lines)
+    splitter = LineSplitter(lambda _: None)
+    found: list[bytes] = []
+    for size in cycle(sizes):
+        if splitter.is_inside_long:
+            room = splitter.room()
+            piece = stream[: min(size, len(room))]
+            room[: len(piece)] = piece
+            found += map(bytes, splitter.filled(len(piece)))
+        else:
+            piece = stream[:size]
+            found += map(bytes, splitter.feed(piece))
+        stream = stream[len(piece) :]
+        if not stream:
+            break
+    assert [*found, splitter.finish()] == lines
+
+
+def test_a_line_that_gets_too_long_in_place_is_dropped_and_the_stream_recovers() -> None:
+    fed = Fed(b"x" * LONG, limit=LONG + 10)
+    room = fed.splitter.room()
+    room[:30] = b"y" * 20 + b"\nnext line"[:10]
+    assert fed.splitter.filled(30) == []
+    assert fed.overlong == [b"x" * EDGE + b"x" * (EDGE - 20) + b"y" * 20]
+    assert fed.splitter.feed(b"!\n") == [b"next line!"]
 
 
 class Searched(bytes):
@@ -107,6 +147,10 @@ class Searched(bytes):
     def find(self, *args: object) -> int:
         self.searches += 1
         return super().find(*args)  # type: ignore[arg-type] # passed on as they came
+
+    def split(self, *args: object) -> list[bytes]:
+        self.searches += 1
+        return super().split(*args)  # type: ignore[arg-type] # passed on as they came
 
 
 def test_no_chunk_of_a_long_line_is_looked_at_again() -> None:

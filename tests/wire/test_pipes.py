@@ -30,7 +30,9 @@ class Reading:
         self.lines: list[bytes] = []
         self.overlong: list[bytes] = []
         self.ended = asyncio.Event()
-        self.reader = LineReader(self.lines.append, self.ended.set, self.overlong.append)
+        self.reader = LineReader(
+            lambda line: self.lines.append(bytes(line)), self.ended.set, self.overlong.append
+        )
 
     async def end(self) -> list[bytes]:
         async with asyncio.timeout(PATIENCE):

@@ -10,7 +10,12 @@ from mcp_workbench.wire.peer import Peer
 if TYPE_CHECKING:
     import msgspec
 
-    from mcp_workbench.wire.message import Id, Undecodable
+    from mcp_workbench.wire.message import Id, Outgoing, Undecodable
+
+
+def whole(line: Outgoing) -> bytes:
+    """A line as it arrives, however it was sent."""
+    return line if isinstance(line, bytes) else b"".join(line)
 
 
 class Wire:
@@ -19,7 +24,7 @@ class Wire:
     def __init__(self) -> None:
         self.lines: list[bytes] = []
         self.handled: list[tuple[Any, ...]] = []
-        self.peer = Peer(self.lines.append, self)
+        self.peer = Peer(lambda line: self.lines.append(whole(line)), self)
 
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
         self.handled.append(("request", request_id, method, bytes(params)))

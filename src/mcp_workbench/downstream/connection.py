@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     import msgspec
 
+    from mcp_workbench.wire.message import Outgoing
+
     Tools = tuple[msgspec.Raw, ...]
 
 log = logging.getLogger(__name__)
@@ -27,7 +29,7 @@ class Connection:
     """What a server's owner keeps alive and its callers use."""
 
     def __init__(
-        self, label: str, write: Callable[[bytes], None], mask: Callable[[str], str], timeout: float
+        self, label: str, write: Callable[[Outgoing], None], mask: Callable[[str], str], timeout: float
     ) -> None:
         self._label = label
         self._mask = mask

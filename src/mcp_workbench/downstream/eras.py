@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.era_memory import Era
     from mcp_workbench.downstream.session import Session
-    from mcp_workbench.wire.peer import Peer, Request
+    from mcp_workbench.wire.peer import Peer
+    from mcp_workbench.wire.request import Question
 
 PATIENCE: Final = 0.75
 """Seconds that a silent server is given to recognise the probe."""
@@ -125,7 +126,7 @@ async def _probe(peer: Peer, limit: float) -> _Agreed:
             return await _weigh(initialize, discover)
 
 
-async def _weigh(initialize: Request, discover: Request) -> _Agreed:
+async def _weigh(initialize: Question, discover: Question) -> _Agreed:
     """Decides once `initialize` is answered; a refusal may also be that of a slow modern server."""
     try:
         return _read_initialized(initialize.answer.result())
@@ -137,8 +138,8 @@ async def _weigh(initialize: Request, discover: Request) -> _Agreed:
 
 
 @contextmanager
-def _asking(peer: Peer, method: str, params: bytes, limit: float) -> Iterator[Request]:
-    request = peer.request(method, params, idle=limit)
+def _asking(peer: Peer, method: str, params: bytes, limit: float) -> Iterator[Question]:
+    request = peer.ask(method, params, idle=limit)
     try:
         yield request
     finally:
@@ -155,7 +156,7 @@ def _read_initialized(answer: msgspec.Raw) -> _Agreed:
     return _Agreed("legacy")
 
 
-def _read_discovered(discover: Request) -> _Agreed:
+def _read_discovered(discover: Question) -> _Agreed:
     """What an answered probe says. Raises what ended the connection, or that no version is shared."""
     announces_changes = False
     try:

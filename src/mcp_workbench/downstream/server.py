@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mcp_workbench.downstream import diagnosis
@@ -21,14 +20,15 @@ from mcp_workbench.wire.child import Child, Program
 from mcp_workbench.wire.message import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     import msgspec
 
     from mcp_workbench.config import Secrets, ServerConfig
     from mcp_workbench.downstream.connection import Tools
     from mcp_workbench.downstream.era_memory import Era, EraMemory
-    from mcp_workbench.downstream.session import ToolCall
+    from mcp_workbench.downstream.session import Call, Caller
+    from mcp_workbench.wire.message import Body
 
 TOTAL_FACTOR = 10
 """A call that reports progress may take this many times its `timeout`."""
@@ -60,44 +60,42 @@ class Server:
         self._lives: set[asyncio.Task[None]] = set()
         self._ready: asyncio.Future[Connection] | None = None
         self._last_words: deque[str] = deque()
-        self._users = 0
+        self._waiting = 0
 
     @property
     def is_up(self) -> bool:
         """Whether it is connected now."""
-        return self._ready is not None and self._ready.done() and not self._ready.exception()
+        return self._live_connection() is not None
 
     @property
     def in_use(self) -> bool:
         """Whether somebody waits for it, or for an answer from it."""
-        return self._users > 0
+        connection = self._live_connection()
+        return self._waiting > 0 or (connection is not None and connection.session.peer.is_busy)
 
     async def tools(self) -> Tools:
         """Its tools, after any change that it has announced; connects first if need be. Raises StartError."""
-        with self._being_used():
+        self._waiting += 1
+        try:
             connection = await self._connection()
             return await connection.tools()
+        finally:
+            self._waiting -= 1
 
     def known_tools(self) -> Tools | None:
         """Its tools, if they are known without asking."""
-        if self._ready is None or not self.is_up or self._ready.result().is_stale:
-            return None
-        return self._ready.result().listed
+        connection = self._live_connection()
+        return None if connection is None or connection.is_stale else connection.listed
 
-    async def call(self, tool: str, call: ToolCall) -> msgspec.Raw:
-        """Calls a tool once; never repeated, for it may have acted. Raises StartError or WireError."""
+    def call(self, tool: str, arguments: Body, meta: Mapping[str, msgspec.Raw], caller: Caller) -> Call:
+        """Calls a tool once; never repeated, for it may have acted. Raises WireError if it is not up."""
+        connection = self._live_connection()
+        if connection is None:
+            raise ConnectionClosed("the server has ended")
         limit = self.config.timeout
-        with self._being_used():
-            connection = await self._connection()
-            return await connection.session.call_tool(tool, call, idle=limit, total=limit * TOTAL_FACTOR)
-
-    @contextmanager
-    def _being_used(self) -> Iterator[None]:
-        self._users += 1
-        try:
-            yield
-        finally:
-            self._users -= 1
+        return connection.session.call_tool(
+            tool, arguments, meta, caller, idle=limit, total=limit * TOTAL_FACTOR
+        )
 
     async def close(self) -> None:
         """Ends the process, if there is one, and everything that hangs on it."""
@@ -117,6 +115,10 @@ class Server:
     def mask(self, text: str) -> str:
         """`text` without the secret values of the configuration."""
         return self._secrets.mask(text)
+
+    def _live_connection(self) -> Connection | None:
+        ready = self._ready
+        return None if ready is None or not ready.done() or ready.exception() else ready.result()
 
     async def _connection(self) -> Connection:
         if self._ready is None:

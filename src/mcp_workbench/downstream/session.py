@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -25,17 +24,17 @@ from mcp_workbench.protocol import (
 )
 from mcp_workbench.wire.message import decode_members, encode, error_line, result_line, starts_with
 from mcp_workbench.wire.peer import Peer
+from mcp_workbench.wire.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from mcp_workbench.wire.message import Id, Undecodable
-    from mcp_workbench.wire.peer import Request
-
-OnProgress = Callable[[dict[str, msgspec.Raw]], None]
-"""Takes the members of a progress notification."""
+    from mcp_workbench.errors import WireError
+    from mcp_workbench.wire.message import Body, Id, Outgoing, Undecodable
 
 MAX_PAGES: Final = 1000
+
+_PROGRESS: Final = META_PROGRESS.encode()
 
 MODERN_STAMP: Final = b'"%b":"%b","%b":%b,"%b":{}' % (
     *(META_VERSION.encode(), MODERN.encode()),
@@ -49,13 +48,49 @@ _TOOL_CHANGES: Final = b'"notifications":{"toolsListChanged":true}'
 log = logging.getLogger(__name__)
 
 
-class ToolCall(msgspec.Struct, frozen=True):
-    """What a caller wants of a tool, whichever it is."""
+class Caller(Protocol):
+    """Who wants a tool called, and is told of it. Of the ends, exactly one comes, unless it was cancelled."""
 
-    arguments: bytes | msgspec.Raw
-    meta: Mapping[str, msgspec.Raw]
-    """The caller's `_meta`; what of it is not ours to stamp goes along."""
-    on_progress: OnProgress
+    def on_result(self, result: msgspec.Raw) -> None:
+        """The result, as the server sent it."""
+
+    def on_failure(self, error: WireError) -> None:
+        """There will be no result."""
+
+    def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
+        """The members of a progress notification."""
+
+
+class Call(Request):
+    """A call in flight."""
+
+    __slots__ = ("_caller", "_session")
+
+    def __init__(self, session: Session, caller: Caller) -> None:
+        self._session = session
+        self._caller = caller
+
+    def settle(self, outcome: msgspec.Raw | WireError) -> None:
+        """Tells the caller, and the server if it need not go on."""
+        if isinstance(outcome, msgspec.Raw):
+            problem = self._session.find_fault(outcome)
+            if problem is None:
+                self._caller.on_result(outcome)
+                return
+            outcome = problem
+        elif isinstance(outcome, RequestTimeout):
+            self._session.stop(self, "timed out")
+        self._caller.on_failure(outcome)
+
+    def progress(self, members: dict[str, msgspec.Raw]) -> None:
+        """The server is at it."""
+        self.touch()
+        self._caller.on_progress(members)
+
+    def cancel(self) -> None:
+        """The caller is told nothing more, and the server need not go on."""
+        self._session.peer.forget(self)
+        self._session.stop(self, "no longer needed")
 
 
 class _Page(msgspec.Struct):
@@ -76,18 +111,18 @@ class Session:
     """What is said on one connection."""
 
     def __init__(
-        self, label: str, write: Callable[[bytes], None], on_tools_changed: Callable[[], None]
+        self, label: str, write: Callable[[Outgoing], None], on_tools_changed: Callable[[], None]
     ) -> None:
         self._label = label
         self._on_tools_changed = on_tools_changed
-        self._progress: dict[int | str, tuple[Request, OnProgress]] = {}
         self._stamp = b""
+        """What goes into the `_meta` of every request, after something else."""
         self._garbage = 0
         self.peer = Peer(write, self)
 
     def speak_modern(self, *, announces_changes: bool) -> None:
         """From now on every request carries the modern `_meta`."""
-        self._stamp = MODERN_STAMP
+        self._stamp = b"," + MODERN_STAMP
         if announces_changes:
             # Modern servers announce changes only to who asks, in a request that stays open while they run.
             self.peer.subscribe("subscriptions/listen", b'{"_meta":{%b},%b}' % (MODERN_STAMP, _TOOL_CHANGES))
@@ -96,10 +131,10 @@ class Session:
         """All the tools, page by page, each as it came."""
         tools: list[msgspec.Raw] = []
         seen: set[str] = set()
-        cursor = b""
+        cursor: tuple[bytes, ...] = ()
         for _ in range(MAX_PAGES):
             try:
-                answer = await self._ask("tools/list", cursor, {}, idle=timeout)
+                answer = await self._ask("tools/list", *cursor, limit=timeout)
             except RemoteError as error:
                 if error.code == METHOD_NOT_FOUND and not tools:
                     return ()  # a server with resources or prompts only
@@ -115,55 +150,57 @@ class Session:
             if page.next_cursor in seen:
                 raise BadAnswer("its list of tools never ends: the same cursor came twice")
             seen.add(page.next_cursor)
-            cursor = b'"cursor":%b' % encode(page.next_cursor)
+            cursor = (b'"cursor":%b' % encode(page.next_cursor),)
         raise BadAnswer(f"its list of tools never ends: more than {MAX_PAGES} pages")
 
-    async def call_tool(self, name: str, call: ToolCall, *, idle: float, total: float) -> msgspec.Raw:
-        """Calls a tool; the result is the server's, untouched."""
-        fields = b'"name":%b,"arguments":%b' % (encode(name), call.arguments)
-        result = await self._ask(
-            "tools/call", fields, call.meta, idle=idle, total=total, on_progress=call.on_progress
-        )
-        if not starts_with(result, b"{"):
-            raise BadAnswer("its result is not an object")
-        if self._stamp:
-            _require_complete(result)
-        return result
-
-    async def _ask(
+    def call_tool(
         self,
-        method: str,
-        fields: bytes,
+        name: str,
+        arguments: Body,
         meta: Mapping[str, msgspec.Raw],
+        caller: Caller,
         *,
         idle: float,
-        total: float | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> msgspec.Raw:
-        token = self.peer.next_id
-        stamps = [b'"%b":%d' % (META_PROGRESS.encode(), token)] if on_progress else []
-        if self._stamp:
-            stamps.append(self._stamp)
-        stamps += [
-            b"%b:%b" % (encode(key), value)
-            for key, value in meta.items()
-            if key != META_PROGRESS and not key.startswith(RESERVED_META)
-        ]
-        parts = [fields] if fields else []
-        if stamps:
-            parts.append(b'"_meta":{%b}' % b",".join(stamps))
-        request = self.peer.request(method, b"{%b}" % b",".join(parts), idle=idle, total=total)
-        if on_progress is not None:
-            self._progress[token] = (request, on_progress)
+        total: float,
+    ) -> Call:
+        """Calls a tool. What is not ours to stamp of the caller's `meta` goes along."""
+        call = Call(self, caller)
+        stamps = self._stamp
+        for key, value in meta.items():
+            if key != META_PROGRESS and not key.startswith(RESERVED_META):
+                stamps = b"%b,%b:%b" % (stamps, encode(key), value)
+        self.peer.start(
+            call,
+            "tools/call",
+            b'{"name":%b,"arguments":' % encode(name),
+            arguments,
+            # Asked for whether the caller wants progress or not: it also says that the server is at it.
+            b',"_meta":{"%b":%d%b}}' % (_PROGRESS, self.peer.next_id, stamps),
+            idle=idle,
+            total=total,
+        )
+        return call
+
+    def find_fault(self, result: msgspec.Raw) -> BadAnswer | None:
+        """What keeps a result from being passed on, if anything does."""
+        if not starts_with(result, b"{"):
+            return BadAnswer("its result is not an object")
+        return _find_incompleteness(result) if self._stamp else None
+
+    def stop(self, request: Request, reason: str) -> None:
+        """Tells the server that nobody waits for an answer any more."""
+        self.peer.notify("notifications/cancelled", encode({"requestId": request.id, "reason": reason}))
+
+    async def _ask(self, method: str, *fields: bytes, limit: float) -> msgspec.Raw:
+        stamp = [b'"_meta":{%b}' % self._stamp.removeprefix(b",")] if self._stamp else []
+        question = self.peer.ask(method, b"{%b}" % b",".join([*fields, *stamp]), idle=limit)
         try:
-            return await request.answer
+            return await question.answer
         except (asyncio.CancelledError, RequestTimeout) as end:
-            reason = "timed out" if isinstance(end, RequestTimeout) else "no longer needed"
-            self.peer.notify("notifications/cancelled", encode({"requestId": request.id, "reason": reason}))
+            self.stop(question, "timed out" if isinstance(end, RequestTimeout) else "no longer needed")
             raise
         finally:
-            self._progress.pop(token, None)
-            self.peer.forget(request)
+            self.peer.forget(question)
 
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:  # noqa: ARG002 - Handler
         """Answers what a server may ask of any client. We declared no capability beyond that."""
@@ -194,18 +231,18 @@ class Session:
             token = _decode_token(members[META_PROGRESS])
         except (msgspec.DecodeError, RecursionError, KeyError):
             return
-        if listener := self._progress.get(token):
-            request, on_progress = listener
-            request.touch()
-            on_progress(members)
+        call = self.peer.find(token)
+        if isinstance(call, Call):
+            call.progress(members)
 
 
-def _require_complete(result: msgspec.Raw) -> None:
+def _find_incompleteness(result: msgspec.Raw) -> BadAnswer | None:
     try:
         kind = _decode_result_type(result).result_type
     except msgspec.DecodeError as error:
-        raise BadAnswer(f"its result could not be read: {error}") from None
+        return BadAnswer(f"its result could not be read: {error}")
+    if kind == "complete":
+        return None
     if kind == "input_required":
-        raise BadAnswer("it asks for input from the user, which was not offered to it")
-    if kind != "complete":
-        raise BadAnswer(f'its result is of the unknown type "{kind}"')
+        return BadAnswer("it asks for input from the user, which was not offered to it")
+    return BadAnswer(f'its result is of the unknown type "{kind}"')

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -20,7 +21,6 @@ from mcp_workbench.protocol import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     LEGACY_VERSIONS,
-    META_PROGRESS,
     META_SUBSCRIPTION,
     META_VERSION,
     METHOD_NOT_FOUND,
@@ -28,17 +28,19 @@ from mcp_workbench.protocol import (
     PARSE_ERROR,
 )
 from mcp_workbench.surface import metatools, render, results
+from mcp_workbench.surface.calls import Use
 from mcp_workbench.surface.instructions import instructions
-from mcp_workbench.surface.requests import Params, Refusal, is_modern, read_params
+from mcp_workbench.surface.requests import Refusal, is_modern, read_params
 from mcp_workbench.wire.message import encode, error_line, result_line, starts_with
 from mcp_workbench.wire.peer import Peer
-from mcp_workbench.workbench.workbench import ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_workbench.wire.message import Id, Undecodable
-    from mcp_workbench.workbench.workbench import OnProgress, Workbench
+    from mcp_workbench.surface.metatools import ToolId
+    from mcp_workbench.surface.requests import Meta, Params
+    from mcp_workbench.wire.message import Body, Id, Outgoing, Undecodable
+    from mcp_workbench.workbench.workbench import Workbench
 
 CAPABILITIES: Final = b'{"tools":{}}'
 
@@ -60,42 +62,46 @@ class _Cancelled(msgspec.Struct):
 class Face:
     """One client's view of the workbench."""
 
-    def __init__(self, workbench: Workbench, write: Callable[[bytes], None]) -> None:
+    def __init__(self, workbench: Workbench, write: Callable[[Outgoing], None]) -> None:
         toolboxes = list(workbench.toolboxes.values())
         self._workbench = workbench
         self._instructions = encode(instructions(toolboxes))
         self._tools = metatools.definitions(toolboxes)
         self._has_handshake = False
-        self._calls: dict[Id, asyncio.Task[None]] = {}
+        self._calls: dict[Id, Use | asyncio.Task[None]] = {}
+        self._quiet: asyncio.Event | None = None
+        """Set when no call is in flight, once somebody waits for that."""
         self._subscriptions: list[Id] = []
         self.peer = Peer(write, self)
 
     async def drain(self, seconds: float) -> None:
         """Lets the calls in flight finish, within limits."""
         if self._calls:
-            await asyncio.wait(self._calls.values(), timeout=seconds)
+            self._quiet = asyncio.Event()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._quiet.wait()
 
     async def close(self) -> None:
         """Drops the calls that are still in flight, and ends the subscriptions in good order."""
         for request_id in self._subscriptions:
             result = b'{"_meta":{%b}}' % _subscription(request_id)
-            self.peer.send(result_line(request_id, results.modern(result)))
+            self._send_result(request_id, result, modern=True)
         self._subscriptions.clear()
         calls = list(self._calls.values())
+        self._calls.clear()
         for call in calls:
             call.cancel()
-        if calls:
-            await asyncio.wait(calls)
 
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
-        """Answers at once what needs no waiting; calls get a task each."""
+        """Answers at once what needs no waiting."""
         try:
             self._handle(request_id, method, params)
         except Refusal as refusal:
             self.peer.send(error_line(request_id, refusal.code, refusal.message, refusal.data))
         except Exception:
             log.exception("request %r failed inside the workbench", request_id)
-            self.peer.send(error_line(request_id, INTERNAL_ERROR, OUR_FAULT))
+            self.answer_fault(request_id)
 
     def on_notification(self, method: str, params: msgspec.Raw) -> None:
         """Cancels what the client no longer wants; nothing else needs doing."""
@@ -107,7 +113,7 @@ class Face:
             return
         if cancelled.request_id in self._subscriptions:
             self._subscriptions.remove(cancelled.request_id)
-        if call := self._calls.get(cancelled.request_id):
+        if call := self._calls.pop(cancelled.request_id, None):
             log.debug("request %r was cancelled by the client: %s", cancelled.request_id, cancelled.reason)
             call.cancel()
 
@@ -120,25 +126,52 @@ class Face:
         else:
             self.peer.send(error_line(None, PARSE_ERROR, f"Parse error: {problem}"))
 
+    def answer(self, request_id: Id, result: Body, *, modern: bool) -> None:
+        """Ends a call with a result; one that the client has cancelled gets none."""
+        if self._calls.pop(request_id, None) is not None:
+            self._send_result(request_id, result, modern=modern)
+        if self._quiet is not None and not self._calls:
+            self._quiet.set()
+
+    def answer_fault(self, request_id: Id) -> None:
+        """Ends a request where the workbench itself has failed."""
+        self._calls.pop(request_id, None)
+        self.peer.send(error_line(request_id, INTERNAL_ERROR, OUR_FAULT))
+
+    def report(self, progress: bytes) -> None:
+        """Passes on the parameters of a progress notification."""
+        self.peer.notify("notifications/progress", progress)
+
     def _handle(self, request_id: Id, method: str, raw: msgspec.Raw) -> None:
         if self._is_in_use(request_id):
             raise Refusal(
                 INVALID_REQUEST, f"Invalid Request: id {request_id!r} is in use by a request in flight"
             )
+        if method == "tools/call" and (use := metatools.read_plain_use(raw)):
+            modern = self._is_modern(use.meta, method)
+            self._use(request_id, use.arguments.tool, use.arguments.arguments, use.meta, modern=modern)
+            return
         params = read_params(raw)
         if method == "initialize":
             self.peer.send(result_line(request_id, self._initialize(params)))
             return
-        modern = is_modern(params)
-        if not (modern or self._has_handshake or method == "ping"):
-            raise Refusal(INVALID_PARAMS, NEITHER_ERA)
+        modern = self._is_modern(params.meta, method)
         if method == "tools/call":
-            self._start_call(request_id, params, modern=modern)
+            self._call(request_id, params, modern=modern)
         elif method == "subscriptions/listen" and modern:
             self._subscribe(request_id)
         else:
-            result = self._answer(method, params, modern=modern)
-            self.peer.send(result_line(request_id, results.modern(result) if modern else result))
+            self._send_result(request_id, self._answer(method, params, modern=modern), modern=modern)
+
+    def _is_modern(self, meta: Meta, method: str) -> bool:
+        modern = is_modern(meta)
+        if not (modern or self._has_handshake or method == "ping"):
+            raise Refusal(INVALID_PARAMS, NEITHER_ERA)
+        return modern
+
+    def _send_result(self, request_id: Id, result: Body, *, modern: bool) -> None:
+        parts = results.modern(result) if modern else (result,)
+        self.peer.send(result_line(request_id, *parts))
 
     def _is_in_use(self, request_id: Id | None) -> bool:
         return request_id in self._calls or request_id in self._subscriptions
@@ -179,46 +212,45 @@ class Face:
         acknowledged = b'{"_meta":{%b},"notifications":{}}' % _subscription(request_id)
         self.peer.notify("notifications/subscriptions/acknowledged", acknowledged)
 
-    def _start_call(self, request_id: Id, params: Params, *, modern: bool) -> None:
+    def _call(self, request_id: Id, params: Params, *, modern: bool) -> None:
+        """Takes a call of either tool, in whatever form."""
         if params.arguments and not starts_with(params.arguments, b"{"):
             raise Refusal(INVALID_PARAMS, "Invalid params: `arguments` must be an object")
-        if params.name not in (metatools.OPEN_TOOLBOX, metatools.USE_TOOL):
+        if params.name == metatools.OPEN_TOOLBOX:
+            self._calls[request_id] = asyncio.create_task(self._open(request_id, params, modern=modern))
+        elif params.name == metatools.USE_TOOL:
+            try:
+                tool, arguments = metatools.read_use(params.arguments)
+            except CallError as error:
+                self._send_result(request_id, render.error_result(error), modern=modern)
+            else:
+                self._use(request_id, tool, arguments, params.meta, modern=modern)
+        else:
             known = f"this server has {metatools.OPEN_TOOLBOX} and {metatools.USE_TOOL}"
             raise Refusal(INVALID_PARAMS, f"Unknown tool: {params.name} ({known})")
-        call = asyncio.create_task(self._call(request_id, params, modern=modern))
-        self._calls[request_id] = call
-        call.add_done_callback(lambda _: self._calls.pop(request_id))
 
-    async def _call(self, request_id: Id, params: Params, *, modern: bool) -> None:
+    def _use(self, request_id: Id, tool: ToolId, arguments: msgspec.Raw, meta: Meta, *, modern: bool) -> None:
+        try:
+            shelf = self._workbench.shelf(tool.toolbox, tool.server)
+            body = metatools.read_arguments(arguments)
+            use = Use(self, request_id, shelf, tool.tool, meta, modern=modern)
+            self._calls[request_id] = use
+            use.start(body)
+        except CallError as error:
+            self._calls.pop(request_id, None)
+            self._send_result(request_id, render.error_result(error), modern=modern)
+
+    async def _open(self, request_id: Id, params: Params, *, modern: bool) -> None:
         try:
             try:
-                result = await self._run(params)
+                toolbox = metatools.read_open(params.arguments, list(self._workbench.toolboxes))
+                result = render.opening_result(await self._workbench.open(toolbox))
             except CallError as error:
                 result = render.error_result(error)
-            self.peer.send(result_line(request_id, results.modern(result) if modern else result))
+            self.answer(request_id, result, modern=modern)
         except Exception:
             log.exception("request %r failed inside the workbench", request_id)
-            self.peer.send(error_line(request_id, INTERNAL_ERROR, OUR_FAULT))
-
-    async def _run(self, params: Params) -> bytes | msgspec.Raw:
-        workbench = self._workbench
-        if params.name == metatools.OPEN_TOOLBOX:
-            toolbox = metatools.read_open(params.arguments, list(workbench.toolboxes))
-            return render.opening_result(await workbench.open(toolbox))
-        tool, arguments = metatools.read_use(params.arguments)
-        on_progress = self._forward_progress(params.progress_token)
-        return await workbench.call(tool, ToolCall(arguments, params.meta, on_progress))
-
-    def _forward_progress(self, token: msgspec.Raw | None) -> OnProgress:
-        """Progress under the caller's own token, or nowhere if the caller gave none."""
-
-        def forward(members: dict[str, msgspec.Raw]) -> None:
-            if token is not None:
-                members[META_PROGRESS] = token
-                fields = b",".join(b"%b:%b" % (encode(key), value) for key, value in members.items())
-                self.peer.notify("notifications/progress", b"{%b}" % fields)
-
-        return forward
+            self.answer_fault(request_id)
 
 
 def _subscription(request_id: Id) -> bytes:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from mcp_workbench.errors import InvalidCall
 from mcp_workbench.surface.instructions import shorten
 from mcp_workbench.wire.message import ABSENT, NULL, decode_text, encode, is_json, starts_with
-from mcp_workbench.workbench.workbench import ToolId
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.toolbox import Toolbox
 
 OPEN_TOOLBOX = "open_toolbox"
@@ -89,6 +89,27 @@ def _use_tool() -> dict[str, object]:
     }
 
 
+class ToolId(msgspec.Struct, frozen=True):
+    """What names a tool: three opaque names, never joined into one."""
+
+    toolbox: str
+    server: str
+    tool: str
+
+
+class _PlainArguments(msgspec.Struct):
+    tool: ToolId
+    arguments: msgspec.Raw = ABSENT
+
+
+class PlainUse(msgspec.Struct):
+    """The parameters of a `tools/call` for `use_tool`, as nearly all callers write them."""
+
+    name: Literal["use_tool"]
+    arguments: _PlainArguments
+    meta: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict, name="_meta")
+
+
 class _OpenArguments(msgspec.Struct):
     toolbox_name: msgspec.Raw = ABSENT
     toolbox: msgspec.Raw = ABSENT
@@ -106,6 +127,7 @@ class _Identifier(msgspec.Struct):
     name: msgspec.Raw = ABSENT
 
 
+_decode_plain_use = msgspec.json.Decoder(PlainUse).decode
 _decode_open = msgspec.json.Decoder(_OpenArguments).decode
 _decode_use = msgspec.json.Decoder(_UseArguments).decode
 _decode_identifier = msgspec.json.Decoder(_Identifier).decode
@@ -113,7 +135,7 @@ _decode_identifier = msgspec.json.Decoder(_Identifier).decode
 IDENTIFIER_FORM = '{"toolbox": "…", "server": "…", "tool": "…"}'
 
 
-def read_open(arguments: bytes | msgspec.Raw, toolboxes: Sequence[str]) -> str:
+def read_open(arguments: Body, toolboxes: Sequence[str]) -> str:
     """The toolbox to open. Raises InvalidCall."""
     available = f"Available toolboxes: {', '.join(toolboxes) or 'none'}"
     try:
@@ -130,7 +152,18 @@ def read_open(arguments: bytes | msgspec.Raw, toolboxes: Sequence[str]) -> str:
     return name
 
 
-def read_use(arguments: bytes | msgspec.Raw) -> tuple[ToolId, bytes | msgspec.Raw]:
+def read_plain_use(params: msgspec.Raw) -> PlainUse | None:
+    """All of a call in one go, or None if it is not plain: then it may still be right, or what is wrong is to
+    be said."""
+    try:
+        found = _decode_plain_use(params)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    tool = found.arguments.tool
+    return found if tool.toolbox and tool.server and tool.tool else None
+
+
+def read_use(arguments: Body) -> tuple[ToolId, msgspec.Raw]:
     """The tool to call, and the arguments for it as they came. Raises InvalidCall."""
     try:
         found = _decode_use(arguments or b"{}")
@@ -138,7 +171,7 @@ def read_use(arguments: bytes | msgspec.Raw) -> tuple[ToolId, bytes | msgspec.Ra
         raise InvalidCall(
             f'Invalid arguments: {USE_TOOL} takes {{"tool": {IDENTIFIER_FORM}, "arguments": {{…}}}}'
         ) from None
-    return _read_identifier(found.tool), _read_arguments(found.arguments)
+    return _read_identifier(found.tool), found.arguments
 
 
 def _read_identifier(raw: msgspec.Raw) -> ToolId:
@@ -163,7 +196,8 @@ def _read_name(member: str, raw: msgspec.Raw) -> str:
     return name
 
 
-def _read_arguments(raw: msgspec.Raw) -> bytes | msgspec.Raw:
+def read_arguments(raw: msgspec.Raw) -> Body:
+    """The arguments for a tool, given as an object or in the other ways that models give them."""
     if not raw or raw == NULL:
         return b"{}"
     if starts_with(raw, b"{"):

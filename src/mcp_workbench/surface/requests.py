@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from mcp_workbench.protocol import (
@@ -16,6 +18,11 @@ from mcp_workbench.protocol import (
 )
 from mcp_workbench.wire.message import ABSENT, NULL, decode_members, decode_text
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Meta = Mapping[str, msgspec.Raw]
+
 
 class Params(msgspec.Struct):
     """The parameters that we look at, of whatever request."""
@@ -27,15 +34,9 @@ class Params(msgspec.Struct):
     version: str | None = msgspec.field(default=None, name="protocolVersion")
 
     @property
-    def meta(self) -> dict[str, msgspec.Raw]:
+    def meta(self) -> Meta:
         """The request's `_meta`, empty if it has none."""
         return self.given_meta or {}
-
-    @property
-    def progress_token(self) -> msgspec.Raw | None:
-        """What progress is to be reported under, if it is wanted and can be."""
-        token = self.meta.get(META_PROGRESS, ABSENT)
-        return token if _is_token(token) else None
 
 
 class Refusal(Exception):
@@ -62,9 +63,9 @@ def read_params(raw: msgspec.Raw) -> Params:
         raise Refusal(INVALID_PARAMS, f"Invalid params: {error}") from None
 
 
-def is_modern(params: Params) -> bool:
+def is_modern(meta: Meta) -> bool:
     """Whether a request carries the metadata of the modern era. Raises Refusal when that is flawed."""
-    version = params.meta.get(META_VERSION)
+    version = meta.get(META_VERSION)
     if version is None:
         return False
     requested = decode_text(version)
@@ -73,20 +74,22 @@ def is_modern(params: Params) -> bool:
     if requested not in MODERN_VERSIONS:
         data = {"supported": list(MODERN_VERSIONS), "requested": requested}
         raise Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
-    if not _is_object(params.meta.get(META_CAPABILITIES, ABSENT)):
+    if not _is_object(meta.get(META_CAPABILITIES, ABSENT)):
         raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_CAPABILITIES}'] is required, an object")
-    if (level := params.meta.get(META_LOG_LEVEL)) is not None and decode_text(level) not in LOG_LEVELS:
+    if (level := meta.get(META_LOG_LEVEL)) is not None and decode_text(level) not in LOG_LEVELS:
         levels = ", ".join(LOG_LEVELS)
         raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_LOG_LEVEL}'] must be one of {levels}")
     return True
 
 
-def _is_token(raw: msgspec.Raw) -> bool:
+def progress_token(meta: Meta) -> msgspec.Raw | None:
+    """What progress is to be reported under, if it is wanted and can be."""
+    token = meta.get(META_PROGRESS, ABSENT)
     try:
-        _decode_token(raw)
+        _decode_token(token)
     except msgspec.DecodeError:
-        return False
-    return True
+        return None
+    return token
 
 
 def _is_object(raw: msgspec.Raw) -> bool:

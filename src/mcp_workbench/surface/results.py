@@ -2,43 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from mcp_workbench.protocol import IMPLEMENTATION, META_SERVER
-from mcp_workbench.wire.message import decode_members, encode
+from mcp_workbench.wire.message import ABSENT, decode_members, encode
 
-_SERVER_INFO: Final = b'"%b":%b' % (META_SERVER.encode(), IMPLEMENTATION)
-_HEAD: Final = b'{"resultType":"complete","_meta":{%b}' % _SERVER_INFO
+if TYPE_CHECKING:
+    from mcp_workbench.wire.message import Body
+
+_TYPE: Final = b'"resultType":"complete"'
+_SERVER: Final = b'"%b":%b' % (META_SERVER.encode(), IMPLEMENTATION)
+_META: Final = b'"_meta":{%b}' % _SERVER
 
 CACHEABLE: Final = b'"ttlMs":300000,"cacheScope":"private"'
 """For what depends on the configuration alone. Private: another user's workbench is another one."""
 
 
-def modern(result: bytes | msgspec.Raw) -> bytes:
+class _Stamps(msgspec.Struct):
+    result_type: msgspec.Raw = msgspec.field(default=ABSENT, name="resultType")
+    meta: msgspec.Raw = msgspec.field(default=ABSENT, name="_meta")
+
+
+_decode_stamps = msgspec.json.Decoder(_Stamps).decode
+
+
+def modern(result: Body) -> tuple[Body, ...]:
     """`result` with the members that every modern result has; what it brings of its own stays as it is."""
-    body = bytes(result)
-    if b'"resultType"' not in body and b'"_meta"' not in body:
-        # By far the most common case, and the one that must not read the body.
-        inner = body[1:].lstrip()
-        return b"%b%b%b" % (_HEAD, b"" if inner.startswith(b"}") else b",", inner)
-    members = decode_members(body)
-    meta = members.pop("_meta", None)
-    own = _own_meta(meta)
-    parts = [b"%b:%b" % (encode(key), value) for key, value in members.items()]
-    if "resultType" not in members:
-        parts.insert(0, b'"resultType":"complete"')
-    parts.append(b'"_meta":%b' % own)
-    return b"{%b}" % b",".join(parts)
+    stamps = _decode_stamps(result)
+    missing = [] if stamps.result_type else [_TYPE]
+    if not stamps.meta:
+        missing.append(_META)
+    elif (completed := _with_server(stamps.meta)) is not None:
+        return (_rebuilt(result, missing, completed),)
+    if not missing:
+        return (result,)
+    head = b"{%b" % b",".join(missing)
+    rest = memoryview(result)[1:]
+    return (head, rest) if _is_end(rest) else (head, b",", rest)
 
 
-def _own_meta(meta: msgspec.Raw | None) -> bytes:
-    if meta is None:
-        return b"{%b}" % _SERVER_INFO
+def _with_server(meta: msgspec.Raw) -> bytes | None:
+    """`meta` and who has answered, if it does not say so itself."""
     try:
         members = decode_members(meta)
     except msgspec.DecodeError:
-        return bytes(meta)  # not an object: the server's to answer for
-    members.setdefault(META_SERVER, msgspec.Raw(IMPLEMENTATION))
-    return b"{%b}" % b",".join(b"%b:%b" % (encode(key), value) for key, value in members.items())
+        return None  # not an object: the server's to answer for
+    if META_SERVER in members:
+        return None
+    return b"{%b}" % b",".join([*_pairs(members), _SERVER])
+
+
+def _rebuilt(result: Body, missing: list[bytes], meta: bytes) -> bytes:
+    members = decode_members(result)
+    members["_meta"] = msgspec.Raw(meta)
+    return b"{%b}" % b",".join([*missing, *_pairs(members)])
+
+
+def _pairs(members: dict[str, msgspec.Raw]) -> list[bytes]:
+    return [b"%b:%b" % (encode(key), value) for key, value in members.items()]
+
+
+def _is_end(rest: memoryview) -> bool:
+    """Whether an object that has been opened is closed without a member."""
+    return bytes(rest[:1]) == b"}" or bytes(rest).lstrip().startswith(b"}")

@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any, BinaryIO, Self
 
+    from mcp_workbench.wire.lines import Line
+    from mcp_workbench.wire.message import Outgoing
     from mcp_workbench.wire.pipes import Writer
 
-    OnLine = Callable[[bytes], None]
+    OnLine = Callable[[Line], None]
+    OnOverlong = Callable[[bytes], None]
 
 EXIT_GRACE = 2.0
 """Seconds for a child to finish its work after its input has ended."""
@@ -80,7 +83,7 @@ class Child:
         # Whoever cancels the owner wants the child gone, so that must not end the ending of the child.
         await _to_the_end(self.stop())
 
-    async def start(self, program: Program, on_line: OnLine, on_overlong: OnLine) -> None:
+    async def start(self, program: Program, on_line: OnLine, on_overlong: OnOverlong) -> None:
         """Starts the program. Raises OSError when the system cannot."""
         # Not through the loop: under uvloop a child would get sockets in place of pipes, and inherit more
         # descriptors than its own.
@@ -99,7 +102,9 @@ class Child:
         # A cancelled start goes on to this end too: half-connected pipes would belong to nobody.
         await _to_the_end(self._connect(process, on_line, on_overlong))
 
-    async def _connect(self, process: subprocess.Popen[bytes], on_line: OnLine, on_overlong: OnLine) -> None:
+    async def _connect(
+        self, process: subprocess.Popen[bytes], on_line: OnLine, on_overlong: OnOverlong
+    ) -> None:
         pipes = (process.stdin, process.stdout, process.stderr)
         stdin, stdout, stderr = (cast("BinaryIO", pipe) for pipe in pipes)
         self._stdin = await open_writer(stdin, on_lost=self._part)
@@ -110,10 +115,10 @@ class Child:
         await read_lines(stdout, self._readers[0])
         await read_lines(stderr, self._readers[1])
 
-    def write(self, data: bytes) -> None:
-        """Sends bytes to its stdin."""
+    def write(self, line: Outgoing) -> None:
+        """Sends a line to its stdin."""
         if self._stdin is not None:
-            self._stdin.write(data)
+            self._stdin.write(line)
 
     async def stop(self) -> None:
         """Ends it and its group: input closed, then SIGTERM, then SIGKILL."""
@@ -197,9 +202,9 @@ class Child:
                 return f"the server was ended by {signal.Signals(-self.exit_code).name}"
         return f"the server exited with code {self.exit_code}"
 
-    def _on_stderr_line(self, line: bytes) -> None:
+    def _on_stderr_line(self, line: Line) -> None:
         # Masked before it is cut, or the beginning of a secret at the cut would stay.
-        text = self._mask(line[:STDERR_READ].decode(errors="replace"))[:STDERR_WIDTH].rstrip()
+        text = self._mask(bytes(line[:STDERR_READ]).decode(errors="replace"))[:STDERR_WIDTH].rstrip()
         self.stderr.append(text)
         self._on_stderr(text)
 

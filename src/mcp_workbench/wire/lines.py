@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+Line = bytes | memoryview
+"""A line without its newline. A long one is a view of the buffer it was read into, which is its own."""
+
 LINE_LIMIT = 64 * 1024 * 1024
 EDGE = 4096
 """What is kept of a line that is too long: this much of its beginning, and of its end."""
 
+LONG = 64 * 1024
+"""From this size on a line is not copied out of its buffer. It is also what a pipe holds by default."""
+
 
 class LineSplitter:
-    """Takes chunks, gives back the complete lines in them, without their newline.
+    """Takes what arrives, gives back the complete lines in it, without their newline.
+
+    It arrives as chunks, or, once a line has become long, in place: in the room that is offered for it. So a
+    long line is not copied as a whole.
 
     A line longer than `limit` is thrown away as it arrives. When it ends, its beginning and its end go to
     `on_overlong` in one piece, so that the request it answers can still be found and failed.
@@ -22,41 +31,97 @@ class LineSplitter:
     def __init__(self, on_overlong: Callable[[bytes], None], limit: int = LINE_LIMIT) -> None:
         self._on_overlong = on_overlong
         self._limit = limit
-        self._held: list[bytes] = []
+        self._is_inside = False
+        """Whether a line has begun whose end has not come yet. Its beginning is in the buffer."""
+        self._buffer = bytearray()
         self._size = 0
         self._head = b""
+        """The beginning of a line that has turned out too long; the buffer has its latest part then."""
+        self._last_long = 0
 
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that `chunk` completes."""
-        end = chunk.find(b"\n")
-        if end < 0:
-            self._hold(chunk)
-            return []
-        self._hold(chunk[:end])
-        first = self.finish()
-        *lines, rest = chunk[end + 1 :].split(b"\n")
+    @property
+    def is_inside_long(self) -> bool:
+        """Whether it is inside a line that is long already. Only then can bytes be put into its room."""
+        return self._size >= LONG
+
+    def room(self) -> memoryview:
+        """Where the next bytes are to be put; `filled` says how many were."""
+        self._make_room(LONG)
+        return memoryview(self._buffer)[self._size :]
+
+    def filled(self, count: int) -> list[Line]:
+        """The lines that are complete with the bytes in the room."""
+        filled = self._size + count
+        end = self._buffer.find(b"\n", self._size, filled)
+        self._size = filled if end < 0 else end
+        rest = b"" if end < 0 else bytes(memoryview(self._buffer)[end + 1 : filled])
+        self._keep_within_limit()
+        return [] if end < 0 else self._with_first(self.finish(), rest)
+
+    def feed(self, chunk: bytes) -> list[Line]:
+        """The lines that are complete with `chunk`."""
+        if self._is_inside:
+            end = chunk.find(b"\n")
+            if end < 0:
+                self._hold(chunk)
+                return []
+            self._hold(chunk[:end])
+            return self._with_first(self.finish(), chunk[end + 1 :])
+        *lines, rest = chunk.split(b"\n")
         if rest:
             self._hold(rest)
-        return lines if first is None else [first, *lines]
+        return self._within_limit(lines) if len(chunk) > self._limit else [*lines]
 
-    def finish(self) -> bytes | None:
+    def finish(self) -> Line | None:
         """What has come since the last newline, or None if that was too long."""
-        line = self._held[0] if len(self._held) == 1 else b"".join(self._held)
-        head, self._head = self._head, b""
-        self._held.clear()
+        head = self._head
+        line: Line = memoryview(self._buffer)[: self._size]
+        if self._size < LONG:
+            line = bytes(line)
+        else:
+            self._last_long = self._size
+        self._is_inside = False
+        self._buffer = bytearray()
         self._size = 0
+        self._head = b""
         if not head:
             return line
         self._on_overlong(head + line)
         return None
 
+    def _with_first(self, first: Line | None, rest: bytes) -> list[Line]:
+        lines = self.feed(rest) if rest else []
+        return lines if first is None else [first, *lines]
+
+    def _within_limit(self, lines: list[bytes]) -> list[Line]:
+        for line in lines:
+            if len(line) > self._limit:
+                self._on_overlong(line if len(line) <= 2 * EDGE else line[:EDGE] + line[-EDGE:])
+        return [line for line in lines if len(line) <= self._limit]
+
     def _hold(self, part: bytes) -> None:
-        self._held.append(part)
+        self._is_inside = True
+        self._make_room(len(part))
+        memoryview(self._buffer)[self._size : self._size + len(part)] = part
         self._size += len(part)
-        if self._size > self._limit:
-            held = b"".join(self._held)
-            tail = len(held) - EDGE
-            if not self._head:
-                self._head = held[:EDGE]
-                tail = max(tail, EDGE)
-            self._held[:] = [held[tail:]]
+        self._keep_within_limit()
+
+    def _make_room(self, count: int) -> None:
+        needed = self._size + count
+        if needed > len(self._buffer):
+            # The next long line is likely to be as long as the last: a buffer that has to grow is copied.
+            expected = self._last_long + 2 * LONG if needed >= LONG else 0
+            grown = bytearray(max(needed + needed // 2, expected))
+            # Through views, for a bytearray would make a copy of what it is given first.
+            memoryview(grown)[: self._size] = memoryview(self._buffer)[: self._size]
+            self._buffer = grown
+
+    def _keep_within_limit(self) -> None:
+        if self._size <= (EDGE if self._head else self._limit):
+            return
+        tail = self._size - EDGE
+        if not self._head:
+            self._head = bytes(memoryview(self._buffer)[: min(EDGE, self._size)])
+            tail = max(tail, EDGE)
+        self._buffer = self._buffer[tail : self._size]
+        self._size = len(self._buffer)

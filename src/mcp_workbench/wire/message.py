@@ -6,20 +6,36 @@ their text, so whether a line is UTF-8 is checked here, before any of it can be 
 
 from __future__ import annotations
 
+import codecs
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from mcp_workbench.errors import BadAnswer, RemoteError
 from mcp_workbench.wire.salvage import find_id
 
+if TYPE_CHECKING:
+    from mcp_workbench.wire.lines import Line
+
 Id = int | str
+
+Body = bytes | memoryview | msgspec.Raw
+"""JSON that is finished: ours, or the other side's as it came."""
+
+Outgoing = bytes | list[Body]
+"""A line to be sent, with its newline. A long one is in parts: its body is where it was read to."""
+
+COPIED = 16 * 1024
+"""Up to this size a body is copied into its line: one write of one piece costs less than one of several."""
 
 ABSENT: Final = msgspec.Raw(b"")
 """Stands for a body that the message does not have. No JSON text is empty."""
 
 NULL: Final = msgspec.Raw(b"null")
+
+CHECKED: Final = 256 * 1024
+"""How much of a long line is checked at a time."""
 
 BOM: Final = b"\xef\xbb\xbf"
 QUOTED_LIMIT: Final = 80
@@ -76,12 +92,30 @@ class Undecodable(Exception):
         super().__init__(reason)
 
 
-def decode(line: bytes) -> Message:
+def decode(line: Line) -> Message:
     """The message in one line, or `Undecodable`."""
     try:
-        if not line.isascii():
-            line = line.removeprefix(BOM)
+        if isinstance(line, memoryview):
+            _check_text(line)
+        elif not line.isascii():
             line.decode()
+        return _decode_message(line)
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+        return _decode_with_care(bytes(line).removeprefix(BOM))
+
+
+def _check_text(line: memoryview) -> None:
+    # In steps, or the text of a long line would take as much memory again, and more if it is not English.
+    decode_step = codecs.getincrementaldecoder("utf-8")().decode
+    for start in range(0, len(line), CHECKED):
+        decode_step(line[start : start + CHECKED])
+    decode_step(b"", True)
+
+
+def _decode_with_care(line: bytes) -> Message:
+    """Decodes a line that something is wrong with, or says what that is."""
+    try:
+        line.decode()
         try:
             return _decode_message(line)
         except msgspec.DecodeError:
@@ -159,13 +193,14 @@ def decode_error(body: bytes) -> RemoteError | BadAnswer:
 
 
 def starts_with(raw: msgspec.Raw, start: bytes) -> bool:
-    """Looks at the beginning of a body without copying it."""
-    return bytes(memoryview(raw)[: len(start)]) == start
+    """Looks at the first byte of a body without copying it."""
+    return bool(raw) and memoryview(raw)[0] == start[0]
 
 
-def request_line(request_id: int, method: str, params: bytes) -> bytes:
-    """A request of ours."""
-    return b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":%b}\n' % (request_id, method.encode(), params)
+def request_line(request_id: int, method: str, *params: Body) -> Outgoing:
+    """A request of ours, its parameters in one part or several."""
+    head = b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":' % (request_id, method.encode())
+    return _line(head, params)
 
 
 def notification_line(method: str, params: bytes = b"") -> bytes:
@@ -175,9 +210,17 @@ def notification_line(method: str, params: bytes = b"") -> bytes:
     return b'{"jsonrpc":"2.0","method":"%b","params":%b}\n' % (method.encode(), params)
 
 
-def result_line(request_id: Id, result: bytes | msgspec.Raw) -> bytes:
-    """An answer to a request of the other side's, around a finished result."""
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (encode(request_id), result)
+def result_line(request_id: Id, *result: Body) -> Outgoing:
+    """An answer to a request of the other side's, around a finished result in one part or several."""
+    return _line(b'{"jsonrpc":"2.0","id":%b,"result":' % encode(request_id), result)
+
+
+def _line(head: bytes, body: tuple[Body, ...]) -> Outgoing:
+    parts = [head, *body, b"}\n"]
+    for part in body:
+        if len(part) > COPIED:
+            return parts
+    return b"".join(parts)
 
 
 def error_line(request_id: Id | None, code: int, message: str, data: object = msgspec.UNSET) -> bytes:

@@ -1,26 +1,30 @@
 """One end of a JSON-RPC connection: requests and answers correlated, many in flight, all bounded in time.
 
-Owns the requests that we sent and their clocks. It does not own the pipes: bytes go out through a
-callable and lines come in through `receive`, which makes that pair the seam for tests.
+Owns the requests that we sent and their clock. It does not own the pipes: lines go out through a
+callable and come in through `receive`, which makes that pair the seam for tests.
 """
 
 from __future__ import annotations
 
 import asyncio
+from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from mcp_workbench.errors import BadAnswer, ConnectionClosed, RequestTimeout
+from mcp_workbench.errors import BadAnswer, ConnectionClosed
 from mcp_workbench.wire import message as rpc
 from mcp_workbench.wire.lines import LINE_LIMIT
+from mcp_workbench.wire.request import Question
 from mcp_workbench.wire.salvage import find_answered_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp_workbench.errors import WireError
-    from mcp_workbench.wire.message import Id
+    from mcp_workbench.wire.lines import Line
+    from mcp_workbench.wire.message import Body, Id, Outgoing
+    from mcp_workbench.wire.request import Request
 
 TOO_LONG = f"the line is longer than {LINE_LIMIT // 2**20} MiB"
 
@@ -41,63 +45,17 @@ class Handler(Protocol):
         """A line that is no message, and no answer to anything we asked."""
 
 
-class Request:
-    """A request of ours in flight: its future answer and its clock.
-
-    The clock runs from before the write, so that a peer which has stopped reading is noticed too.
-    """
-
-    __slots__ = ("_idle", "_idle_end", "_loop", "_started", "_timer", "_total_end", "answer", "id")
-
-    def __init__(self, request_id: int, idle: float, total: float) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._started = self._loop.time()
-        self._idle = idle
-        self._idle_end = self._started + idle
-        self._total_end = self._started + total
-        self._timer = self._loop.call_at(min(self._idle_end, self._total_end), self._on_timer)
-        self.id = request_id
-        self.answer: asyncio.Future[msgspec.Raw] = self._loop.create_future()
-
-    def touch(self) -> None:
-        """Something was heard about this request: its idle time starts anew."""
-        # The timer is left where it is and looks at the new end when it fires: progress may come in floods.
-        self._idle_end = self._loop.time() + self._idle
-
-    def settle(self, result: msgspec.Raw | WireError) -> None:
-        """Ends the wait, unless it has ended already."""
-        self._timer.cancel()
-        if self.answer.done():
-            return
-        if isinstance(result, Exception):
-            self.answer.set_exception(result)
-        else:
-            self.answer.set_result(result)
-
-    def drop(self) -> None:
-        """Nobody waits for the answer any more."""
-        self._timer.cancel()
-        if not self.answer.cancel() and not self.answer.cancelled():
-            self.answer.exception()  # seen, or asyncio would complain that it never was
-
-    def _on_timer(self) -> None:
-        end = min(self._idle_end, self._total_end)
-        if end > self._loop.time():
-            self._timer = self._loop.call_at(end, self._on_timer)
-        elif self._idle_end <= self._total_end:
-            self.settle(RequestTimeout(self._idle, capped=False))
-        else:
-            self.settle(RequestTimeout(self._total_end - self._started, capped=True))
-
-
 class Peer:
     """Sends, receives and correlates."""
 
-    def __init__(self, write: Callable[[bytes], None], handler: Handler) -> None:
+    def __init__(self, write: Callable[[Outgoing], None], handler: Handler) -> None:
+        self._loop = asyncio.get_running_loop()
         self._write = write
         self._handler = handler
         self._last_id = 0
         self._in_flight: dict[int, Request] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_end = inf
         self._closed: str | None = None
         self.takes_batches = False
         """Whether the other side may send several requests in an array. Answers may always come so."""
@@ -107,16 +65,35 @@ class Peer:
         """The id that the next request will have, for those who must name it in its parameters."""
         return self._last_id + 1
 
-    def request(self, method: str, params: bytes, *, idle: float, total: float | None = None) -> Request:
+    @property
+    def is_busy(self) -> bool:
+        """Whether an answer is awaited."""
+        return bool(self._in_flight)
+
+    def ask(self, method: str, params: Body, *, idle: float, total: float | None = None) -> Question:
         """Sends a request. Whoever awaits its `answer` calls `forget` afterwards, however it ended."""
+        question = Question()
+        self.start(question, method, params, idle=idle, total=idle if total is None else total)
+        return question
+
+    def start(self, request: Request, method: str, *params: Body, idle: float, total: float) -> None:
+        """Sends a request, its parameters in one part or several."""
         self._last_id += 1
-        request = Request(self._last_id, idle, idle if total is None else total)
+        request.begin(self._last_id, self._loop.time(), idle, total)
         if self._closed is not None:
             request.settle(ConnectionClosed(self._closed))
-            return request
+            return
         self._in_flight[request.id] = request
-        self._write(rpc.request_line(request.id, method, params))
-        return request
+        self._wake_at(request.end)
+        self._write(rpc.request_line(request.id, method, *params))
+
+    def find(self, request_id: Id | None) -> Request | None:
+        """The request in flight that has this id."""
+        if isinstance(request_id, str):
+            # Some servers send ids back as text. Ours are all numbers, so this mistakes none for another.
+            number = request_id if len(request_id) <= ID_DIGITS and request_id.isdecimal() else "0"
+            return self._in_flight.get(int(number))
+        return None if request_id is None else self._in_flight.get(request_id)
 
     def subscribe(self, method: str, params: bytes) -> None:
         """Sends a request that nobody awaits: what it brings are notifications, for as long as it is open."""
@@ -126,13 +103,14 @@ class Peer:
     def forget(self, request: Request) -> None:
         """An answer that comes after this is ignored."""
         self._in_flight.pop(request.id, None)
-        request.drop()
+        if isinstance(request, Question):
+            request.drop()
 
     def notify(self, method: str, params: bytes = b"") -> None:
         """Sends a notification."""
         self.send(rpc.notification_line(method, params))
 
-    def send(self, line: bytes) -> None:
+    def send(self, line: Outgoing) -> None:
         """Sends a finished line, if there is still somebody to send it to."""
         if self._closed is None:
             self._write(line)
@@ -140,28 +118,48 @@ class Peer:
     def close(self, reason: str) -> None:
         """Fails everything in flight with `reason`, and whatever is asked after."""
         self._closed = reason
+        if self._timer is not None:
+            self._timer.cancel()
         in_flight, self._in_flight = self._in_flight, {}
         for request in in_flight.values():
             request.settle(ConnectionClosed(reason))
 
-    def receive(self, line: bytes) -> None:
+    def receive(self, line: Line) -> None:
         """Takes one line off the wire. Never raises for what the other side sent."""
         try:
             message = rpc.decode(line)
         except rpc.Undecodable as problem:
-            self._receive_again(line, problem)
+            self._receive_again(bytes(line), problem)
             return
         request_id = message.id
         if message.method is None:
             self._receive_answer(line, message)
         elif message.jsonrpc != "2.0":
-            self._handler.on_garbage(rpc.Undecodable('`jsonrpc` must be "2.0"', line, is_json=True))
+            self._handler.on_garbage(rpc.Undecodable('`jsonrpc` must be "2.0"', bytes(line), is_json=True))
         elif request_id is msgspec.UNSET:
             self._handler.on_notification(message.method, message.params)
         elif request_id is None:
-            self._handler.on_garbage(rpc.Undecodable("`id` must not be null", line, is_json=True))
+            self._handler.on_garbage(rpc.Undecodable("`id` must not be null", bytes(line), is_json=True))
         else:
             self._handler.on_request(request_id, message.method, message.params)
+
+    def receive_overlong(self, edges: bytes) -> None:
+        """Takes the beginning and the end of a line that was too long to keep."""
+        self._receive_garbage(edges, rpc.Undecodable(TOO_LONG, edges, is_json=True))
+
+    def _receive_answer(self, line: Line, message: rpc.Message) -> None:
+        request = None if message.id is msgspec.UNSET else self.find(message.id)
+        has_body = bool(message.result or message.error)
+        if not has_body and (request is None or message.jsonrpc != "2.0"):
+            self._handler.on_garbage(rpc.Undecodable("`method` is missing", bytes(line), is_json=True))
+        elif request is None:
+            return  # an answer to nothing: cancelled, timed out, or sent twice
+        elif message.error and message.error != rpc.NULL:
+            self._settle(request, rpc.decode_error(bytes(message.error)))
+        elif message.result:
+            self._settle(request, message.result)
+        else:
+            self._settle(request, BadAnswer("its answer has neither a result nor an error"))
 
     def _receive_again(self, line: bytes, problem: rpc.Undecodable) -> None:
         """Takes what can be understood all the same of a line that is no message."""
@@ -175,35 +173,32 @@ class Peer:
         else:
             self._receive_garbage(line, problem)
 
-    def receive_overlong(self, edges: bytes) -> None:
-        """Takes the beginning and the end of a line that was too long to keep."""
-        self._receive_garbage(edges, rpc.Undecodable(TOO_LONG, edges, is_json=True))
-
-    def _receive_answer(self, line: bytes, message: rpc.Message) -> None:
-        request = None if message.id is msgspec.UNSET else self._find(message.id)
-        has_body = bool(message.result or message.error)
-        if not has_body and (request is None or message.jsonrpc != "2.0"):
-            self._handler.on_garbage(rpc.Undecodable("`method` is missing", line, is_json=True))
-            return
-        if request is None:
-            return  # an answer to nothing: cancelled, timed out, or sent twice
-        if message.error and message.error != rpc.NULL:
-            request.settle(rpc.decode_error(bytes(message.error)))
-        elif message.result:
-            request.settle(message.result)
-        else:
-            request.settle(BadAnswer("its answer has neither a result nor an error"))
-
     def _receive_garbage(self, line: bytes, problem: rpc.Undecodable) -> None:
         # A broken answer must still end the wait of whoever asked, so look for its id before giving it up.
-        if self._in_flight and (request := self._find(find_answered_id(line))):
-            request.settle(BadAnswer(f"its answer could not be read: {problem}"))
+        if self._in_flight and (request := self.find(find_answered_id(line))):
+            self._settle(request, BadAnswer(f"its answer could not be read: {problem}"))
         else:
             self._handler.on_garbage(problem)
 
-    def _find(self, request_id: Id | None) -> Request | None:
-        if isinstance(request_id, str):
-            # Some servers send ids back as text. Ours are all numbers, so this mistakes none for another.
-            number = request_id if len(request_id) <= ID_DIGITS and request_id.isdecimal() else "0"
-            return self._in_flight.get(int(number))
-        return None if request_id is None else self._in_flight.get(request_id)
+    def _settle(self, request: Request, outcome: msgspec.Raw | WireError) -> None:
+        del self._in_flight[request.id]
+        request.settle(outcome)
+
+    def _wake_at(self, end: float) -> None:
+        """One timer for all requests: it is set to the earliest end, and most end before theirs."""
+        if end < self._timer_end:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer_end = end
+            self._timer = self._loop.call_at(end, self._end_the_overdue)
+
+    def _end_the_overdue(self) -> None:
+        now = self._loop.time()
+        self._timer = None
+        self._timer_end = inf
+        overdue = [request for request in self._in_flight.values() if request.end <= now]
+        for request in overdue:
+            # Whoever is told may forget another.
+            if self._in_flight.pop(request.id, None):
+                request.settle(request.timeout())
+        self._wake_at(min((request.end for request in self._in_flight.values()), default=inf))

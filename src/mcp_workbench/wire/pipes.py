@@ -9,21 +9,28 @@ import asyncio
 import os
 import stat
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, cast
 
 from mcp_workbench.wire import threads
-from mcp_workbench.wire.lines import LINE_LIMIT, LineSplitter
+from mcp_workbench.wire.lines import LINE_LIMIT, LONG, LineSplitter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
+    from mcp_workbench.wire.lines import Line
+    from mcp_workbench.wire.message import Outgoing
+
+WIDE = 1024 * 1024
+"""What a pipe is made to hold once something long has come through it: most of that in one go."""
+
 
 class Writer(Protocol):
     """Where bytes go. Never blocks, keeps order, and is silent about a reader that is gone."""
 
-    def write(self, data: bytes) -> None:
-        """Takes `data` to be written as soon as the other side reads."""
+    def write(self, line: Outgoing) -> None:
+        """Takes a line to be written as soon as the other side reads."""
 
     def close(self) -> None:
         """Ends the stream after what was written so far."""
@@ -37,7 +44,7 @@ class LineReader(asyncio.Protocol):
 
     def __init__(
         self,
-        on_line: Callable[[bytes], None],
+        on_line: Callable[[Line], None],
         on_end: Callable[[], None],
         on_overlong: Callable[[bytes], None],
         limit: int = LINE_LIMIT,
@@ -45,26 +52,73 @@ class LineReader(asyncio.Protocol):
         self._on_line = on_line
         self._on_end = on_end
         self._splitter = LineSplitter(on_overlong, limit)
-        self.transport: asyncio.BaseTransport | None = None
+        self._in_place: _InPlace | None = None
+        self.transport: asyncio.ReadTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = transport
+        # uvloop's transports are no subclasses of asyncio's.
+        self.transport = cast("asyncio.ReadTransport", transport)
 
     def data_received(self, data: bytes) -> None:
-        for line in self._splitter.feed(data):
-            if line and not line.isspace():
+        self.take(self._splitter.feed(data))
+        if self._splitter.is_inside_long and self.transport is not None:
+            self._read_in_place(self.transport)
+
+    def take(self, lines: list[Line]) -> None:
+        """Passes on what is not blank."""
+        for line in lines:
+            if line and not (isinstance(line, bytes) and line.isspace()):
                 self._on_line(line)
+
+    def _read_in_place(self, transport: asyncio.ReadTransport) -> None:
+        if self._in_place is None:
+            self._in_place = _InPlace(self, self._splitter, transport)
+            _widen(transport.get_extra_info("pipe"))
+        # asyncio's own loops know chunks only.
+        if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):
+            _hand_over(transport, self._in_place)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         rest = self._splitter.finish()
-        if rest and not rest.isspace():
-            self._on_line(rest)
+        if rest:
+            self.take([rest])
         self._on_end()
 
     def close(self) -> None:
         """Stops reading."""
         if self.transport is not None:
             self.transport.close()
+
+
+class _InPlace(asyncio.BufferedProtocol):
+    """Stands in for a reader while a long line comes: it is read to where it will stay.
+
+    Only for that: for a short line, the loop's own buffer takes two calls less.
+    """
+
+    def __init__(self, reader: LineReader, splitter: LineSplitter, transport: asyncio.ReadTransport) -> None:
+        self._reader = reader
+        self._splitter = splitter
+        self._transport = transport
+
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
+        return self._splitter.room()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        lines = self._splitter.filled(nbytes)
+        if not self._splitter.is_inside_long:
+            _hand_over(self._transport, self._reader)
+        self._reader.take(lines)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._reader.connection_lost(exc)
+
+
+def _hand_over(transport: asyncio.ReadTransport, protocol: asyncio.BaseProtocol) -> None:
+    # uvloop looks at the kind of the protocol when it begins to read.
+    transport.pause_reading()
+    transport.set_protocol(protocol)
+    transport.resume_reading()
 
 
 async def read_lines(file: BinaryIO, reader: LineReader) -> None:
@@ -95,11 +149,25 @@ def _can_be_watched(file: BinaryIO) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or (stat.S_ISCHR(mode) and file.isatty())
 
 
+def _widen(pipe: BinaryIO | None) -> None:
+    """Lets a pipe hold more, where that can be had.
+
+    Not from the start: what all the pipes of a user may hold together is limited on Linux, and beyond that
+    new ones, of whatever program, hold next to nothing.
+    """
+    if pipe is not None and sys.platform == "linux":
+        import fcntl  # noqa: PLC0415 - not on every platform
+
+        with suppress(OSError):
+            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, WIDE)
+
+
 class _PipeWriter(asyncio.BaseProtocol):
     def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[], None]) -> None:
         self._on_lost = on_lost
         self._end: asyncio.Future[None] = loop.create_future()
         self._transport: asyncio.WriteTransport | None = None
+        self._is_wide = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # asyncio hands a write pipe a transport that is not a subclass of WriteTransport under uvloop.
@@ -111,9 +179,16 @@ class _PipeWriter(asyncio.BaseProtocol):
             self._end.set_result(None)
         self._on_lost()
 
-    def write(self, data: bytes) -> None:
-        if self._transport is not None:
-            self._transport.write(data)
+    def write(self, line: Outgoing) -> None:
+        if self._transport is None:
+            return
+        if isinstance(line, bytes):
+            self._transport.write(line)
+            return
+        if not self._is_wide and sum(map(len, line)) > LONG:
+            self._is_wide = True
+            _widen(self._transport.get_extra_info("pipe"))
+        self._transport.writelines(memoryview(part) for part in line)
 
     def close(self) -> None:
         if self._transport is not None:

@@ -11,17 +11,29 @@ import os
 import queue
 import select
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
     from typing import BinaryIO
 
+    from mcp_workbench.wire.message import Outgoing
+
 CHUNK = 256 * 1024
 
 
-def read_in_thread(file: BinaryIO, reader: asyncio.Protocol) -> None:
+class Reader(Protocol):
+    """What a thread feeds."""
+
+    def data_received(self, data: bytes) -> None:
+        """Something has come."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing more will come."""
+
+
+def read_in_thread(file: BinaryIO, reader: Reader) -> None:
     """Feeds `reader` from `file`, which it closes in the end."""
     loop = asyncio.get_running_loop()
 
@@ -54,9 +66,9 @@ class ThreadWriter:
         self._on_lost = on_lost
         threading.Thread(target=self._run, args=(loop, file), daemon=True).start()
 
-    def write(self, data: bytes) -> None:
-        """Takes `data` to be written by the thread."""
-        self._queue.put(data)
+    def write(self, line: Outgoing) -> None:
+        """Takes a line to be written by the thread."""
+        self._queue.put(line if isinstance(line, bytes) else b"".join(line))
 
     def close(self) -> None:
         """Ends the thread after what was written so far."""

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.connection import Tools
     from mcp_workbench.downstream.server import Server
-    from mcp_workbench.downstream.session import ToolCall
+    from mcp_workbench.downstream.session import Call, Caller
+    from mcp_workbench.wire.message import Body
 
     Index = Mapping[str, msgspec.Raw]
 
@@ -45,23 +46,30 @@ class Shelf:
         """The tools that can be used now, by name; connects first if need be. Raises StartError."""
         return self._by_name(await self.server.tools())
 
-    async def call(self, tool: str, call: ToolCall) -> msgspec.Raw:
-        """Calls a tool of this server. Raises CallError."""
-        server = self.server
+    def has(self, tool: str) -> bool:
+        """Whether the tool can be called at once: the server is up, and is known to have it."""
+        known = self.server.known_tools()
+        return known is not None and tool in self._by_name(known)
+
+    async def find(self, tool: str) -> None:
+        """Makes sure that the tool can be called; connects first if need be. Raises CallError."""
         try:
-            known = server.known_tools()
-            if known is None or tool not in self._by_name(known):
-                await self._require(tool)
-            return await server.call(tool, call)
+            index = await self.tools()
         except StartError as error:
             raise self._failure(tool, error.explained()) from error
-        except WireError as error:
-            raise self._failure(tool, server.explain(error)) from error
-
-    async def _require(self, tool: str) -> None:
-        index = await self.tools()
         if tool not in index:
             raise ToolNotFound(tool, self.server.name, self._toolbox, _similar(tool, index))
+
+    def call(self, tool: str, arguments: Body, meta: Mapping[str, msgspec.Raw], caller: Caller) -> Call:
+        """Calls a tool that this server has. The result is the server's own. Raises CallError."""
+        try:
+            return self.server.call(tool, arguments, meta, caller)
+        except WireError as error:
+            raise self.explain(tool, error) from error
+
+    def explain(self, tool: str, error: WireError) -> ExecutionFailed:
+        """What a caller is to be told about a call that has failed."""
+        return self._failure(tool, self.server.explain(error))
 
     def _failure(self, tool: str, reason: str) -> ExecutionFailed:
         return ExecutionFailed(tool, self.server.name, self._toolbox, reason)

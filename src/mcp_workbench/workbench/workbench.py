@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from mcp_workbench.downstream.server import Server
-from mcp_workbench.downstream.session import OnProgress, ToolCall
 from mcp_workbench.errors import ToolboxNotFound
 from mcp_workbench.workbench.shelf import Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
@@ -21,17 +18,6 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.toolbox import Opening
 
 
-__all__ = ["OnProgress", "ToolCall", "ToolId", "Workbench", "build"]
-
-
-class ToolId(msgspec.Struct, frozen=True):
-    """What names a tool: three opaque names, never joined into one."""
-
-    toolbox: str
-    server: str
-    tool: str
-
-
 class Workbench:
     """Finds toolboxes, servers and tools by name. State is the process's, never a session's."""
 
@@ -42,10 +28,9 @@ class Workbench:
         """Connects a toolbox and returns its tools. Raises CallError."""
         return await self._find(toolbox).open()
 
-    async def call(self, tool: ToolId, call: ToolCall) -> msgspec.Raw:
-        """Calls a tool, starting its server if need be. The result is the server's own. Raises CallError."""
-        shelf = self._find(tool.toolbox).shelf(tool.server)
-        return await shelf.call(tool.tool, call)
+    def shelf(self, toolbox: str, server: str) -> Shelf:
+        """The place of one server. Raises CallError."""
+        return self._find(toolbox).shelf(server)
 
     async def close(self) -> None:
         """Ends everything downstream, in parallel."""
