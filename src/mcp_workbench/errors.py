@@ -26,8 +26,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
-    from pathlib import Path
+
+    StrPath = str | os.PathLike[str]
 
 
 class WorkbenchError(Exception):
@@ -49,7 +51,7 @@ class Problem(msgspec.Struct, frozen=True):
 class ConfigError(WorkbenchError):
     """The configuration file cannot be used; carries all of its problems."""
 
-    def __init__(self, path: Path, problems: Sequence[Problem]) -> None:
+    def __init__(self, path: StrPath, problems: Sequence[Problem]) -> None:
         self.path = path
         self.problems = tuple(problems)
         count = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"

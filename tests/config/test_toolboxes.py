@@ -22,7 +22,7 @@ def test_a_file_becomes_its_configuration(tmp_path: Path) -> None:
     loaded = load_content(tmp_path, tree)
     servers = {"a": ServerConfig(command="x"), "b": ServerConfig(command="x")}
     expected = WorkbenchConfig(toolboxes={"dev": ToolboxConfig(description="Tools", servers=servers)})
-    assert (loaded.config, loaded.path, loaded.warnings) == (expected, write(tmp_path, tree), ())
+    assert (loaded.config, loaded.path, loaded.warnings) == (expected, str(write(tmp_path, tree)), ())
 
 
 def test_no_toolboxes_at_all_is_valid(tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +13,8 @@ from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mcp_workbench.downstream.era_memory import Era
 
 
@@ -101,9 +103,8 @@ def test_what_is_asked_about_does_not_stand_in_the_file_or_its_name(tmp_path: Pa
 
 WRITE_OFTEN = """
 import sys
-from pathlib import Path
 from mcp_workbench.downstream.era_memory import EraMemory
-memory = EraMemory(Path(sys.argv[1]))
+memory = EraMemory(sys.argv[1])
 for _ in range(200):
     memory.remember("server", sys.argv[2])
     if memory.recall("server") is None:
@@ -124,15 +125,15 @@ def test_processes_that_write_at_the_same_time_never_leave_half_a_memory(tmp_pat
 
 
 def test_the_cache_directory_is_where_the_user_wants_it() -> None:
-    assert cache_directory({"XDG_CACHE_HOME": "/caches"}) == Path("/caches/mcp-workbench")
+    assert cache_directory({"XDG_CACHE_HOME": "/caches"}) == "/caches/mcp-workbench"
 
 
 def test_without_a_wish_it_is_where_the_system_keeps_such_things(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "home", lambda: Path("/home/ada"))
+    monkeypatch.setenv("HOME", "/home/ada")
     places = {
-        "linux": Path("/home/ada/.cache/mcp-workbench"),
-        "darwin": Path("/home/ada/Library/Caches/mcp-workbench"),
-        "win32": Path("/local/mcp-workbench/Cache"),
+        "linux": "/home/ada/.cache/mcp-workbench",
+        "darwin": "/home/ada/Library/Caches/mcp-workbench",
+        "win32": "/local/mcp-workbench/Cache",
     }
     found = {}
     for platform in places:
@@ -142,10 +143,8 @@ def test_without_a_wish_it_is_where_the_system_keeps_such_things(monkeypatch: py
 
 
 def test_a_user_without_a_home_has_no_memory_and_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_home() -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
-    monkeypatch.setattr(Path, "home", no_home)
+    # What it does with a `~` that it knows nothing to put in place of.
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
     memory = EraMemory(cache_directory({}))
     memory.remember("server", "legacy")
     assert memory.recall("server") is None

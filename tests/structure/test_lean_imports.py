@@ -20,14 +20,11 @@ if TYPE_CHECKING:
 
 IMPORTED = re.compile(r"^import time:\s+\d+ \|\s+\d+ \|\s+(\S+)$", re.MULTILINE)
 
-FOUNDATION = """\
-import argparse, asyncio, json, msgspec, pathlib, runpy, uvloop
-argparse.ArgumentParser().add_argument("--any")
-"""
+FOUNDATION = "import argparse, asyncio, json, msgspec, runpy, uvloop"
 """What the workbench stands on: whatever this loads is paid for already, `runpy` by `python -m`."""
 
-ALSO = {"encodings.utf_8_sig", "fnmatch"}
-"""What it may load beyond that, of the standard library."""
+ALSO = {"encodings.utf_8_sig", "fnmatch", "gettext"}
+"""What it may load beyond that: for reading the file, for filters, and by argparse."""
 
 
 def modules_loaded(stderr: str) -> set[str]:

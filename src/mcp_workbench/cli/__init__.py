@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import io
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcp_workbench import __version__
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+DEFAULT_WIDTH = 80
+MIN_WIDTH = 40
 LOG_LEVELS = ("debug", "info", "warning", "error", "off")
 
 DESCRIPTION = """\
@@ -47,6 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.command is None:
+        return _serve(options.config, options.log_level or "info")
+    gc.enable()
     if options.command == "schema":
         from mcp_workbench.cli.schema import run as run_schema
 
@@ -55,13 +61,11 @@ def _run(options: argparse.Namespace) -> int:
         from mcp_workbench.cli.demo import run as run_demo
 
         return run_demo()
-    if options.command == "check":
-        from mcp_workbench.cli.check import run as run_check
+    from mcp_workbench.cli.check import run as run_check
 
-        return run_check(
-            options.config, connect=options.connect, as_json=options.json, log_level=options.log_level
-        )
-    return _serve(options.config, options.log_level or "info")
+    return run_check(
+        options.config, connect=options.connect, as_json=options.json, log_level=options.log_level
+    )
 
 
 def _serve(config: str | None, log_level: str) -> int:
@@ -80,24 +84,21 @@ def _serve(config: str | None, log_level: str) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    shared = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
     _add_shared(shared)
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="mcp-workbench",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"mcp-workbench {__version__}")
     _add_shared(parser)
-    commands = parser.add_subparsers(dest="command", metavar="command", title="commands")
+    commands = parser.add_subparsers(dest="command", metavar="command", title="commands", prog=parser.prog)
     check = commands.add_parser(
         "check",
         parents=[shared],
         help="say whether the configuration is right, and with --connect whether its servers work",
         description="Validates the configuration. Exit code: 0 all is well, 1 a server failed, 2 a bad file.",
-        allow_abbrev=False,
     )
     check.add_argument(
         "--connect", action="store_true", help="also start every server, in parallel, and list its tools"
@@ -106,6 +107,26 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("demo", help="show the workbench at work on an embedded configuration")
     commands.add_parser("schema", help="print the JSON Schema of the configuration file, for editors")
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=_Formatter, allow_abbrev=False, **settings)
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    # argparse makes one of these for every argument, and loads several modules to find the width for it.
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_width())
+
+
+def _width() -> int:
+    if (columns := os.environ.get("COLUMNS", "")).isdecimal():
+        return max(int(columns), MIN_WIDTH) - 2
+    try:
+        return max(os.get_terminal_size().columns, MIN_WIDTH) - 2
+    except OSError:
+        return DEFAULT_WIDTH - 2
 
 
 def _add_shared(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcp_workbench.config.model import WorkbenchConfig
+    from mcp_workbench.errors import StrPath
 
-_SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASS|CRED|AUTH", re.IGNORECASE)
+_LIKELY_PRIVATE = "(?i:KEY|TOKEN|SECRET|PASS|CRED|AUTH)"
 _VARIABLE = "WORKBENCH_CONFIG"
 _DEFAULT = "workbench-config.json"
 
@@ -33,19 +33,20 @@ class LoadedConfig(msgspec.Struct, frozen=True):
     """A valid configuration, where it came from, and what to tell the person about it."""
 
     config: WorkbenchConfig
-    path: Path
+    path: str
     warnings: tuple[str, ...]
     secrets: Secrets
 
 
-def locate(option: str | None, environ: Mapping[str, str]) -> Path:
+def locate(option: str | None, environ: Mapping[str, str]) -> str:
     """The path to load: `--config`, else `$WORKBENCH_CONFIG`, else `./workbench-config.json`."""
     # Clients start us without a shell, so nobody else has replaced the `~` in their settings.
-    return Path(os.path.expanduser(option or environ.get(_VARIABLE) or _DEFAULT))  # noqa: PTH111 - never raises
+    return os.path.expanduser(option or environ.get(_VARIABLE) or _DEFAULT)
 
 
-def load(path: Path, environ: Mapping[str, str]) -> LoadedConfig:
+def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     """The configuration in the file at `path`; `ConfigError` with all the problems if it cannot be used."""
+    path = os.fspath(path)
     findings = Findings()
     data = _read(path, environ)
     try:
@@ -61,13 +62,14 @@ def load(path: Path, environ: Mapping[str, str]) -> LoadedConfig:
     return LoadedConfig(config, path, tuple(findings.warnings), secrets)
 
 
-def _read(path: Path, environ: Mapping[str, str]) -> bytes:
+def _read(path: str, environ: Mapping[str, str]) -> bytes:
     try:
-        return path.read_bytes()
+        with open(path, "rb") as file:
+            return file.read()
     except FileNotFoundError:
         raise ConfigError(path, [Problem("", *_missing(path, environ))]) from None
     except IsADirectoryError:
-        problem = Problem("", "this is a directory", f"Name the file in it: {path / _DEFAULT}")
+        problem = Problem("", "this is a directory", f"Name the file in it: {os.path.join(path, _DEFAULT)}")
     except PermissionError:
         problem = Problem(
             "", "the file cannot be read: permission denied", "Give yourself the right to read it."
@@ -77,7 +79,7 @@ def _read(path: Path, environ: Mapping[str, str]) -> bytes:
     raise ConfigError(path, [problem])
 
 
-def _missing(path: Path, environ: Mapping[str, str]) -> tuple[str, str]:
+def _missing(path: str, environ: Mapping[str, str]) -> tuple[str, str]:
     directory = _working_directory()
     places = (
         "--config PATH",
@@ -85,15 +87,18 @@ def _missing(path: Path, environ: Mapping[str, str]) -> tuple[str, str]:
         f"else ./{_DEFAULT} (in {directory})",
     )
     listed = "".join(f"\n      {place}" for place in places)
-    return f"there is no such file: {directory / path}", f"It is looked for here:{listed}\n    {paste_this()}"
+    return (
+        f"there is no such file: {os.path.normpath(os.path.join(directory, path))}",
+        f"It is looked for here:{listed}\n    {paste_this()}",
+    )
 
 
-def _working_directory() -> Path:
+def _working_directory() -> str:
     try:
-        return Path.cwd()
+        return os.getcwd()
     except OSError:
         # A client may have started us in a directory that has been deleted since.
-        return Path()
+        return "."
 
 
 def _inherited(config: WorkbenchConfig, environ: Mapping[str, str]) -> dict[str, str]:
@@ -101,7 +106,7 @@ def _inherited(config: WorkbenchConfig, environ: Mapping[str, str]) -> dict[str,
     servers = [server for toolbox in config.toolboxes.values() for server in toolbox.servers.values()]
     if not any(server.inherit_env for server in servers):
         return {}
-    return {value: f"<env {name}>" for name, value in environ.items() if _SECRET_NAME.search(name)}
+    return {value: f"<env {name}>" for name, value in environ.items() if re.search(_LIKELY_PRIVATE, name)}
 
 
 def _secrets(config: WorkbenchConfig, variables: dict[str, str]) -> Secrets:

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, NoReturn
 from mcp_workbench.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from mcp_workbench.config.findings import Findings, Place
 
 EXAMPLE = """\
@@ -54,7 +52,7 @@ _Pairs = list[tuple[str, object]]
 _Repeated = dict[int, tuple[dict[str, object], _Pairs]]
 
 
-def parse(path: Path, data: bytes, findings: Findings) -> dict[str, object]:
+def parse(path: str, data: bytes, findings: Findings) -> dict[str, object]:
     """The file's object. Keys written twice go to `findings`; what hides the rest of the file is raised."""
     try:
         text = data.decode("utf-8-sig")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING
 
 from mcp_workbench.errors import ConnectionClosed, quote_stderr
@@ -40,13 +40,13 @@ HINT_ON_EXIT = f"Run its command in a terminal to see more. {ENVIRONMENT_HINT}"
 def why_not_spawned(config: ServerConfig, error: OSError) -> tuple[str, str]:
     """The reason and the hint when the system could not start the program."""
     command = config.command or ""
-    if config.cwd is not None and not Path(config.cwd).is_dir():
+    if config.cwd is not None and not os.path.isdir(config.cwd):
         return (
             f"its working directory '{config.cwd}' is not a directory",
             'Correct "cwd", or create the directory.',
         )
     if isinstance(error, FileNotFoundError):
-        supplier = SUPPLIERS.get(Path(command).stem.lower())
+        supplier = SUPPLIERS.get(os.path.splitext(os.path.basename(command))[0].lower())
         comes_with = f"It comes with {supplier}: install that, or give" if supplier else "Install it, or give"
         return f"command '{command}' was not found", f'{comes_with} the full path in "command".'
     if isinstance(error, PermissionError):

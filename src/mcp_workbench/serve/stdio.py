@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import stat
@@ -73,6 +74,9 @@ async def _serve(loaded: LoadedConfig, environ: Mapping[str, str], stdin: int, s
     face = Face(workbench, client.write)
     reader = LineReader(face.peer.receive, ended.set, face.peer.receive_overlong)
     await read_lines(os.fdopen(stdin, "rb", 0), reader)
+    # What is there now stays: it need not be looked through again and again.
+    gc.freeze()
+    gc.enable()
     if os.isatty(0):
         log.info(
             "waiting for an MCP client on stdin; this command is meant to be launched by one (Ctrl-C ends it)"
