@@ -121,8 +121,9 @@ async def test_one_in_what_cannot_be_started_is_masked(
 async def test_one_in_the_error_of_a_call_is_masked(tmp_path: Path, logged: Callable[[], str]) -> None:
     async with server(telling(), tmp_path, SECRETS) as it:
         await it.tools()
+        assert it.connection is not None
         caller = Awaited()
-        it.call("tell", b"{}", {}, caller)
+        it.connection.session.call_tool("tell", b"{}", {}, caller, 30)
         with pytest.raises(WireError) as raised:
             await caller.result
         text = it.explain(raised.value)

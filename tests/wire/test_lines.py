@@ -116,7 +116,7 @@ def test_what_is_put_in_place_gives_the_same_lines(sizes: tuple[int, ...]) -> No
     splitter = LineSplitter(lambda _: None)
     found: list[bytes] = []
     for size in cycle(sizes):
-        if splitter.is_inside_long:
+        if splitter.held >= LONG:
             room = splitter.room()
             piece = stream[: min(size, len(room))]
             room[: len(piece)] = piece

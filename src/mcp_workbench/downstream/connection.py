@@ -33,7 +33,7 @@ class Connection:
     ) -> None:
         self._label = label
         self._mask = mask
-        self._timeout = timeout
+        self.timeout = timeout
         self._refresh: asyncio.Task[None] | None = None
         self._refreshed_at = -EAGER_AFTER
         self.session = Session(label, write, self._on_tools_changed)
@@ -72,10 +72,10 @@ class Connection:
 
     async def _list_anew(self) -> None:
         try:
-            async with asyncio.timeout(self._timeout):
-                self.listed = await self.session.list_tools(timeout=self._timeout)
+            async with asyncio.timeout(self.timeout):
+                self.listed = await self.session.list_tools(timeout=self.timeout)
         except (WireError, TimeoutError) as error:
-            reason = self._mask(str(error)) or f"no end within {self._timeout:g} s"
+            reason = self._mask(str(error)) or f"no end within {self.timeout:g} s"
             log.warning("[%s] its changed tools could not be listed: %s", self._label, reason)
         finally:
             self._refreshed_at = asyncio.get_running_loop().time()

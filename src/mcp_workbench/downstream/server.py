@@ -22,16 +22,10 @@ from mcp_workbench.wire.message import encode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import msgspec
-
     from mcp_workbench.config import Secrets, ServerConfig
     from mcp_workbench.downstream.connection import Tools
     from mcp_workbench.downstream.era_memory import Era, EraMemory
-    from mcp_workbench.downstream.session import Call, Caller
-    from mcp_workbench.wire.message import Body
 
-TOTAL_FACTOR = 10
-"""A call that reports progress may take this many times its `timeout`."""
 TAIL_SHOWN = 10
 """Lines of stderr that go into an error."""
 
@@ -61,17 +55,13 @@ class Server:
         self._ready: asyncio.Future[Connection] | None = None
         self._last_words: deque[str] = deque()
         self._waiting = 0
-
-    @property
-    def is_up(self) -> bool:
-        """Whether it is connected now."""
-        return self._live_connection() is not None
+        self.connection: Connection | None = None
+        """The conversation with it, while it is up."""
 
     @property
     def in_use(self) -> bool:
         """Whether somebody waits for it, or for an answer from it."""
-        connection = self._live_connection()
-        return self._waiting > 0 or (connection is not None and connection.session.peer.is_busy)
+        return self._waiting > 0 or (self.connection is not None and self.connection.session.peer.is_busy)
 
     async def tools(self) -> Tools:
         """Its tools, after any change that it has announced; connects first if need be. Raises StartError."""
@@ -82,24 +72,9 @@ class Server:
         finally:
             self._waiting -= 1
 
-    def known_tools(self) -> Tools | None:
-        """Its tools, if they are known without asking."""
-        connection = self._live_connection()
-        return None if connection is None or connection.is_stale else connection.listed
-
-    def call(self, tool: str, arguments: Body, meta: Mapping[str, msgspec.Raw], caller: Caller) -> Call:
-        """Calls a tool once; never repeated, for it may have acted. Raises WireError if it is not up."""
-        connection = self._live_connection()
-        if connection is None:
-            raise ConnectionClosed("the server has ended")
-        limit = self.config.timeout
-        return connection.session.call_tool(
-            tool, arguments, meta, caller, idle=limit, total=limit * TOTAL_FACTOR
-        )
-
     async def close(self) -> None:
         """Ends the process, if there is one, and everything that hangs on it."""
-        self._ready = None  # whoever comes from now on gets a new life, after the end of this one
+        self._ready = self.connection = None  # whoever comes from now on gets a new life, after this one
         lives = tuple(self._lives)
         for life in lives:
             life.cancel()
@@ -115,10 +90,6 @@ class Server:
     def mask(self, text: str) -> str:
         """`text` without the secret values of the configuration."""
         return self._secrets.mask(text)
-
-    def _live_connection(self) -> Connection | None:
-        ready = self._ready
-        return None if ready is None or not ready.done() or ready.exception() else ready.result()
 
     async def _connection(self) -> Connection:
         if self._ready is None:
@@ -181,6 +152,7 @@ class Server:
                 self._memory.remember(self._identity(), era)
             log.info("[%s] connected: %s, tools: %d", self._label, era, len(connection.listed))
             ready.set_result(connection)
+            self.connection = connection
             child.parting.add_done_callback(lambda _: self._part_from(ready))
             how = await asyncio.shield(child.closed)
             log.warning("[%s] %s; the next use starts it again", self._label, how)
@@ -220,7 +192,7 @@ class Server:
     def _part_from(self, ready: asyncio.Future[Connection]) -> None:
         """The next use starts a new life, even while this one is still being cleaned up."""
         if self._ready is ready:
-            self._ready = None
+            self._ready = self.connection = None
 
     def _on_stderr(self, line: str) -> None:
         log.info("[%s] %s", self._label, line)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import WireError
     from mcp_workbench.wire.message import Body, Id, Outgoing, Undecodable
 
+TOTAL_FACTOR: Final = 10
+"""A call that reports progress may take this many times as long as one that does not."""
 MAX_PAGES: Final = 1000
 
 _PROGRESS: Final = META_PROGRESS.encode()
@@ -159,11 +161,13 @@ class Session:
         arguments: Body,
         meta: Mapping[str, msgspec.Raw],
         caller: Caller,
-        *,
-        idle: float,
-        total: float,
+        limit: float,
     ) -> Call:
-        """Calls a tool. What is not ours to stamp of the caller's `meta` goes along."""
+        """Calls a tool once; never repeated, for it may have acted.
+
+        What is not ours to stamp of the caller's `meta` goes along. The limit is on silence; with signs of
+        life it may take longer.
+        """
         call = Call(self, caller)
         stamps = self._stamp
         for key, value in meta.items():
@@ -171,13 +175,13 @@ class Session:
                 stamps = b"%b,%b:%b" % (stamps, encode(key), value)
         self.peer.start(
             call,
+            limit,
+            limit * TOTAL_FACTOR,
             "tools/call",
             b'{"name":%b,"arguments":' % encode(name),
             arguments,
             # Asked for whether the caller wants progress or not: it also says that the server is at it.
             b',"_meta":{"%b":%d%b}}' % (_PROGRESS, self.peer.next_id, stamps),
-            idle=idle,
-            total=total,
         )
         return call
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from mcp_workbench.errors import CallError
 from mcp_workbench.protocol import META_PROGRESS
-from mcp_workbench.surface import render
 from mcp_workbench.surface.requests import progress_token
 from mcp_workbench.wire.message import encode
 
@@ -32,7 +31,10 @@ class Client(Protocol):
     """Where a call comes from."""
 
     def answer(self, request_id: Id, result: Body, *, modern: bool) -> None:
-        """Ends the call with a result."""
+        """Ends the call with a server's result."""
+
+    def refuse(self, request_id: Id, error: CallError, *, modern: bool) -> None:
+        """Ends the call with a result that says why it failed."""
 
     def answer_fault(self, request_id: Id) -> None:
         """Ends the call where the workbench itself has failed."""
@@ -59,10 +61,9 @@ class Use:
 
     def start(self, arguments: Body) -> None:
         """Calls the tool, at once if it can be; else when its server is ready."""
-        if self._shelf.has(self._tool):
-            self._begin(arguments)
-        else:
-            self._work = asyncio.create_task(self._begin_later(arguments))
+        self._work = self._shelf.call_now(self._tool, arguments, self._meta, self)
+        if self._work is None:
+            self._work = asyncio.create_task(self._start_later(arguments))
 
     def cancel(self) -> None:
         """The client does not want it any more, and gets no answer."""
@@ -79,7 +80,7 @@ class Use:
 
     def on_failure(self, error: WireError) -> None:
         """Says what went wrong."""
-        self._refuse(self._shelf.explain(self._tool, error))
+        self._client.refuse(self._id, self._shelf.explain(self._tool, error), modern=self._modern)
 
     def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
         """Passes progress on under the caller's own token, or nowhere if the caller gave none."""
@@ -88,18 +89,11 @@ class Use:
             fields = b",".join(b"%b:%b" % (encode(key), value) for key, value in members.items())
             self._client.report(b"{%b}" % fields)
 
-    def _begin(self, arguments: Body) -> None:
-        self._work = self._shelf.call(self._tool, arguments, self._meta, self)
-
-    async def _begin_later(self, arguments: Body) -> None:
+    async def _start_later(self, arguments: Body) -> None:
         try:
-            await self._shelf.find(self._tool)
-            self._begin(arguments)
+            self._work = await self._shelf.call(self._tool, arguments, self._meta, self)
         except CallError as error:
-            self._refuse(error)
+            self._client.refuse(self._id, error, modern=self._modern)
         except Exception:
             log.exception("request %r failed inside the workbench", self._id)
             self._client.answer_fault(self._id)
-
-    def _refuse(self, error: CallError) -> None:
-        self._client.answer(self._id, render.error_result(error), modern=self._modern)

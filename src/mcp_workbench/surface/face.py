@@ -85,8 +85,8 @@ class Face:
     async def close(self) -> None:
         """Drops the calls that are still in flight, and ends the subscriptions in good order."""
         for request_id in self._subscriptions:
-            result = b'{"_meta":{%b}}' % _subscription(request_id)
-            self._send_result(request_id, result, modern=True)
+            ended = b'{"_meta":{%b}}' % _subscription(request_id)
+            self.peer.send(result_line(request_id, *results.modern(ended)))
         self._subscriptions.clear()
         calls = list(self._calls.values())
         self._calls.clear()
@@ -121,17 +121,20 @@ class Face:
         """Says what was wrong with a line, under its id if it has one that can be read."""
         if problem.is_json:
             # An error under an id in use would be taken for the answer to what it is in use by.
-            request_id = None if self._is_in_use(problem.request_id) else problem.request_id
+            request_id = problem.request_id
+            if request_id in self._calls or request_id in self._subscriptions:
+                request_id = None
             self.peer.send(error_line(request_id, INVALID_REQUEST, f"Invalid Request: {problem}"))
         else:
             self.peer.send(error_line(None, PARSE_ERROR, f"Parse error: {problem}"))
 
     def answer(self, request_id: Id, result: Body, *, modern: bool) -> None:
-        """Ends a call with a result; one that the client has cancelled gets none."""
-        if self._calls.pop(request_id, None) is not None:
-            self._send_result(request_id, result, modern=modern)
-        if self._quiet is not None and not self._calls:
-            self._quiet.set()
+        """Ends a call with a server's result."""
+        self._finish(request_id, results.modern(result) if modern else (result,))
+
+    def refuse(self, request_id: Id, error: CallError, *, modern: bool) -> None:
+        """Ends a call with a result that says why it failed."""
+        self._finish(request_id, results.own(render.error_result(error), modern=modern))
 
     def answer_fault(self, request_id: Id) -> None:
         """Ends a request where the workbench itself has failed."""
@@ -143,7 +146,7 @@ class Face:
         self.peer.notify("notifications/progress", progress)
 
     def _handle(self, request_id: Id, method: str, raw: msgspec.Raw) -> None:
-        if self._is_in_use(request_id):
+        if request_id in self._calls or request_id in self._subscriptions:
             raise Refusal(
                 INVALID_REQUEST, f"Invalid Request: id {request_id!r} is in use by a request in flight"
             )
@@ -161,20 +164,23 @@ class Face:
         elif method == "subscriptions/listen" and modern:
             self._subscribe(request_id)
         else:
-            self._send_result(request_id, self._answer(method, params, modern=modern), modern=modern)
+            self._send_own(request_id, (self._answer(method, params, modern=modern),), modern=modern)
 
     def _is_modern(self, meta: Meta, method: str) -> bool:
-        modern = is_modern(meta)
+        modern = bool(meta) and is_modern(meta)
         if not (modern or self._has_handshake or method == "ping"):
             raise Refusal(INVALID_PARAMS, NEITHER_ERA)
         return modern
 
-    def _send_result(self, request_id: Id, result: Body, *, modern: bool) -> None:
-        parts = results.modern(result) if modern else (result,)
-        self.peer.send(result_line(request_id, *parts))
+    def _finish(self, request_id: Id, result: tuple[Body, ...]) -> None:
+        """Ends a call; one that the client has cancelled gets no answer."""
+        if self._calls.pop(request_id, None) is not None:
+            self.peer.send(result_line(request_id, *result))
+        if self._quiet is not None and not self._calls:
+            self._quiet.set()
 
-    def _is_in_use(self, request_id: Id | None) -> bool:
-        return request_id in self._calls or request_id in self._subscriptions
+    def _send_own(self, request_id: Id, result: tuple[bytes, ...], *, modern: bool) -> None:
+        self.peer.send(result_line(request_id, *results.own(result, modern=modern)))
 
     def _initialize(self, params: Params) -> bytes:
         if params.version is None:
@@ -222,23 +228,21 @@ class Face:
             try:
                 tool, arguments = metatools.read_use(params.arguments)
             except CallError as error:
-                self._send_result(request_id, render.error_result(error), modern=modern)
+                self._send_own(request_id, render.error_result(error), modern=modern)
             else:
                 self._use(request_id, tool, arguments, params.meta, modern=modern)
         else:
             known = f"this server has {metatools.OPEN_TOOLBOX} and {metatools.USE_TOOL}"
             raise Refusal(INVALID_PARAMS, f"Unknown tool: {params.name} ({known})")
 
-    def _use(self, request_id: Id, tool: ToolId, arguments: msgspec.Raw, meta: Meta, *, modern: bool) -> None:
+    def _use(self, request_id: Id, tool: ToolId, arguments: Body, meta: Meta, *, modern: bool) -> None:
         try:
             shelf = self._workbench.shelf(tool.toolbox, tool.server)
-            body = metatools.read_arguments(arguments)
-            use = Use(self, request_id, shelf, tool.tool, meta, modern=modern)
-            self._calls[request_id] = use
-            use.start(body)
         except CallError as error:
-            self._calls.pop(request_id, None)
-            self._send_result(request_id, render.error_result(error), modern=modern)
+            self._send_own(request_id, render.error_result(error), modern=modern)
+        else:
+            self._calls[request_id] = use = Use(self, request_id, shelf, tool.tool, meta, modern=modern)
+            use.start(arguments)
 
     async def _open(self, request_id: Id, params: Params, *, modern: bool) -> None:
         try:
@@ -247,7 +251,7 @@ class Face:
                 result = render.opening_result(await self._workbench.open(toolbox))
             except CallError as error:
                 result = render.error_result(error)
-            self.answer(request_id, result, modern=modern)
+            self._finish(request_id, results.own(result, modern=modern))
         except Exception:
             log.exception("request %r failed inside the workbench", request_id)
             self.answer_fault(request_id)

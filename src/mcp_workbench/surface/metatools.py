@@ -99,7 +99,7 @@ class ToolId(msgspec.Struct, frozen=True):
 
 class _PlainArguments(msgspec.Struct):
     tool: ToolId
-    arguments: msgspec.Raw = ABSENT
+    arguments: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class PlainUse(msgspec.Struct):
@@ -160,10 +160,11 @@ def read_plain_use(params: msgspec.Raw) -> PlainUse | None:
     except (msgspec.DecodeError, RecursionError):
         return None
     tool = found.arguments.tool
-    return found if tool.toolbox and tool.server and tool.tool else None
+    is_plain = tool.toolbox and tool.server and tool.tool and starts_with(found.arguments.arguments, b"{")
+    return found if is_plain else None
 
 
-def read_use(arguments: Body) -> tuple[ToolId, msgspec.Raw]:
+def read_use(arguments: Body) -> tuple[ToolId, Body]:
     """The tool to call, and the arguments for it as they came. Raises InvalidCall."""
     try:
         found = _decode_use(arguments or b"{}")
@@ -171,7 +172,7 @@ def read_use(arguments: Body) -> tuple[ToolId, msgspec.Raw]:
         raise InvalidCall(
             f'Invalid arguments: {USE_TOOL} takes {{"tool": {IDENTIFIER_FORM}, "arguments": {{…}}}}'
         ) from None
-    return _read_identifier(found.tool), found.arguments
+    return _read_identifier(found.tool), _read_arguments(found.arguments)
 
 
 def _read_identifier(raw: msgspec.Raw) -> ToolId:
@@ -196,8 +197,7 @@ def _read_name(member: str, raw: msgspec.Raw) -> str:
     return name
 
 
-def read_arguments(raw: msgspec.Raw) -> Body:
-    """The arguments for a tool, given as an object or in the other ways that models give them."""
+def _read_arguments(raw: msgspec.Raw) -> Body:
     if not raw or raw == NULL:
         return b"{}"
     if starts_with(raw, b"{"):

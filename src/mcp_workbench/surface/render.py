@@ -19,30 +19,30 @@ log = logging.getLogger(__name__)
 OURS = ("name", "toolbox_name", "source_server", "description")
 
 
-def opening_result(opening: Opening) -> bytes:
-    """The result of `open_toolbox`: one JSON object, as text and as structured content."""
+def opening_result(opening: Opening) -> tuple[bytes, ...]:
+    """The result of `open_toolbox`: one JSON object, as text and as structured content. In parts, for it may
+    have megabytes."""
     toolbox = opening.toolbox
     tools = [
         _tool(toolbox.name, server, name, raw)
         for server, index in opening.tools
         for name, raw in index.items()
     ]
-    listing = b'{"toolbox":%b,"description":%b,"servers_connected":%d,"tools":[%b]%b}' % (
+    head = b'{"toolbox":%b,"description":%b,"servers_connected":%d,"tools":[' % (
         encode(toolbox.name),
         encode(toolbox.description),
         len(opening.tools),
-        b",".join(tools),
-        _failures(opening.failures),
     )
+    listing = b"".join((head, b",".join(tools), b"]", _failures(opening.failures), b"}"))
     # The text is what the model reads: no white space that it would pay for. The structure keeps every byte.
     text = encode(msgspec.json.format(listing, indent=-1).decode())
-    return b'{"content":[{"type":"text","text":%b}],"structuredContent":%b}' % (text, listing)
+    return b'{"content":[{"type":"text","text":', text, b'}],"structuredContent":', listing, b"}"
 
 
-def error_result(error: CallError) -> bytes:
+def error_result(error: CallError) -> tuple[bytes, ...]:
     """A failure that the model should know of."""
     text = clean_text(str(error))
-    return b'{"content":[{"type":"text","text":%b}],"isError":true}' % encode(text)
+    return (b'{"content":[{"type":"text","text":%b}],"isError":true}' % encode(text),)
 
 
 def _tool(toolbox: str, server: str, name: str, raw: msgspec.Raw) -> bytes:

@@ -28,17 +28,27 @@ class _Stamps(msgspec.Struct):
 _decode_stamps = msgspec.json.Decoder(_Stamps).decode
 
 
+def own(result: tuple[bytes, ...], *, modern: bool) -> tuple[Body, ...]:
+    """A result of our own making; a modern one with the members that every result has in that era."""
+    if not modern:
+        return result
+    first, *others = result
+    return (*_stamped(first, [_TYPE, _META]), *others)
+
+
 def modern(result: Body) -> tuple[Body, ...]:
-    """`result` with the members that every modern result has; what it brings of its own stays as it is."""
+    """A server's result with the members that every modern one has; what it brings itself stays as it is."""
     stamps = _decode_stamps(result)
     missing = [] if stamps.result_type else [_TYPE]
     if not stamps.meta:
         missing.append(_META)
     elif (completed := _with_server(stamps.meta)) is not None:
         return (_rebuilt(result, missing, completed),)
-    if not missing:
-        return (result,)
-    head = b"{%b" % b",".join(missing)
+    return _stamped(result, missing) if missing else (result,)
+
+
+def _stamped(result: Body, stamps: list[bytes]) -> tuple[Body, ...]:
+    head = b"{%b" % b",".join(stamps)
     rest = memoryview(result)[1:]
     return (head, rest) if _is_end(rest) else (head, b",", rest)
 

@@ -21,8 +21,8 @@ LONG = 64 * 1024
 class LineSplitter:
     """Takes what arrives, gives back the complete lines in it, without their newline.
 
-    It arrives as chunks, or, once a line has become long, in place: in the room that is offered for it. So a
-    long line is not copied as a whole.
+    It arrives as chunks, or, once as much as `LONG` is held of a line, in place: in the room that is offered
+    for it. So a long line is not copied as a whole.
 
     A line longer than `limit` is thrown away as it arrives. When it ends, its beginning and its end go to
     `on_overlong` in one piece, so that the request it answers can still be found and failed.
@@ -34,26 +34,22 @@ class LineSplitter:
         self._is_inside = False
         """Whether a line has begun whose end has not come yet. Its beginning is in the buffer."""
         self._buffer = bytearray()
-        self._size = 0
+        self.held = 0
+        """How many bytes of it there are."""
         self._head = b""
         """The beginning of a line that has turned out too long; the buffer has its latest part then."""
         self._last_long = 0
 
-    @property
-    def is_inside_long(self) -> bool:
-        """Whether it is inside a line that is long already. Only then can bytes be put into its room."""
-        return self._size >= LONG
-
     def room(self) -> memoryview:
         """Where the next bytes are to be put; `filled` says how many were."""
         self._make_room(LONG)
-        return memoryview(self._buffer)[self._size :]
+        return memoryview(self._buffer)[self.held :]
 
     def filled(self, count: int) -> list[Line]:
         """The lines that are complete with the bytes in the room."""
-        filled = self._size + count
-        end = self._buffer.find(b"\n", self._size, filled)
-        self._size = filled if end < 0 else end
+        filled = self.held + count
+        end = self._buffer.find(b"\n", self.held, filled)
+        self.held = filled if end < 0 else end
         rest = b"" if end < 0 else bytes(memoryview(self._buffer)[end + 1 : filled])
         self._keep_within_limit()
         return [] if end < 0 else self._with_first(self.finish(), rest)
@@ -75,14 +71,14 @@ class LineSplitter:
     def finish(self) -> Line | None:
         """What has come since the last newline, or None if that was too long."""
         head = self._head
-        line: Line = memoryview(self._buffer)[: self._size]
-        if self._size < LONG:
+        line: Line = memoryview(self._buffer)[: self.held]
+        if self.held < LONG:
             line = bytes(line)
         else:
-            self._last_long = self._size
+            self._last_long = self.held
         self._is_inside = False
         self._buffer = bytearray()
-        self._size = 0
+        self.held = 0
         self._head = b""
         if not head:
             return line
@@ -102,26 +98,26 @@ class LineSplitter:
     def _hold(self, part: bytes) -> None:
         self._is_inside = True
         self._make_room(len(part))
-        memoryview(self._buffer)[self._size : self._size + len(part)] = part
-        self._size += len(part)
+        memoryview(self._buffer)[self.held : self.held + len(part)] = part
+        self.held += len(part)
         self._keep_within_limit()
 
     def _make_room(self, count: int) -> None:
-        needed = self._size + count
+        needed = self.held + count
         if needed > len(self._buffer):
             # The next long line is likely to be as long as the last: a buffer that has to grow is copied.
             expected = self._last_long + 2 * LONG if needed >= LONG else 0
             grown = bytearray(max(needed + needed // 2, expected))
             # Through views, for a bytearray would make a copy of what it is given first.
-            memoryview(grown)[: self._size] = memoryview(self._buffer)[: self._size]
+            memoryview(grown)[: self.held] = memoryview(self._buffer)[: self.held]
             self._buffer = grown
 
     def _keep_within_limit(self) -> None:
-        if self._size <= (EDGE if self._head else self._limit):
+        if self.held <= (EDGE if self._head else self._limit):
             return
-        tail = self._size - EDGE
+        tail = self.held - EDGE
         if not self._head:
-            self._head = bytes(memoryview(self._buffer)[: min(EDGE, self._size)])
+            self._head = bytes(memoryview(self._buffer)[: min(EDGE, self.held)])
             tail = max(tail, EDGE)
-        self._buffer = self._buffer[tail : self._size]
-        self._size = len(self._buffer)
+        self._buffer = self._buffer[tail : self.held]
+        self.held = len(self._buffer)

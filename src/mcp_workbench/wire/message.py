@@ -199,8 +199,9 @@ def starts_with(raw: msgspec.Raw, start: bytes) -> bool:
 
 def request_line(request_id: int, method: str, *params: Body) -> Outgoing:
     """A request of ours, its parameters in one part or several."""
-    head = b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":' % (request_id, method.encode())
-    return _line(head, params)
+    return _line(
+        [b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":' % (request_id, method.encode()), *params]
+    )
 
 
 def notification_line(method: str, params: bytes = b"") -> bytes:
@@ -212,12 +213,12 @@ def notification_line(method: str, params: bytes = b"") -> bytes:
 
 def result_line(request_id: Id, *result: Body) -> Outgoing:
     """An answer to a request of the other side's, around a finished result in one part or several."""
-    return _line(b'{"jsonrpc":"2.0","id":%b,"result":' % encode(request_id), result)
+    return _line([b'{"jsonrpc":"2.0","id":%b,"result":' % encode(request_id), *result])
 
 
-def _line(head: bytes, body: tuple[Body, ...]) -> Outgoing:
-    parts = [head, *body, b"}\n"]
-    for part in body:
+def _line(parts: list[Body]) -> Outgoing:
+    parts.append(b"}\n")
+    for part in parts:
         if len(part) > COPIED:
             return parts
     return b"".join(parts)

@@ -52,18 +52,14 @@ class Peer:
         self._loop = asyncio.get_running_loop()
         self._write = write
         self._handler = handler
-        self._last_id = 0
+        self.next_id = 1
+        """The id that the next request will have, for those who must name it in its parameters."""
         self._in_flight: dict[int, Request] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._timer_end = inf
         self._closed: str | None = None
         self.takes_batches = False
         """Whether the other side may send several requests in an array. Answers may always come so."""
-
-    @property
-    def next_id(self) -> int:
-        """The id that the next request will have, for those who must name it in its parameters."""
-        return self._last_id + 1
 
     @property
     def is_busy(self) -> bool:
@@ -73,18 +69,26 @@ class Peer:
     def ask(self, method: str, params: Body, *, idle: float, total: float | None = None) -> Question:
         """Sends a request. Whoever awaits its `answer` calls `forget` afterwards, however it ended."""
         question = Question()
-        self.start(question, method, params, idle=idle, total=idle if total is None else total)
+        self.start(question, idle, idle if total is None else total, method, params)
         return question
 
-    def start(self, request: Request, method: str, *params: Body, idle: float, total: float) -> None:
-        """Sends a request, its parameters in one part or several."""
-        self._last_id += 1
-        request.begin(self._last_id, self._loop.time(), idle, total)
+    def start(self, request: Request, idle: float, total: float, method: str, *params: Body) -> None:
+        """Sends a request, its parameters in one part or several, and gives it its times."""
+        now = self._loop.time()
+        request.id = self.next_id
+        request.idle = idle
+        request.total = total
+        request.idle_end = request.end = now + idle
+        request.total_end = now + total
+        if total < idle:
+            request.end = request.total_end
+        self.next_id += 1
         if self._closed is not None:
             request.settle(ConnectionClosed(self._closed))
             return
         self._in_flight[request.id] = request
-        self._wake_at(request.end)
+        if request.end < self._timer_end:
+            self._wake_at(request.end)
         self._write(rpc.request_line(request.id, method, *params))
 
     def find(self, request_id: Id | None) -> Request | None:
@@ -97,8 +101,8 @@ class Peer:
 
     def subscribe(self, method: str, params: bytes) -> None:
         """Sends a request that nobody awaits: what it brings are notifications, for as long as it is open."""
-        self._last_id += 1
-        self.send(rpc.request_line(self._last_id, method, params))
+        self.send(rpc.request_line(self.next_id, method, params))
+        self.next_id += 1
 
     def forget(self, request: Request) -> None:
         """An answer that comes after this is ignored."""
@@ -148,7 +152,15 @@ class Peer:
         self._receive_garbage(edges, rpc.Undecodable(TOO_LONG, edges, is_json=True))
 
     def _receive_answer(self, line: Line, message: rpc.Message) -> None:
-        request = None if message.id is msgspec.UNSET else self.find(message.id)
+        request_id = message.id
+        if isinstance(request_id, int):
+            request = self._in_flight.get(request_id)
+        else:
+            request = None if request_id is msgspec.UNSET else self.find(request_id)
+        if request is not None and message.result and not message.error:
+            del self._in_flight[request.id]
+            request.settle(message.result)
+            return
         has_body = bool(message.result or message.error)
         if not has_body and (request is None or message.jsonrpc != "2.0"):
             self._handler.on_garbage(rpc.Undecodable("`method` is missing", bytes(line), is_json=True))
@@ -186,11 +198,10 @@ class Peer:
 
     def _wake_at(self, end: float) -> None:
         """One timer for all requests: it is set to the earliest end, and most end before theirs."""
-        if end < self._timer_end:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer_end = end
-            self._timer = self._loop.call_at(end, self._end_the_overdue)
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_end = end
+        self._timer = self._loop.call_at(end, self._end_the_overdue)
 
     def _end_the_overdue(self) -> None:
         now = self._loop.time()
@@ -201,4 +212,5 @@ class Peer:
             # Whoever is told may forget another.
             if self._in_flight.pop(request.id, None):
                 request.settle(request.timeout())
-        self._wake_at(min((request.end for request in self._in_flight.values()), default=inf))
+        if self._in_flight:
+            self._wake_at(min(request.end for request in self._in_flight.values()))

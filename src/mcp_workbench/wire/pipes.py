@@ -60,8 +60,9 @@ class LineReader(asyncio.Protocol):
         self.transport = cast("asyncio.ReadTransport", transport)
 
     def data_received(self, data: bytes) -> None:
-        self.take(self._splitter.feed(data))
-        if self._splitter.is_inside_long and self.transport is not None:
+        splitter = self._splitter
+        self.take(splitter.feed(data))
+        if splitter.held >= LONG and self.transport is not None:
             self._read_in_place(self.transport)
 
     def take(self, lines: list[Line]) -> None:
@@ -106,7 +107,7 @@ class _InPlace(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         lines = self._splitter.filled(nbytes)
-        if not self._splitter.is_inside_long:
+        if self._splitter.held < LONG:
             _hand_over(self._transport, self._reader)
         self._reader.take(lines)
 

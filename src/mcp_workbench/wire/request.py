@@ -20,36 +20,34 @@ class Request(ABC):
     The time runs from before the write, so that a peer which has stopped reading is noticed too.
     """
 
-    __slots__ = ("_idle", "_idle_end", "_total", "_total_end", "id")
+    __slots__ = ("end", "id", "idle", "idle_end", "total", "total_end")
+
+    # Set by the peer that sends it.
+    id: int
+    idle: float
+    """Seconds that it may take without a sign of life."""
+    idle_end: float
+    total: float
+    total_end: float
+    end: float
+    """When it times out, if nothing is heard until then."""
 
     @abstractmethod
     def settle(self, outcome: msgspec.Raw | WireError) -> None:
         """It has ended, with the result of the answer or with what went wrong."""
 
-    def begin(self, request_id: int, now: float, idle: float, total: float) -> None:
-        """It is about to be sent; what it may take, counted from now, is in seconds."""
-        self.id = request_id
-        self._idle = idle
-        self._idle_end = now + idle
-        self._total = total
-        self._total_end = now + total
-
     def touch(self) -> None:
         """Something was heard about this request: its idle time starts anew."""
         # The peer's timer is left where it is and looks at the new end when it fires: progress may come in
         # floods.
-        self._idle_end = asyncio.get_running_loop().time() + self._idle
-
-    @property
-    def end(self) -> float:
-        """When it times out, if nothing is heard until then."""
-        return min(self._idle_end, self._total_end)
+        self.idle_end = asyncio.get_running_loop().time() + self.idle
+        self.end = min(self.idle_end, self.total_end)
 
     def timeout(self) -> RequestTimeout:
         """What is wrong when that time has come."""
-        if self._idle_end <= self._total_end:
-            return RequestTimeout(self._idle, capped=False)
-        return RequestTimeout(self._total, capped=True)
+        if self.idle_end <= self.total_end:
+            return RequestTimeout(self.idle, capped=False)
+        return RequestTimeout(self.total, capped=True)
 
 
 class Question(Request):

@@ -36,17 +36,15 @@ def clean_text(text: str) -> str:
 # --- JSON: strings are rewritten where they stand, so that all else keeps its spelling, at any depth ------
 
 _CONTROL_BYTES: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\r"))
+_BACKSLASH: Final = 0x5C
 
 
 def _is_plain(raw: bytes) -> bool:
     """Whether nothing can be hidden here, for most definitions and without decoding them."""
-    return (
-        raw.isascii()
-        and b"\\u" not in raw
-        and b"\\b" not in raw
-        and b"\\f" not in raw
-        and len(raw.translate(None, _CONTROL_BYTES)) == len(raw)
-    )
+    if not raw.isascii() or len(raw.translate(None, _CONTROL_BYTES)) != len(raw):
+        return False
+    # One byte is found ten times as fast as two, and in most definitions that is all there is to look for.
+    return _BACKSLASH not in raw or not any(escape in raw for escape in (b"\\u", b"\\b", b"\\f"))
 
 
 def _clean_strings(text: str) -> tuple[str, int]:

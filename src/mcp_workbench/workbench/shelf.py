@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body
 
     Index = Mapping[str, msgspec.Raw]
+    Meta = Mapping[str, msgspec.Raw]
 
 SIMILAR_SHOWN = 3
+ATTEMPTS = 3
+"""How often a server is made ready for one call, if it ends before the call is sent."""
 
 log = logging.getLogger(__name__)
 
@@ -46,26 +49,25 @@ class Shelf:
         """The tools that can be used now, by name; connects first if need be. Raises StartError."""
         return self._by_name(await self.server.tools())
 
-    def has(self, tool: str) -> bool:
-        """Whether the tool can be called at once: the server is up, and is known to have it."""
-        known = self.server.known_tools()
-        return known is not None and tool in self._by_name(known)
+    def call_now(self, tool: str, arguments: Body, meta: Meta, caller: Caller) -> Call | None:
+        """Calls a tool, if it can be called at once: the server is up, and is known to have it."""
+        connection = self.server.connection
+        if connection is None or connection.is_stale or tool not in self._by_name(connection.listed):
+            return None
+        return connection.session.call_tool(tool, arguments, meta, caller, connection.timeout)
 
-    async def find(self, tool: str) -> None:
-        """Makes sure that the tool can be called; connects first if need be. Raises CallError."""
-        try:
-            index = await self.tools()
-        except StartError as error:
-            raise self._failure(tool, error.explained()) from error
-        if tool not in index:
-            raise ToolNotFound(tool, self.server.name, self._toolbox, _similar(tool, index))
-
-    def call(self, tool: str, arguments: Body, meta: Mapping[str, msgspec.Raw], caller: Caller) -> Call:
-        """Calls a tool that this server has. The result is the server's own. Raises CallError."""
-        try:
-            return self.server.call(tool, arguments, meta, caller)
-        except WireError as error:
-            raise self.explain(tool, error) from error
+    async def call(self, tool: str, arguments: Body, meta: Meta, caller: Caller) -> Call:
+        """Calls a tool when it can be called; connects first if need be. Raises CallError."""
+        for _ in range(ATTEMPTS):
+            try:
+                index = await self.tools()
+            except StartError as error:
+                raise self._failure(tool, error.explained()) from error
+            if tool not in index:
+                raise ToolNotFound(tool, self.server.name, self._toolbox, _similar(tool, index))
+            if connection := self.server.connection:
+                return connection.session.call_tool(tool, arguments, meta, caller, connection.timeout)
+        raise self._failure(tool, "the server ended, again and again, as soon as it had listed its tools")
 
     def explain(self, tool: str, error: WireError) -> ExecutionFailed:
         """What a caller is to be told about a call that has failed."""

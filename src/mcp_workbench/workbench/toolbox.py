@@ -40,7 +40,7 @@ class Toolbox:
 
         Safe to call at any time and by many: each server has one opening, which all callers share.
         """
-        were_up = {name for name, shelf in self.shelves.items() if shelf.server.is_up}
+        were_up = {name for name, shelf in self.shelves.items() if shelf.server.connection}
         outcomes = await asyncio.gather(
             *(shelf.tools() for shelf in self.shelves.values()), return_exceptions=True
         )
