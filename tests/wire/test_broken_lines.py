@@ -142,3 +142,10 @@ async def test_no_line_raises_or_harms_a_request(line: bytes) -> None:
     assert not request.answer.done()
     wire.answer(1, "yes")
     assert bytes(await request.answer) == b'"yes"'
+
+
+@pytest.mark.parametrize("line", [b" ", b"\r", b" \t\r", b"\x0b"])
+async def test_a_blank_line_is_nothing(line: bytes) -> None:
+    wire = Wire()
+    wire.peer.receive(line)
+    assert (wire.handled, wire.lines) == ([], [])

@@ -18,6 +18,7 @@ from tests.wire.loops import ON_BOTH_LOOPS
 if TYPE_CHECKING:
     from typing import BinaryIO
 
+    from mcp_workbench.wire.message import Body
     from mcp_workbench.wire.pipes import Writer
 
 pytestmark = ON_BOTH_LOOPS
@@ -92,12 +93,30 @@ async def test_a_terminal_can_be_read() -> None:
     assert await it.end() == [b"typed"]
 
 
-async def test_blank_lines_are_passed_over() -> None:
+async def test_empty_lines_are_passed_over() -> None:
     source, sink = pipe()
     it = await reading(source)
-    sink.write(b"\n\r\n  \t\r\none\r\n\n \x0b\n  ")
+    sink.write(b"\n\n\none\r\n\n\ntwo\n\n")
     sink.close()
-    assert await it.end() == [b"one\r"]
+    assert await it.end() == [b"one\r", b"two"]
+
+
+async def test_what_the_lines_of_one_read_cause_to_be_written_goes_out_in_order() -> None:
+    source, sink = pipe()
+    answers, answering = pipe()
+    writer = await open_writer(answering, unheard)
+    reader = LineReader(lambda line: writer.write(answer_to(bytes(line))), writer.close, lambda _: None)
+    questions = [b"%d" % number for number in range(100)]
+    sink.write(b"\n".join(questions))
+    sink.close()
+    it = await reading(answers)
+    await read_lines(source, reader)
+    assert await it.end() == [b"".join(answer_to(question)).strip() for question in questions]
+
+
+def answer_to(question: bytes) -> list[Body]:
+    """Short and long ones in turn."""
+    return [question * (1 if int(question) % 3 else 10_000), b"!", b"\n"]
 
 
 async def test_a_line_too_long_to_keep_is_told_by_its_beginning_and_the_next_is_read() -> None:

@@ -39,11 +39,8 @@ class Connection:
         self.session = Session(label, write, self._on_tools_changed)
         self._changed = False
         self.listed: Tools = ()
-
-    @property
-    def is_stale(self) -> bool:
+        self.is_stale = False
         """Whether the server has announced a change that the list does not show yet."""
-        return self._changed or self._refresh is not None
 
     async def tools(self) -> Tools:
         """The list, after any change that the server has announced by now."""
@@ -58,7 +55,7 @@ class Connection:
         self.session.peer.close(reason)
 
     def _on_tools_changed(self) -> None:
-        self._changed = True
+        self._changed = self.is_stale = True
         is_due = asyncio.get_running_loop().time() - self._refreshed_at >= EAGER_AFTER
         if self.listed and is_due:
             self._refreshing()
@@ -80,3 +77,4 @@ class Connection:
         finally:
             self._refreshed_at = asyncio.get_running_loop().time()
             self._refresh = None
+            self.is_stale = self._changed

@@ -22,7 +22,7 @@ from mcp_workbench.protocol import (
     MODERN,
     RESERVED_META,
 )
-from mcp_workbench.wire.message import decode_members, encode, error_line, result_line, starts_with
+from mcp_workbench.wire.message import OBJECT, decode_members, encode, error_line, result_line
 from mcp_workbench.wire.peer import Peer
 from mcp_workbench.wire.request import Request
 
@@ -75,7 +75,10 @@ class Call(Request):
     def settle(self, outcome: msgspec.Raw | WireError) -> None:
         """Tells the caller, and the server if it need not go on."""
         if isinstance(outcome, msgspec.Raw):
-            problem = self._session.find_fault(outcome)
+            if memoryview(outcome)[0] != OBJECT:
+                problem: BadAnswer | None = BadAnswer("its result is not an object")
+            else:
+                problem = _find_incompleteness(outcome) if self._session.is_modern else None
             if problem is None:
                 self._caller.on_result(outcome)
                 return
@@ -117,6 +120,7 @@ class Session:
     ) -> None:
         self._label = label
         self._on_tools_changed = on_tools_changed
+        self.is_modern = False
         self._stamp = b""
         """What goes into the `_meta` of every request, after something else."""
         self._garbage = 0
@@ -124,6 +128,7 @@ class Session:
 
     def speak_modern(self, *, announces_changes: bool) -> None:
         """From now on every request carries the modern `_meta`."""
+        self.is_modern = True
         self._stamp = b"," + MODERN_STAMP
         if announces_changes:
             # Modern servers announce changes only to who asks, in a request that stays open while they run.
@@ -184,12 +189,6 @@ class Session:
             b',"_meta":{"%b":%d%b}}' % (_PROGRESS, self.peer.next_id, stamps),
         )
         return call
-
-    def find_fault(self, result: msgspec.Raw) -> BadAnswer | None:
-        """What keeps a result from being passed on, if anything does."""
-        if not starts_with(result, b"{"):
-            return BadAnswer("its result is not an object")
-        return _find_incompleteness(result) if self._stamp else None
 
     def stop(self, request: Request, reason: str) -> None:
         """Tells the server that nobody waits for an answer any more."""

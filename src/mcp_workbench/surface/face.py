@@ -151,7 +151,7 @@ class Face:
                 INVALID_REQUEST, f"Invalid Request: id {request_id!r} is in use by a request in flight"
             )
         if method == "tools/call" and (use := metatools.read_plain_use(raw)):
-            modern = self._is_modern(use.meta, method)
+            modern = bool(use.meta or not self._has_handshake) and self._is_modern(use.meta, method)
             self._use(request_id, use.arguments.tool, use.arguments.arguments, use.meta, modern=modern)
             return
         params = read_params(raw)
@@ -167,7 +167,7 @@ class Face:
             self._send_own(request_id, (self._answer(method, params, modern=modern),), modern=modern)
 
     def _is_modern(self, meta: Meta, method: str) -> bool:
-        modern = bool(meta) and is_modern(meta)
+        modern = is_modern(meta)
         if not (modern or self._has_handshake or method == "ping"):
             raise Refusal(INVALID_PARAMS, NEITHER_ERA)
         return modern

@@ -8,7 +8,7 @@ import msgspec
 
 from mcp_workbench.errors import InvalidCall
 from mcp_workbench.surface.instructions import shorten
-from mcp_workbench.wire.message import ABSENT, NULL, decode_text, encode, is_json, starts_with
+from mcp_workbench.wire.message import ABSENT, NULL, OBJECT, decode_text, encode, is_json, starts_with
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,8 +160,9 @@ def read_plain_use(params: msgspec.Raw) -> PlainUse | None:
     except (msgspec.DecodeError, RecursionError):
         return None
     tool = found.arguments.tool
-    is_plain = tool.toolbox and tool.server and tool.tool and starts_with(found.arguments.arguments, b"{")
-    return found if is_plain else None
+    if tool.toolbox and tool.server and tool.tool and memoryview(found.arguments.arguments)[0] == OBJECT:
+        return found
+    return None
 
 
 def read_use(arguments: Body) -> tuple[ToolId, Body]:

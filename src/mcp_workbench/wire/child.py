@@ -205,6 +205,8 @@ class Child:
     def _on_stderr_line(self, line: Line) -> None:
         # Masked before it is cut, or the beginning of a secret at the cut would stay.
         text = self._mask(bytes(line[:STDERR_READ]).decode(errors="replace"))[:STDERR_WIDTH].rstrip()
+        if not text:
+            return
         self.stderr.append(text)
         self._on_stderr(text)
 

@@ -106,10 +106,10 @@ def decode(line: Line) -> Message:
 
 def _check_text(line: memoryview) -> None:
     # In steps, or the text of a long line would take as much memory again, and more if it is not English.
-    decode_step = codecs.getincrementaldecoder("utf-8")().decode
-    for start in range(0, len(line), CHECKED):
-        decode_step(line[start : start + CHECKED])
-    decode_step(b"", True)
+    at = 0
+    while at < len(line):
+        is_last = at + CHECKED >= len(line)
+        at += codecs.utf_8_decode(line[at : at + CHECKED], "strict", is_last)[1]
 
 
 def _decode_with_care(line: bytes) -> Message:
@@ -190,6 +190,10 @@ def decode_error(body: bytes) -> RemoteError | BadAnswer:
         shown = body[:QUOTED_LIMIT].decode(errors="replace")
         return BadAnswer(f"its answer was an error of no known form: {shown}")
     return RemoteError(error.code, error.message, bytes(error.data) or None)
+
+
+OBJECT: Final = 0x7B
+"""The first byte of a body that is an object."""
 
 
 def starts_with(raw: msgspec.Raw, start: bytes) -> bool:

@@ -137,7 +137,12 @@ class Peer:
             return
         request_id = message.id
         if message.method is None:
-            self._receive_answer(line, message)
+            if message.result and not message.error and isinstance(request_id, int):
+                # Nearly all answers; the others take the longer way.
+                if (request := self._in_flight.pop(request_id, None)) is not None:
+                    request.settle(message.result)
+            else:
+                self._receive_answer(line, message)
         elif message.jsonrpc != "2.0":
             self._handler.on_garbage(rpc.Undecodable('`jsonrpc` must be "2.0"', bytes(line), is_json=True))
         elif request_id is msgspec.UNSET:
@@ -152,15 +157,7 @@ class Peer:
         self._receive_garbage(edges, rpc.Undecodable(TOO_LONG, edges, is_json=True))
 
     def _receive_answer(self, line: Line, message: rpc.Message) -> None:
-        request_id = message.id
-        if isinstance(request_id, int):
-            request = self._in_flight.get(request_id)
-        else:
-            request = None if request_id is msgspec.UNSET else self.find(request_id)
-        if request is not None and message.result and not message.error:
-            del self._in_flight[request.id]
-            request.settle(message.result)
-            return
+        request = None if message.id is msgspec.UNSET else self.find(message.id)
         has_body = bool(message.result or message.error)
         if not has_body and (request is None or message.jsonrpc != "2.0"):
             self._handler.on_garbage(rpc.Undecodable("`method` is missing", bytes(line), is_json=True))
@@ -175,6 +172,8 @@ class Peer:
 
     def _receive_again(self, line: bytes, problem: rpc.Undecodable) -> None:
         """Takes what can be understood all the same of a line that is no message."""
+        if line.isspace():
+            return
         expects_answers = bool(self._in_flight)
         if (expects_answers or self.takes_batches) and (batch := rpc.decode_batch(line)):
             for part in batch:

@@ -40,7 +40,7 @@ class Writer(Protocol):
 
 
 class LineReader(asyncio.Protocol):
-    """Turns what arrives into calls: `on_line` for each line, `on_end` once."""
+    """Turns what arrives into calls: `on_line` for each line that is not empty, `on_end` once."""
 
     def __init__(
         self,
@@ -61,28 +61,21 @@ class LineReader(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         splitter = self._splitter
-        self.take(splitter.feed(data))
+        _pass_on(splitter.feed(data), self._on_line)
         if splitter.held >= LONG and self.transport is not None:
             self._read_in_place(self.transport)
 
-    def take(self, lines: list[Line]) -> None:
-        """Passes on what is not blank."""
-        for line in lines:
-            if line and not (isinstance(line, bytes) and line.isspace()):
-                self._on_line(line)
-
     def _read_in_place(self, transport: asyncio.ReadTransport) -> None:
         if self._in_place is None:
-            self._in_place = _InPlace(self, self._splitter, transport)
+            self._in_place = _InPlace(self, self._on_line, self._splitter, transport)
             _widen(transport.get_extra_info("pipe"))
         # asyncio's own loops know chunks only.
         if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):
             _hand_over(transport, self._in_place)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        rest = self._splitter.finish()
-        if rest:
-            self.take([rest])
+        if rest := self._splitter.finish():
+            self._on_line(rest)
         self._on_end()
 
     def close(self) -> None:
@@ -97,8 +90,15 @@ class _InPlace(asyncio.BufferedProtocol):
     Only for that: for a short line, the loop's own buffer takes two calls less.
     """
 
-    def __init__(self, reader: LineReader, splitter: LineSplitter, transport: asyncio.ReadTransport) -> None:
+    def __init__(
+        self,
+        reader: LineReader,
+        on_line: Callable[[Line], None],
+        splitter: LineSplitter,
+        transport: asyncio.ReadTransport,
+    ) -> None:
         self._reader = reader
+        self._on_line = on_line
         self._splitter = splitter
         self._transport = transport
 
@@ -109,10 +109,29 @@ class _InPlace(asyncio.BufferedProtocol):
         lines = self._splitter.filled(nbytes)
         if self._splitter.held < LONG:
             _hand_over(self._transport, self._reader)
-        self._reader.take(lines)
+        _pass_on(lines, self._on_line)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._reader.connection_lost(exc)
+
+
+_collecting: list[_PipeWriter] | None = None
+"""The writers that have something to write at the end of the lines that are being passed on."""
+
+
+def _pass_on(lines: list[Line], on_line: Callable[[Line], None]) -> None:
+    """Passes on what came in one read. What is written on account of it goes out in one write, too."""
+    global _collecting  # noqa: PLW0603 - it is set only while this function runs, on the loop's thread
+    if len(lines) > 1:
+        _collecting = []
+    try:
+        for line in lines:
+            if line:
+                on_line(line)
+    finally:
+        writers, _collecting = _collecting, None
+        for writer in writers or ():
+            writer.flush()
 
 
 def _hand_over(transport: asyncio.ReadTransport, protocol: asyncio.BaseProtocol) -> None:
@@ -168,6 +187,7 @@ class _PipeWriter(asyncio.BaseProtocol):
         self._on_lost = on_lost
         self._end: asyncio.Future[None] = loop.create_future()
         self._transport: asyncio.WriteTransport | None = None
+        self._collected: list[Outgoing] = []
         self._is_wide = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -181,6 +201,27 @@ class _PipeWriter(asyncio.BaseProtocol):
         self._on_lost()
 
     def write(self, line: Outgoing) -> None:
+        if _collecting is None:
+            self._write(line)
+        else:
+            if not self._collected:
+                _collecting.append(self)
+            self._collected.append(line)
+
+    def flush(self) -> None:
+        """Writes what was collected."""
+        lines, self._collected = self._collected, []
+        short: list[bytes] = []
+        for line in lines:
+            if isinstance(line, bytes):
+                short.append(line)
+            else:
+                self._write(b"".join(short))
+                self._write(line)
+                short.clear()
+        self._write(b"".join(short))
+
+    def _write(self, line: Outgoing) -> None:
         if self._transport is None:
             return
         if isinstance(line, bytes):
@@ -192,6 +233,7 @@ class _PipeWriter(asyncio.BaseProtocol):
         self._transport.writelines(memoryview(part) for part in line)
 
     def close(self) -> None:
+        self.flush()
         if self._transport is not None:
             self._transport.close()
 
