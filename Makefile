@@ -7,11 +7,13 @@ PIP := $(VENV)/bin/python -m pip install --quiet --constraint constraints.txt
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
 NODE_MODULES := tests/node/node_modules/.installed
+BENCH_LEAN := .bench/lean
+BENCH_PEERS := .bench/peers
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint venv clean
+.PHONY: help demo test lint bench venv clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -27,11 +29,14 @@ lint: $(DEV) ## Check formatting, style and types
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
 
+bench: $(BENCH_LEAN)/.installed $(BENCH_PEERS)/.installed ## Measure, and write docs/benchmarks.md (SUITE=latency: one suite, printed)
+	@$(BENCH_PEERS)/bin/python -m bench --python $(BENCH_LEAN)/bin/python $(or $(SUITE),--write-docs)
+
 venv: $(DEV) ## Build the virtual environment in .venv, for development
 
 clean: ## Remove everything that the other targets made
-	rm -rf $(VENV) tests/node/node_modules .mypy_cache .pytest_cache .ruff_cache build dist
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) .bench tests/node/node_modules .mypy_cache .pytest_cache .ruff_cache build dist
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { \
@@ -51,6 +56,22 @@ $(RUNTIME): pyproject.toml constraints.txt
 $(DEV): $(RUNTIME)
 	@echo "Installing the tools for tests and lint ..."
 	@$(PIP) --group dev
+	@touch $@
+
+# What is compared gets the workbench's own dependencies and orjson; the peers and the driver have their own.
+$(BENCH_LEAN)/.installed: $(RUNTIME)
+	@echo "Building the environment of what is compared in $(BENCH_LEAN) ..."
+	@$(PYTHON) -m venv $(BENCH_LEAN)
+	@$(BENCH_LEAN)/bin/python -m pip install --quiet --constraint constraints.txt --upgrade pip
+	@$(BENCH_LEAN)/bin/python -m pip install --quiet --constraint constraints.txt \
+		--build-constraint constraints.txt --editable . orjson
+	@touch $@
+
+$(BENCH_PEERS)/.installed: $(RUNTIME) bench/constraints.txt
+	@echo "Building the environment of the peers and of the benchmark itself in $(BENCH_PEERS) ..."
+	@$(PYTHON) -m venv $(BENCH_PEERS)
+	@$(BENCH_PEERS)/bin/python -m pip install --quiet --constraint bench/constraints.txt --upgrade pip
+	@$(BENCH_PEERS)/bin/python -m pip install --quiet --constraint bench/constraints.txt fastmcp matplotlib
 	@touch $@
 
 $(NODE_MODULES): tests/node/package.json tests/node/package-lock.json tests/node/.npmrc

@@ -53,7 +53,7 @@ class LineSplitter:
     def room(self) -> memoryview:
         """Where the next bytes are to be put; `filled` says how many were. Not to be kept after that."""
         self._make_room(LONG)
-        return memoryview(self._buffer)[self.held :]
+        return memoryview(self._buffer)[self.held : self.held + STEP]
 
     def filled(self, count: int) -> list[Line]:
         """The lines that are complete with the bytes in the room."""

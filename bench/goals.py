@@ -1,0 +1,144 @@
+"""The figures to meet: each with its bound, what was measured, and whether that meets it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from bench.bodies import STRUCTURED, TEXT
+from bench.suites import cold, growth, latency, memory, opening, recovery, size, throughput
+from bench.targets import WORKBENCH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bench.results import Measurement, Quartiles
+
+
+class Goal(NamedTuple):
+    """A bound on one figure of the workbench, or on its ratio to the bare relay's."""
+
+    what: str
+    suite: str
+    case: str
+    figure: str
+    least: float | None = None
+    most: float | None = None
+    is_ratio: bool = True
+    unit: str = "×"
+
+
+class Verdict(NamedTuple):
+    """What was measured of a goal."""
+
+    goal: Goal
+    measured: Quartiles
+    is_met: bool
+    is_close: bool
+    """Whether the bound is within the quartiles, so that another run may say otherwise."""
+
+
+P50_BOUNDS = (("100 B", 0.9), ("10 KB", 0.7), ("1 MB", 0.3))
+
+GOALS: tuple[Goal, ...] = (
+    Goal("CPU to the first `tools/list`", cold.SUITE, cold.CASE, "CPU", most=1.5),
+    *(
+        Goal(f"call, {kind} of {shown}: p50", latency.SUITE, latency.case_name(kind, shown), "p50", most=most)
+        for kind in (TEXT, STRUCTURED)
+        for shown, most in P50_BOUNDS
+    ),
+    *(
+        Goal(
+            f"call, {kind} of {shown}: CPU",
+            latency.SUITE,
+            latency.case_name(kind, shown),
+            "CPU per call",
+            most=0.7,
+        )
+        for kind in (TEXT, STRUCTURED)
+        for shown, _ in P50_BOUNDS
+    ),
+    *(
+        Goal(
+            f"calls per second, {window} in flight",
+            throughput.SUITE,
+            throughput.case_name(window),
+            throughput.RATE,
+            least=0.9,
+        )
+        for window in (64, 256)
+    ),
+    Goal("memory after opening 10 servers of 30 tools", memory.SUITE, memory.AFTER_OPENING, "RSS", most=1.5),
+    *(
+        Goal(
+            f"memory {step}, against after opening",
+            memory.SUITE,
+            step,
+            memory.AGAINST_OPENING,
+            most=1.1,
+            is_ratio=False,
+        )
+        for step in (memory.AFTER_LARGE, memory.AFTER_HUGE)
+    ),
+    Goal(
+        "call with 5,000 tools, against 10 tools: p50",
+        growth.SUITE,
+        growth.MOST_TOOLS,
+        growth.AGAINST_LEAST,
+        most=1.1,
+        is_ratio=False,
+    ),
+    Goal("opening a server of 5,000 tools: CPU", growth.SUITE, growth.MOST_TOOLS_OPENING, "CPU", most=2.0),
+    Goal(
+        "opening 20 servers, against the floor",
+        opening.SUITE,
+        opening.case_name(20),
+        opening.OVER_FLOOR,
+        most=1.15,
+        is_ratio=False,
+    ),
+    Goal(
+        "one result of 64 MB, against 64 of 1 MB: time",
+        size.SUITE,
+        size.ONE,
+        size.AGAINST_MANY,
+        least=0.7,
+        most=1.3,
+        is_ratio=False,
+    ),
+    Goal(
+        "error after a server's death",
+        recovery.SUITE,
+        recovery.CASE,
+        recovery.ERROR,
+        most=0.05,
+        is_ratio=False,
+        unit="s",
+    ),
+    Goal(
+        "next call after it, beyond the server's own start",
+        recovery.SUITE,
+        recovery.CASE,
+        recovery.BEYOND_OWN_START,
+        most=0.05,
+        is_ratio=False,
+        unit="s",
+    ),
+)
+
+
+def judge(measurements: Sequence[Measurement]) -> list[Verdict]:
+    """The verdicts on those goals whose figures were measured."""
+    found = {(one.suite, one.case, one.figure): one for one in measurements if one.target == WORKBENCH.key}
+    verdicts = []
+    for goal in GOALS:
+        measurement = found.get((goal.suite, goal.case, goal.figure))
+        measured = measurement and (measurement.ratio if goal.is_ratio else measurement.value)
+        if measured:
+            bounds = (bound for bound in (goal.least, goal.most) if bound is not None)
+            is_close = any(measured.low <= bound <= measured.high for bound in bounds)
+            verdicts.append(Verdict(goal, measured, _meets(goal, measured.median), is_close))
+    return verdicts
+
+
+def _meets(goal: Goal, number: float) -> bool:
+    return (goal.least is None or number >= goal.least) and (goal.most is None or number <= goal.most)

@@ -1,0 +1,117 @@
+"""Rounds: all targets are up together and take short turns in shuffled order, so that a busy moment of the
+machine falls on all of them alike.
+
+Each round has processes of its own. Two processes of the same program were seen to differ by a tenth in the
+time of a small call, for as long as they lived, and more turns of the same two would only repeat that
+difference, with quartiles that look sure of it.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from bench.results import compare, median, percentile
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from bench.client import Call, Client
+    from bench.results import Measurement
+    from bench.targets import Server, Setting, Target
+
+TURN_LIMIT = 0.4
+"""Seconds that one target's turn may take."""
+SLOW_SHARE = 4
+"""Of so many rounds slow targets take part in one."""
+WARM_UP_SHARE = 10
+"""Of so many calls one is made more at the beginning of a turn, and not counted: the process is new, and the
+others' turns left the caches cold."""
+
+
+class Plan(NamedTuple):
+    """How much to measure, and in which order."""
+
+    setting: Setting
+    targets: tuple[Target, ...]
+    rounds: int
+    shuffle: random.Random
+    quick: bool = False
+
+    def chosen(self, *targets: Target) -> tuple[Target, ...]:
+        """Those of the targets asked for that a suite can use."""
+        return tuple(target for target in self.targets if target in targets)
+
+    def fewer_rounds(self, share: int) -> Plan:
+        """The same with one round of so many: for what takes long or varies little."""
+        return self._replace(rounds=max(2, self.rounds // share))
+
+    def scaled(self, count: int) -> int:
+        """A number of calls: fewer in a quick run."""
+        return max(2, count // 20) if self.quick else count
+
+    def in_round(self, number: int) -> tuple[Target, ...]:
+        """Who takes part in a round: slow targets only in the first ones."""
+        return tuple(
+            target for target in self.targets if not target.slow or number * SLOW_SHARE < self.rounds
+        )
+
+    def shuffled(self, keys: Iterable[str]) -> list[str]:
+        """An order of turns."""
+        once = list(keys)
+        return self.shuffle.sample(once, len(once))
+
+
+class Turn(NamedTuple):
+    """What one target did in its turn of a round."""
+
+    seconds: tuple[float, ...]
+    """Of each call."""
+    cpu: float
+    """Seconds, of the target's process, for all of them."""
+
+
+@contextmanager
+def all_ready(
+    setting: Setting, targets: Sequence[Target], servers: Sequence[Server]
+) -> Iterator[dict[str, Client]]:
+    """All targets, started and with their servers open, by key."""
+    with ExitStack() as stack:
+        yield {target.key: stack.enter_context(target.ready(setting, servers)) for target in targets}
+
+
+def in_turns(plan: Plan, keys: Iterable[str]) -> Iterator[str]:
+    """Each target once per round, for suites whose turns are starts."""
+    every = list(keys)
+    for number in range(plan.rounds):
+        resting = {target.key for target in plan.targets} - {target.key for target in plan.in_round(number)}
+        yield from plan.shuffled(key for key in every if key not in resting)
+
+
+def sequential_turn(client: Client, call: Call, count: int) -> Turn:
+    """Calls one after the other."""
+    for _ in range(1 + count // WARM_UP_SHARE):
+        client.time_call(call)
+    seconds: list[float] = []
+    cpu_before = client.cpu
+    deadline = time.perf_counter() + TURN_LIMIT
+    while len(seconds) < count and (not seconds or time.perf_counter() < deadline):
+        seconds.append(client.time_call(call))
+    return Turn(tuple(seconds), client.cpu - cpu_before)
+
+
+def summarise(suite: str, case: str, turns: Mapping[str, Sequence[Turn]]) -> list[Measurement]:
+    """Median, pooled p99 and CPU per call, of each target and against the reference's same round."""
+    medians = {key: [median(turn.seconds) for turn in taken] for key, taken in turns.items()}
+    pooled = {
+        key: [percentile([second for turn in taken for second in turn.seconds], 0.99)]
+        for key, taken in turns.items()
+    }
+    cpu = {key: [turn.cpu / len(turn.seconds) for turn in taken] for key, taken in turns.items()}
+    return [
+        *compare(suite, case, "p50", "s", medians),
+        *compare(suite, case, "p99", "s", pooled),
+        *compare(suite, case, "CPU per call", "s", cpu),
+    ]

@@ -1,0 +1,22 @@
+"""The suites: one module each, with one function `run` that returns its measurements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bench.suites import blocking, cold, growth, latency, memory, opening, recovery, size, throughput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bench.measure import Plan
+    from bench.results import Measurement
+
+__all__ = ["DESCRIPTIONS", "SUITES"]
+
+_MODULES = (cold, latency, throughput, opening, growth, memory, blocking, size, recovery)
+
+SUITES: dict[str, Callable[[Plan], list[Measurement]]] = {module.SUITE: module.run for module in _MODULES}
+"""By name, in the order of a whole run."""
+
+DESCRIPTIONS: dict[str, str] = {module.SUITE: module.__doc__ or "" for module in _MODULES}
