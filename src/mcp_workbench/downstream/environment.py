@@ -21,16 +21,20 @@ SAFE = (
     *("HOMEDRIVE", "HOMEPATH", "PROCESSOR_ARCHITECTURE"),
 )
 
+_WILD = frozenset("*?[")
+
 
 def child_environment(config: ServerConfig, environ: Mapping[str, str]) -> dict[str, str]:
     """The environment of a server: the safe part of ours, what `inheritEnv` adds, and its own `env`."""
     inherit = config.inherit_env
     if inherit is True:
         return {**environ, **config.env}
-    patterns = SAFE if inherit is False else (*SAFE, *inherit)
-    passed = {name: value for name, value in environ.items() if _matches(name, patterns)}
+    names = set(SAFE if inherit is False else (*SAFE, *inherit))
+    # Each pattern is compiled once, which takes longer than all the rest of this.
+    patterns = [name for name in names if not _WILD.isdisjoint(name)]
+    passed = {
+        name: value
+        for name, value in environ.items()
+        if name in names or any(fnmatchcase(name, pattern) for pattern in patterns)
+    }
     return {**passed, **config.env}
-
-
-def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
