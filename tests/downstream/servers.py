@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from mcp_workbench.downstream.session import Stamps
     from mcp_workbench.errors import WireError
     from tests.support.client import Json
 
@@ -27,7 +28,7 @@ class Awaited:
     def __init__(self) -> None:
         self.result: asyncio.Future[msgspec.Raw] = asyncio.get_running_loop().create_future()
 
-    def on_result(self, result: msgspec.Raw) -> None:
+    def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:  # noqa: ARG002 - Caller
         self.result.set_result(result)
 
     def on_failure(self, error: WireError) -> None:

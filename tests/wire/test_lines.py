@@ -156,7 +156,7 @@ def test_no_chunk_of_a_long_line_is_looked_at_again() -> None:
     chunks = [Searched(b"x" * 100) for _ in range(100)]
     fed = Fed(*chunks, b"\n", limit=100_000)
     assert fed.lines == [b"x" * 10_000]
-    assert [chunk.searches for chunk in chunks[1:]] == [1] * 99
+    assert {chunk.searches for chunk in chunks} == {1}
 
 
 def test_an_endless_line_takes_no_more_memory_than_the_limit() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # The escape, a whole reference, or the start of something that is neither. A default ends at the first `}`.
 _ESCAPE = "$${"
-_REFERENCE = r"\$\$\{|\$\{(?:([A-Z_][A-Z0-9_]*)(?::-([^}]*))?\})?"
+_TOKEN = re.compile(r"\$\$\{|\$\{(?:([A-Z_][A-Z0-9_]*)(?::-([^}]*))?\})?")
 
 
 class Expansion(msgspec.Struct, frozen=True):
@@ -93,7 +93,7 @@ class _Expander:
                 mistakes.append(explain_unset(name))
             return default or ""
 
-        expanded = re.sub(_REFERENCE, replace, text)
+        expanded = _TOKEN.sub(replace, text)
         if not mistakes:
             return expanded
         for what, remedy in mistakes:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-# Compiled when they are needed: a file without mistakes needs none of them.
-_WORD = r"[\w.-]{0,64}"
-_PLAIN_NAME = r"[\w. /-]{1,64}"
+_WORD = re.compile(r"[\w.-]{0,64}")
+_PLAIN_NAME = re.compile(r"[\w. /-]{1,64}")
 # `${VAR-x}` is a shell's default and may hold a value; `${MY-VAR}` is a name with the wrong dash.
-_SHELL_FORM = r"([A-Z_][A-Z0-9_]*)(?::|[-=?+](?![A-Z0-9_-]*$))"
-_HUMP = r"(?<=[a-z])(?=[A-Z])"
-_NOT_IN_A_NAME = r"[^A-Z0-9_]+"
+_SHELL_FORM = re.compile(r"([A-Z_][A-Z0-9_]*)(?::|[-=?+](?![A-Z0-9_-]*$))")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NOT_IN_A_NAME = re.compile(r"[^A-Z0-9_]+")
 
 _EDITOR_FOLDERS = ("workspaceFolder", "workspaceFolderBasename", "workspaceRoot")
 
@@ -46,21 +45,21 @@ def explain_malformed(text: str, start: int) -> tuple[str, str]:
     if prefix == "userHome":
         return "${userHome} is known to editors only", f"Here write {_instead('HOME')}"
     name, given_default, _ = body.partition(":-")
-    shell_form = None if given_default else re.match(_SHELL_FORM, body)
+    shell_form = None if given_default else _SHELL_FORM.match(body)
     if shell_form:
         return (
             f"${{{shell_form[0]}…}} is not a form of reference: there are ${{VAR}} and ${{VAR:-default}}",
             f"Write {_instead(shell_form[1])}",
         )
-    shown = name if not body or re.fullmatch(_PLAIN_NAME, name) else "…"
+    shown = name if not body or _PLAIN_NAME.fullmatch(name) else "…"
     return (
         f"${{{shown}}} does not name a variable: names are made of A-Z, 0-9 and _, and start with no digit",
         f"Write {_instead(name)} (a literal ${{ is written $${{)",
     )
 
 
-def _match(pattern: str, text: str, start: int = 0) -> str:
-    found = re.compile(pattern).match(text, start)
+def _match(pattern: re.Pattern[str], text: str, start: int = 0) -> str:
+    found = pattern.match(text, start)
     return found[0] if found else ""
 
 
@@ -68,7 +67,7 @@ def _match(pattern: str, text: str, start: int = 0) -> str:
 def _instead(wrong_name: str) -> str:
     """The valid reference nearest to a wrong name, and the line that sets it."""
     word = _match(_WORD, wrong_name.strip())
-    name = re.sub(_NOT_IN_A_NAME, "_", re.sub(_HUMP, "_", word).upper())
+    name = _NOT_IN_A_NAME.sub("_", _HUMP.sub("_", word).upper())
     if not name.strip("_"):
         name = "VAR"
     elif name[0].isdigit():

@@ -42,7 +42,7 @@ class EraMemory:
     def recall(self, identity: str) -> Era | None:
         """The era remembered for a configuration, if any."""
         try:
-            with open(self._file(identity), encoding="ascii") as file:
+            with open(self._file(identity), encoding="utf-8") as file:
                 text = file.read().strip()
         except (OSError, ValueError):
             return None
@@ -54,7 +54,7 @@ class EraMemory:
         draft = f"{path}.{os.getpid()}"
         try:
             os.makedirs(self._directory, exist_ok=True)
-            with open(draft, "w", encoding="ascii") as file:
+            with open(draft, "w", encoding="utf-8") as file:
                 file.write(era)
             os.replace(draft, path)
         except OSError:

@@ -22,7 +22,16 @@ from mcp_workbench.protocol import (
     MODERN,
     RESERVED_META,
 )
-from mcp_workbench.wire.message import OBJECT, decode_members, encode, error_line, result_line
+from mcp_workbench.wire.message import (
+    ABSENT,
+    OBJECT,
+    QUOTED_LIMIT,
+    decode_members,
+    decode_text,
+    encode,
+    error_line,
+    result_line,
+)
 from mcp_workbench.wire.peer import Peer
 from mcp_workbench.wire.request import Request
 
@@ -53,8 +62,8 @@ log = logging.getLogger(__name__)
 class Caller(Protocol):
     """Who wants a tool called, and is told of it. Of the ends, exactly one comes, unless it was cancelled."""
 
-    def on_result(self, result: msgspec.Raw) -> None:
-        """The result, as the server sent it."""
+    def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
+        """The result, as the server sent it. Its stamps, if they had to be read: it may be long."""
 
     def on_failure(self, error: WireError) -> None:
         """There will be no result."""
@@ -75,12 +84,15 @@ class Call(Request):
     def settle(self, outcome: msgspec.Raw | WireError) -> None:
         """Tells the caller, and the server if it need not go on."""
         if isinstance(outcome, msgspec.Raw):
+            stamps = None
+            problem = None
             if memoryview(outcome)[0] != OBJECT:
-                problem: BadAnswer | None = BadAnswer("its result is not an object")
-            else:
-                problem = _find_incompleteness(outcome) if self._session.is_modern else None
+                problem = BadAnswer("its result is not an object")
+            elif self._session.is_modern:
+                stamps = read_stamps(outcome)
+                problem = _find_incompleteness(stamps)
             if problem is None:
-                self._caller.on_result(outcome)
+                self._caller.on_result(outcome, stamps)
                 return
             outcome = problem
         elif isinstance(outcome, RequestTimeout):
@@ -103,13 +115,16 @@ class _Page(msgspec.Struct):
     next_cursor: str | None = msgspec.field(default=None, name="nextCursor")
 
 
-class _ResultType(msgspec.Struct):
-    result_type: str = msgspec.field(default="complete", name="resultType")
+class Stamps(msgspec.Struct):
+    """The members of a result that are about it, as far as it has them."""
+
+    result_type: msgspec.Raw = msgspec.field(default=ABSENT, name="resultType")
+    meta: msgspec.Raw = msgspec.field(default=ABSENT, name="_meta")
 
 
 _decode_page = msgspec.json.Decoder(_Page).decode
 _decode_token = msgspec.json.Decoder(int | str).decode
-_decode_result_type = msgspec.json.Decoder(_ResultType).decode
+read_stamps = msgspec.json.Decoder(Stamps).decode
 
 
 class Session:
@@ -239,13 +254,13 @@ class Session:
             call.progress(members)
 
 
-def _find_incompleteness(result: msgspec.Raw) -> BadAnswer | None:
-    try:
-        kind = _decode_result_type(result).result_type
-    except msgspec.DecodeError as error:
-        return BadAnswer(f"its result could not be read: {error}")
+def _find_incompleteness(stamps: Stamps) -> BadAnswer | None:
+    if not stamps.result_type:
+        return None
+    kind = decode_text(stamps.result_type)
     if kind == "complete":
         return None
     if kind == "input_required":
         return BadAnswer("it asks for input from the user, which was not offered to it")
-    return BadAnswer(f'its result is of the unknown type "{kind}"')
+    shown = bytes(memoryview(stamps.result_type)[:QUOTED_LIMIT]).decode(errors="replace")
+    return BadAnswer(f"its result is of the unknown type {shown}")

@@ -18,7 +18,7 @@ from mcp_workbench.wire.message import encode
 if TYPE_CHECKING:
     import msgspec
 
-    from mcp_workbench.downstream.session import Call
+    from mcp_workbench.downstream.session import Call, Stamps
     from mcp_workbench.errors import WireError
     from mcp_workbench.surface.requests import Meta
     from mcp_workbench.wire.message import Body, Id
@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 class Client(Protocol):
     """Where a call comes from."""
 
-    def answer(self, request_id: Id, result: Body, *, modern: bool) -> None:
-        """Ends the call with a server's result."""
+    def answer(self, request_id: Id, result: Body, stamps: Stamps | None, *, modern: bool) -> None:
+        """Ends the call with a server's result, whose stamps may have been read already."""
 
     def refuse(self, request_id: Id, error: CallError, *, modern: bool) -> None:
         """Ends the call with a result that says why it failed."""
@@ -70,10 +70,10 @@ class Use:
         if self._work is not None:
             self._work.cancel()
 
-    def on_result(self, result: msgspec.Raw) -> None:
+    def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
         """Passes the result on as it came."""
         try:
-            self._client.answer(self._id, result, modern=self._modern)
+            self._client.answer(self._id, result, stamps, modern=self._modern)
         except Exception:
             log.exception("request %r failed inside the workbench", self._id)
             self._client.answer_fault(self._id)

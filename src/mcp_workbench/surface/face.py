@@ -37,6 +37,7 @@ from mcp_workbench.wire.peer import Peer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcp_workbench.downstream.session import Stamps
     from mcp_workbench.surface.metatools import ToolId
     from mcp_workbench.surface.requests import Meta, Params
     from mcp_workbench.wire.message import Body, Id, Outgoing, Undecodable
@@ -128,9 +129,9 @@ class Face:
         else:
             self.peer.send(error_line(None, PARSE_ERROR, f"Parse error: {problem}"))
 
-    def answer(self, request_id: Id, result: Body, *, modern: bool) -> None:
-        """Ends a call with a server's result."""
-        self._finish(request_id, results.modern(result) if modern else (result,))
+    def answer(self, request_id: Id, result: Body, stamps: Stamps | None, *, modern: bool) -> None:
+        """Ends a call with a server's result, whose stamps may have been read already."""
+        self._finish(request_id, results.modern(result, stamps) if modern else (result,))
 
     def refuse(self, request_id: Id, error: CallError, *, modern: bool) -> None:
         """Ends a call with a result that says why it failed."""

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mcp_workbench.downstream.session import read_stamps
 from mcp_workbench.protocol import IMPLEMENTATION, META_SERVER
-from mcp_workbench.wire.message import ABSENT, decode_members, encode
+from mcp_workbench.wire.message import decode_members, encode
 
 if TYPE_CHECKING:
+    from mcp_workbench.downstream.session import Stamps
     from mcp_workbench.wire.message import Body
 
 _TYPE: Final = b'"resultType":"complete"'
@@ -20,14 +22,6 @@ CACHEABLE: Final = b'"ttlMs":300000,"cacheScope":"private"'
 """For what depends on the configuration alone. Private: another user's workbench is another one."""
 
 
-class _Stamps(msgspec.Struct):
-    result_type: msgspec.Raw = msgspec.field(default=ABSENT, name="resultType")
-    meta: msgspec.Raw = msgspec.field(default=ABSENT, name="_meta")
-
-
-_decode_stamps = msgspec.json.Decoder(_Stamps).decode
-
-
 def own(result: tuple[bytes, ...], *, modern: bool) -> tuple[Body, ...]:
     """A result of our own making; a modern one with the members that every result has in that era."""
     if not modern:
@@ -36,9 +30,10 @@ def own(result: tuple[bytes, ...], *, modern: bool) -> tuple[Body, ...]:
     return (*_stamped(first, [_TYPE, _META]), *others)
 
 
-def modern(result: Body) -> tuple[Body, ...]:
+def modern(result: Body, stamps: Stamps | None = None) -> tuple[Body, ...]:
     """A server's result with the members that every modern one has; what it brings itself stays as it is."""
-    stamps = _decode_stamps(result)
+    if stamps is None:
+        stamps = read_stamps(result)
     missing = [] if stamps.result_type else [_TYPE]
     if not stamps.meta:
         missing.append(_META)

@@ -66,16 +66,16 @@ class LineSplitter:
 
     def feed(self, chunk: bytes) -> list[Line]:
         """The lines that are complete with `chunk`."""
+        # `find` takes next to no time, `split` a nanosecond for each byte.
         end = chunk.find(b"\n")
+        if end < 0:
+            self._hold(chunk)
+            return []
         if self._is_inside:
-            if end < 0:
-                self._hold(chunk)
-                return []
             self._hold(chunk[:end])
             return self._with_first(self.finish(), chunk[end + 1 :])
         if end == len(chunk) - 1 and end <= self._limit:
-            # One line and no more, as nearly always. Unlike `split`, `find` takes next to no time for it.
-            return [chunk[:end]]
+            return [chunk[:end]]  # one line and no more, as nearly always
         *lines, rest = chunk.split(b"\n")
         if rest:
             self._hold(rest)
