@@ -108,9 +108,11 @@ def test_a_long_line_is_a_view_of_the_buffer_it_came_in() -> None:
     assert line == b"x" * LONG + b"yz"
 
 
-@pytest.mark.parametrize("sizes", [(LONG,), (1, 7, 100), (LONG + 1, LONG - 1), (10 * LONG,)], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [(LONG,), (1, 7, 100), (LONG + 1, LONG - 1), (10 * LONG,), (5 * LONG, 9 * LONG)], ids=str
+)
 def test_what_is_put_in_place_gives_the_same_lines(sizes: tuple[int, ...]) -> None:
-    lines = [b"a" * (3 * LONG), b"short", b"b" * (LONG + 5), b"", b"c" * LONG]
+    lines = [b"a" * (3 * LONG), b"short", b"b" * (LONG + 5), b"", b"d" * (30 * LONG), b"c" * LONG]
     stream = b"\n".join(lines)
     splitter = LineSplitter(lambda _: None)
     found: list[bytes] = []

@@ -18,12 +18,10 @@ EDGE = 4096
 LONG = 64 * 1024
 """From this size on a line is not copied out of its buffer. It is also what a pipe holds by default."""
 
-
 STEP = 256 * 1024
 """By this much the room for a long line grows."""
 EXPECTED = 4 * 1024 * 1024
 """No more room than this is made before it is needed."""
-
 
 _ZEROS = bytes(STEP)
 
@@ -125,7 +123,7 @@ class LineSplitter:
         if self.held >= STEP:
             # What there is of a long line is moved by the system, which need not copy it for that.
             with suppress(BufferError):  # somebody still looks at the room that it had
-                self._buffer.extend(_ZEROS)
+                self._buffer.extend(_ZEROS if count <= STEP else bytes(count))
                 return
         buffer = bytearray(needed)
         memoryview(buffer)[: self.held] = memoryview(self._buffer)[: self.held]

@@ -70,7 +70,7 @@ class LineReader(asyncio.Protocol):
             self._in_place = _InPlace(self, self._on_line, self._splitter, transport)
             _widen(transport.get_extra_info("pipe"))
         # asyncio's own loops know chunks only.
-        if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):
+        if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop) and not transport.is_closing():
             _hand_over(transport, self._in_place)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
