@@ -95,6 +95,18 @@ def test_the_schema_is_printed_without_any_configuration(bench: Bench) -> None:
     assert json.loads(done.stdout) == json_schema()
 
 
+@pytest.mark.parametrize("args", ["", "check", "schema"])
+def test_a_stdout_that_was_closed_before_the_start_is_no_reason_for_a_traceback(
+    bench: Bench, args: str
+) -> None:
+    bench.write(VALID)
+    words = ["/bin/sh", "-c", f'exec "$@" {args} >&- </dev/null', "sh"]
+    done = bench.run(command=(*words, *MODULE))
+    assert done.returncode == (0 if args else 1)
+    assert "Traceback" not in done.stderr
+    assert bool(args) != ("stdin and stdout must be open" in done.stderr)
+
+
 def test_the_configuration_may_be_named_before_and_after_the_command(bench: Bench) -> None:
     path = bench.write(VALID).rename(bench.directory / "elsewhere.json")
     for args in (

@@ -3,114 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
-from mcp_workbench.config import Secrets, ServerConfig
-from mcp_workbench.downstream.connection import Connection
-from mcp_workbench.downstream.era_memory import EraMemory
-from mcp_workbench.downstream.server import Server
-from mcp_workbench.surface.face import Face
-from mcp_workbench.wire.lines import LONG, STEP, LineSplitter
+from mcp_workbench.wire.lines import STEP
 from mcp_workbench.wire.message import CHECKED
-from mcp_workbench.workbench.shelf import Shelf
-from mcp_workbench.workbench.toolbox import Toolbox
-from mcp_workbench.workbench.workbench import Workbench
+from tests.serve.relayed import Relayed, arrived, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from types import FrameType
 
-    from mcp_workbench.wire.lines import Line
-    from mcp_workbench.wire.message import Outgoing
-
 MEGABYTE = 1_000_000
 SIZES = [100, 10_000, MEGABYTE]
-
-MODERN_META = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
-
-
-class Relayed:
-    """A workbench between a client and a server that are both in the test's hands."""
-
-    def __init__(self, directory: Path, *, modern: bool) -> None:
-        self.to_client: list[Outgoing] = []
-        self.to_server: list[Outgoing] = []
-        self.modern = modern
-        self._connection = Connection("dev/files", self.to_server.append, str, 60)
-        self._connection.listed = (msgspec.Raw(b'{"name":"read"}'),)
-        if modern:
-            self._connection.session.speak_modern(announces_changes=False)
-        server = Server(
-            "dev",
-            "files",
-            ServerConfig(command="x"),
-            environ={},
-            secrets=Secrets({}),
-            memory=EraMemory(directory),
-        )
-        server.connection = self._connection
-        toolbox = Toolbox("dev", "Files", [Shelf("dev", server)], [])
-        self._face = Face(Workbench([toolbox]), self.to_client.append)
-        self._face.peer.receive(
-            b'{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
-        )
-        self._last_id = 0
-
-    def request(self, size: int = 0) -> Callable[[], None]:
-        """Lets the client call the tool with arguments of that size."""
-        self._last_id += 1
-        tool = {"toolbox": "dev", "server": "files", "tool": "read"}
-        params: dict[str, Any] = {
-            "name": "use_tool",
-            "arguments": {"tool": tool, "arguments": {"text": "~" * size}},
-        }
-        if self.modern:
-            params["_meta"] = MODERN_META
-        return self._line(
-            self._face.peer.receive, {"id": self._last_id, "method": "tools/call", "params": params}
-        )
-
-    def answer(self, size: int) -> Callable[[], None]:
-        """Lets the server answer the latest request with a result of that size."""
-        result: dict[str, Any] = {"content": [{"type": "text", "text": "~" * size}]}
-        if self.modern:
-            stamp = {"io.modelcontextprotocol/serverInfo": {"name": "x", "version": "1"}}
-            result = {"resultType": "complete", **result, "_meta": stamp}
-        peer = self._connection.session.peer
-        return self._line(peer.receive, {"id": peer.next_id - 1, "result": result})
-
-    def _line(self, receive: Callable[[Line], None], message: dict[str, Any]) -> Callable[[], None]:
-        line = arrived(json.dumps({"jsonrpc": "2.0", **message}).encode())
-        return lambda: receive(line)
-
-
-def arrived(text: bytes) -> Line:
-    """A line as it comes out of a pipe."""
-    splitter = LineSplitter(lambda _: None)
-    rest = memoryview(text + b"\n")
-    lines: list[Line] = []
-    while not lines:
-        if splitter.held < LONG:
-            lines = splitter.feed(bytes(rest[:LONG]))
-            rest = rest[LONG:]
-        else:
-            room = splitter.room()
-            count = min(len(room), len(rest))
-            room[:count] = rest[:count]
-            del room
-            lines = splitter.filled(count)
-            rest = rest[count:]
-    return lines[0]
 
 
 @pytest.fixture(params=["legacy", "modern"])
@@ -139,10 +49,6 @@ class Steps:
         elif event == "c_call":
             is_decoder = isinstance(getattr(argument, "__self__", None), msgspec.json.Decoder)
             self.decodings += is_decoder or argument is msgspec.json.decode
-
-
-def written(line: Outgoing) -> bytes:
-    return line if isinstance(line, bytes) else b"".join(line)
 
 
 @pytest.mark.parametrize("size", SIZES)

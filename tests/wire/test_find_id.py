@@ -16,6 +16,7 @@ LONG = b"x" * 10_000
         (b'{"jsonrpc":"2.0","id":7,"result":"' + LONG, 7),
         (b'{"id" : 7 , "result":', 7),
         (b'{"id":-7,', -7),
+        (b'{"jsonrpc":2.0,"id":7,"result":{}}', 7),
         (b'{"id":0}', 0),
         (b'{"id":"seven","result":\xff', "seven"),
         (b'{"id":"7","result":\xff', "7"),

@@ -39,7 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")
     try:
         code = _run(options)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as where it was closed before the start
+            sys.stdout.flush()
     except (KeyboardInterrupt, asyncio.CancelledError):
         return 130
     except BrokenPipeError:

@@ -84,17 +84,13 @@ class Call(Request):
     def settle(self, outcome: msgspec.Raw | WireError) -> None:
         """Tells the caller, and the server if it need not go on."""
         if isinstance(outcome, msgspec.Raw):
-            stamps = None
-            problem = None
-            if memoryview(outcome)[0] != OBJECT:
-                problem = BadAnswer("its result is not an object")
-            elif self._session.is_modern:
-                stamps = read_stamps(outcome)
-                problem = _find_incompleteness(stamps)
-            if problem is None:
+            try:
+                stamps = self._session.check(outcome)
+            except BadAnswer as problem:
+                outcome = problem
+            else:
                 self._caller.on_result(outcome, stamps)
                 return
-            outcome = problem
         elif isinstance(outcome, RequestTimeout):
             self._session.stop(self, "timed out")
         self._caller.on_failure(outcome)
@@ -124,7 +120,7 @@ class Stamps(msgspec.Struct):
 
 _decode_page = msgspec.json.Decoder(_Page).decode
 _decode_token = msgspec.json.Decoder(int | str).decode
-read_stamps = msgspec.json.Decoder(Stamps).decode
+_decode_stamps = msgspec.json.Decoder(Stamps).decode
 
 
 class Session:
@@ -135,7 +131,6 @@ class Session:
     ) -> None:
         self._label = label
         self._on_tools_changed = on_tools_changed
-        self.is_modern = False
         self._stamp = b""
         """What goes into the `_meta` of every request, after something else."""
         self._garbage = 0
@@ -143,7 +138,6 @@ class Session:
 
     def speak_modern(self, *, announces_changes: bool) -> None:
         """From now on every request carries the modern `_meta`."""
-        self.is_modern = True
         self._stamp = b"," + MODERN_STAMP
         if announces_changes:
             # Modern servers announce changes only to who asks, in a request that stays open while they run.
@@ -205,6 +199,16 @@ class Session:
         )
         return call
 
+    def check(self, result: msgspec.Raw) -> Stamps | None:
+        """The stamps of a result, if this server's have any. Raises BadAnswer if it cannot be passed on."""
+        if memoryview(result)[0] != OBJECT:
+            raise BadAnswer("its result is not an object")
+        if not self._stamp:
+            return None
+        stamps = read_stamps(result)
+        _require_complete(stamps)
+        return stamps
+
     def stop(self, request: Request, reason: str) -> None:
         """Tells the server that nobody waits for an answer any more."""
         self.peer.notify("notifications/cancelled", encode({"requestId": request.id, "reason": reason}))
@@ -254,13 +258,21 @@ class Session:
             call.progress(members)
 
 
-def _find_incompleteness(stamps: Stamps) -> BadAnswer | None:
+def read_stamps(result: Body) -> Stamps:
+    """The stamps of a result that is an object. Raises BadAnswer."""
+    try:
+        return _decode_stamps(result)
+    except RecursionError:
+        # Whoever has decoded the line was a few calls nearer to the limit of them.
+        raise BadAnswer("its result is nested too deeply") from None
+
+
+def _require_complete(stamps: Stamps) -> None:
     if not stamps.result_type:
-        return None
+        return
     kind = decode_text(stamps.result_type)
-    if kind == "complete":
-        return None
     if kind == "input_required":
-        return BadAnswer("it asks for input from the user, which was not offered to it")
-    shown = bytes(memoryview(stamps.result_type)[:QUOTED_LIMIT]).decode(errors="replace")
-    return BadAnswer(f"its result is of the unknown type {shown}")
+        raise BadAnswer("it asks for input from the user, which was not offered to it")
+    if kind != "complete":
+        shown = bytes(memoryview(stamps.result_type)[:QUOTED_LIMIT]).decode(errors="replace")
+        raise BadAnswer(f"its result is of the unknown type {shown}")

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Protocol
 
-from mcp_workbench.errors import CallError
+from mcp_workbench.errors import BadAnswer, CallError
 from mcp_workbench.protocol import META_PROGRESS
 from mcp_workbench.surface.requests import progress_token
 from mcp_workbench.wire.message import encode
@@ -74,13 +74,19 @@ class Use:
         """Passes the result on as it came."""
         try:
             self._client.answer(self._id, result, stamps, modern=self._modern)
+        except BadAnswer as error:
+            self.on_failure(error)
         except Exception:
             log.exception("request %r failed inside the workbench", self._id)
             self._client.answer_fault(self._id)
 
     def on_failure(self, error: WireError) -> None:
         """Says what went wrong."""
-        self._client.refuse(self._id, self._shelf.explain(self._tool, error), modern=self._modern)
+        try:
+            self._client.refuse(self._id, self._shelf.explain(self._tool, error), modern=self._modern)
+        except Exception:
+            log.exception("request %r failed inside the workbench", self._id)
+            self._client.answer_fault(self._id)
 
     def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
         """Passes progress on under the caller's own token, or nowhere if the caller gave none."""

@@ -114,8 +114,9 @@ class Face:
             return
         if cancelled.request_id in self._subscriptions:
             self._subscriptions.remove(cancelled.request_id)
-        if call := self._calls.pop(cancelled.request_id, None):
+        if call := self._calls.get(cancelled.request_id):
             log.debug("request %r was cancelled by the client: %s", cancelled.request_id, cancelled.reason)
+            self._forget(cancelled.request_id)
             call.cancel()
 
     def on_garbage(self, problem: Undecodable) -> None:
@@ -139,8 +140,8 @@ class Face:
 
     def answer_fault(self, request_id: Id) -> None:
         """Ends a request where the workbench itself has failed."""
-        self._calls.pop(request_id, None)
         self.peer.send(error_line(request_id, INTERNAL_ERROR, OUR_FAULT))
+        self._forget(request_id)
 
     def report(self, progress: bytes) -> None:
         """Passes on the parameters of a progress notification."""
@@ -175,8 +176,12 @@ class Face:
 
     def _finish(self, request_id: Id, result: tuple[Body, ...]) -> None:
         """Ends a call; one that the client has cancelled gets no answer."""
-        if self._calls.pop(request_id, None) is not None:
+        if request_id in self._calls:
             self.peer.send(result_line(request_id, *result))
+            self._forget(request_id)
+
+    def _forget(self, request_id: Id) -> None:
+        self._calls.pop(request_id, None)
         if self._quiet is not None and not self._calls:
             self._quiet.set()
 

@@ -52,8 +52,8 @@ def _with_server(meta: msgspec.Raw) -> bytes | None:
     """`meta` and who has answered, if it does not say so itself."""
     try:
         members = decode_members(meta)
-    except msgspec.DecodeError:
-        return None  # not an object: the server's to answer for
+    except (msgspec.DecodeError, RecursionError):
+        return None  # not an object, or one that nobody can look into: the server's to answer for
     if META_SERVER in members:
         return None
     return b"{%b}" % b",".join([*_pairs(members), _SERVER])

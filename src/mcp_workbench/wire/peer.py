@@ -207,9 +207,10 @@ class Peer:
         self._timer = None
         self._timer_end = inf
         overdue = [request for request in self._in_flight.values() if request.end <= now]
+        others = [request.end for request in self._in_flight.values() if request.end > now]
+        if others:
+            self._wake_at(min(others))
         for request in overdue:
             # Whoever is told may forget another.
             if self._in_flight.pop(request.id, None):
                 request.settle(request.timeout())
-        if self._in_flight:
-            self._wake_at(min(request.end for request in self._in_flight.values()))

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 _ID: Final = rb'"id"\s*:\s*(?:(-?(?:0|[1-9]\d{0,17}))(?:\.0+)?|("[\x20\x21\x23-\x5b\x5d-\x7e]{1,100}"))\s*'
-_VERSION: Final = rb'"jsonrpc"\s*:\s*"[^"]{0,10}"\s*'
+_VERSION: Final = rb'"jsonrpc"\s*:\s*(?:"[^"]{0,10}"|[\d.]{1,10})\s*'
 _ID_FIRST: Final = rb"\s*\{\s*(?:" + _VERSION + rb",\s*)?" + _ID + rb"[,}]"
 _ID_LAST: Final = _ID + rb"(?:,\s*" + _VERSION + rb")?\}\s*$"
 _METHOD_EARLY: Final = rb'\s*\{(?:\s*"(?:jsonrpc|id)"\s*:\s*[^,{}\[\]]{0,120},)*\s*"method"\s*:'

@@ -1,0 +1,43 @@
+"""A result nested just as deeply as can be decoded is passed on or refused: its caller never waits."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.serve.relayed import Relayed, written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ANSWERS = [
+    b'{"jsonrpc":"2.0","id":%d,"result":%b}',
+    b'{"jsonrpc":"2.0","id":"%d","result":%b}',
+    b'{"jsonrpc":"2.0","id":%d,"error":null,"result":%b}',
+]
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=["plain", "id as text", "error null"])
+@pytest.mark.parametrize("server_is_modern", [False, True], ids=["legacy server", "modern server"])
+@pytest.mark.parametrize("client_is_modern", [False, True], ids=["legacy client", "modern client"])
+async def test_every_depth_has_exactly_one_answer(
+    tmp_path: Path, answer: bytes, *, server_is_modern: bool, client_is_modern: bool
+) -> None:
+    it = Relayed(tmp_path, modern=client_is_modern, modern_server=server_is_modern)
+    limit = sys.getrecursionlimit()
+    outcomes = []
+    for depth in range(limit - 150, limit + 10):
+        it.to_client.clear()
+        it.request()()
+        nested = b"[" * depth + b"]" * depth
+        it.server_says(answer % (it.latest_id, b'{"content":[],"deep":%b}' % nested))
+        (line,) = map(written, it.to_client)
+        passed_on = nested in line
+        outcomes.append(passed_on)
+        assert passed_on or "nested too deeply" in json.loads(line)["result"]["content"][0]["text"]
+    # Up to some depth it is passed on, and from there on it is refused.
+    assert [passed_on for passed_on, _ in itertools.groupby(outcomes)] == [True, False]
