@@ -65,7 +65,7 @@ async def test_only_envelopes_are_decoded_whatever_they_carry(relayed: Relayed, 
 async def test_a_call_takes_few_steps(relayed: Relayed) -> None:
     request = Steps(relayed.request())
     answer = Steps(relayed.answer(100))
-    allowed = (30, 25) if relayed.modern else (22, 13)
+    allowed = (22, 16) if relayed.modern else (18, 11)
     assert len(request.calls) <= allowed[0], request.calls
     assert len(answer.calls) <= allowed[1], answer.calls
 

@@ -176,9 +176,10 @@ class Face:
 
     def _finish(self, request_id: Id, result: tuple[Body, ...]) -> None:
         """Ends a call; one that the client has cancelled gets no answer."""
-        if request_id in self._calls:
+        if self._calls.pop(request_id, None) is not None:
             self.peer.send(result_line(request_id, *result))
-            self._forget(request_id)
+            if self._quiet is not None:
+                self._forget(request_id)
 
     def _forget(self, request_id: Id) -> None:
         self._calls.pop(request_id, None)

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from mcp_workbench.wire.lines import Line
-    from mcp_workbench.wire.message import Outgoing
+    from mcp_workbench.wire.message import Body, Outgoing
 
+FIRST_BATCH = 4
+MOST_IN_BATCH = 16
+"""Of so many lines what they cause to be written goes out together. Of few at first: the other side waits."""
 WIDE = 1024 * 1024
 """What a pipe is made to hold once something long has come through it: most of that in one go."""
 
@@ -61,7 +64,12 @@ class LineReader(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         splitter = self._splitter
-        _pass_on(splitter.feed(data), self._on_line)
+        lines = splitter.feed(data)
+        if len(lines) == 1:
+            if lines[0]:
+                self._on_line(lines[0])
+        elif lines:
+            _pass_on(lines, self._on_line)
         if splitter.held >= LONG and self.transport is not None:
             self._read_in_place(self.transport)
 
@@ -120,17 +128,24 @@ _collecting: list[_PipeWriter] | None = None
 
 
 def _pass_on(lines: list[Line], on_line: Callable[[Line], None]) -> None:
-    """Passes on what came in one read. What is written on account of it goes out in one write, too."""
+    """Passes on what came in one read. What is written on account of it goes out in few writes, too."""
+    start, count = 0, FIRST_BATCH
+    while start < len(lines):
+        _pass_on_together(lines[start : start + count], on_line)
+        start += count
+        count = min(2 * count, MOST_IN_BATCH)
+
+
+def _pass_on_together(lines: list[Line], on_line: Callable[[Line], None]) -> None:
     global _collecting  # noqa: PLW0603 - it is set only while this function runs, on the loop's thread
-    if len(lines) > 1:
-        _collecting = []
+    _collecting = []
     try:
         for line in lines:
             if line:
                 on_line(line)
     finally:
         writers, _collecting = _collecting, None
-        for writer in writers or ():
+        for writer in writers:
             writer.flush()
 
 
@@ -193,6 +208,8 @@ class _PipeWriter(asyncio.BaseProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # asyncio hands a write pipe a transport that is not a subclass of WriteTransport under uvloop.
         self._transport = cast("asyncio.WriteTransport", transport)
+        # uvloop writes what is above the limit at once, and all else when it has nothing more to read.
+        self._transport.set_write_buffer_limits(high=0)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         self._transport = None
@@ -201,36 +218,37 @@ class _PipeWriter(asyncio.BaseProtocol):
         self._on_lost()
 
     def write(self, line: Outgoing) -> None:
-        if _collecting is None:
-            self._write(line)
-        else:
+        if _collecting is not None:
             if not self._collected:
                 _collecting.append(self)
             self._collected.append(line)
+        elif isinstance(line, bytes):
+            if self._transport is not None:
+                self._transport.write(line)
+        else:
+            self._write_parts(line)
 
     def flush(self) -> None:
         """Writes what was collected."""
         lines, self._collected = self._collected, []
-        short: list[bytes] = []
+        parts: list[Body] = []
         for line in lines:
             if isinstance(line, bytes):
-                short.append(line)
+                parts.append(line)
             else:
-                self._write(b"".join(short))
-                self._write(line)
-                short.clear()
-        self._write(b"".join(short))
+                parts += line
+        if len(parts) == len(lines):
+            self.write(b"".join(parts))
+        else:
+            self._write_parts(parts)
 
-    def _write(self, line: Outgoing) -> None:
+    def _write_parts(self, parts: list[Body]) -> None:
         if self._transport is None:
             return
-        if isinstance(line, bytes):
-            self._transport.write(line)
-            return
-        if not self._is_wide and sum(map(len, line)) > LONG:
+        if not self._is_wide and sum(map(len, parts)) > LONG:
             self._is_wide = True
             _widen(self._transport.get_extra_info("pipe"))
-        self._transport.writelines(memoryview(part) for part in line)
+        self._transport.writelines(memoryview(part) for part in parts)
 
     def close(self) -> None:
         self.flush()
