@@ -26,9 +26,11 @@ TURN_LIMIT = 0.4
 """Seconds that one target's turn may take."""
 SLOW_SHARE = 4
 """Of so many rounds slow targets take part in one."""
-WARM_UP_SHARE = 10
-"""Of so many calls one is made more at the beginning of a turn, and not counted: the process is new, and the
-others' turns left the caches cold."""
+WARM_UP_CALLS = 200
+WARM_UP_LIMIT = 0.1
+"""Seconds. So many calls, or for so long, are made at the beginning of a turn and not counted: the process is
+new, its interpreter has yet to specialise what it runs, and the others' turns left the caches cold. With a
+tenth of this the first case of a process came out a sixth slower than the same work in its third."""
 
 
 class Plan(NamedTuple):
@@ -92,8 +94,11 @@ def in_turns(plan: Plan, keys: Iterable[str]) -> Iterator[str]:
 
 def sequential_turn(client: Client, call: Call, count: int) -> Turn:
     """Calls one after the other."""
-    for _ in range(1 + count // WARM_UP_SHARE):
+    started = time.perf_counter()
+    for _ in range(min(WARM_UP_CALLS, 2 * count)):
         client.time_call(call)
+        if time.perf_counter() - started > WARM_UP_LIMIT:
+            break
     seconds: list[float] = []
     cpu_before = client.cpu
     deadline = time.perf_counter() + TURN_LIMIT
