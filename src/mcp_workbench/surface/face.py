@@ -176,10 +176,11 @@ class Face:
 
     def _finish(self, request_id: Id, result: tuple[Body, ...]) -> None:
         """Ends a call; one that the client has cancelled gets no answer."""
-        if self._calls.pop(request_id, None) is not None:
-            self.peer.send(result_line(request_id, *result))
-            if self._quiet is not None:
-                self._forget(request_id)
+        if self._calls.pop(request_id, None) is None:
+            return
+        self.peer.send(result_line(request_id, *result))
+        if self._quiet is not None and not self._calls:
+            self._quiet.set()
 
     def _forget(self, request_id: Id) -> None:
         self._calls.pop(request_id, None)
