@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Line = bytes | memoryview
-"""A line without its newline. A long one is a view of the buffer it was read into, which is its own."""
+"""A line without its newline. A long one is a view of the buffer it was read into, which is its own, if it is
+UTF-8; what is not comes as bytes."""
 
 LINE_LIMIT = 64 * 1024 * 1024
 EDGE = 4096
@@ -39,11 +41,14 @@ class LineSplitter:
     def __init__(self, on_overlong: Callable[[bytes], None], limit: int = LINE_LIMIT) -> None:
         self._on_overlong = on_overlong
         self._limit = limit
-        self._is_inside = False
+        self.is_inside = False
         """Whether a line has begun whose end has not come yet. Its beginning is in the buffer."""
         self._buffer = bytearray()
         self.held = 0
         """How many bytes of it there are."""
+        self._checked = 0
+        """How many of them are known to be UTF-8, once the line is long."""
+        self._is_text = True
         self._head = b""
         """The beginning of a line that has turned out too long; the buffer has its latest part then."""
         self._last_long = 0
@@ -59,7 +64,7 @@ class LineSplitter:
         end = self._buffer.find(b"\n", self.held, filled)
         self.held = filled if end < 0 else end
         rest = b"" if end < 0 else bytes(memoryview(self._buffer)[end + 1 : filled])
-        self._keep_within_limit()
+        self._look_at_what_came()
         return [] if end < 0 else self._with_first(self.finish(), rest)
 
     def feed(self, chunk: bytes) -> list[Line]:
@@ -69,11 +74,9 @@ class LineSplitter:
         if end < 0:
             self._hold(chunk)
             return []
-        if self._is_inside:
+        if self.is_inside:
             self._hold(chunk[:end])
             return self._with_first(self.finish(), chunk[end + 1 :])
-        if end == len(chunk) - 1 and end <= self._limit:
-            return [chunk[:end]]  # one line and no more, as nearly always
         *lines, rest = chunk.split(b"\n")
         if rest:
             self._hold(rest)
@@ -83,13 +86,15 @@ class LineSplitter:
         """What has come since the last newline, or None if that was too long."""
         head = self._head
         line: Line = memoryview(self._buffer)[: self.held]
-        if self.held < LONG:
-            line = bytes(line)
-        else:
+        if self.held >= LONG:
             self._last_long = self.held
-        self._is_inside = False
+        if self.held < LONG or not self._is_text or self._checked < self.held:
+            line = bytes(line)
+        self.is_inside = False
         self._buffer = bytearray()
         self.held = 0
+        self._checked = 0
+        self._is_text = True
         self._head = b""
         if not head:
             return line
@@ -107,11 +112,11 @@ class LineSplitter:
         return [line for line in lines if len(line) <= self._limit]
 
     def _hold(self, part: bytes) -> None:
-        self._is_inside = True
+        self.is_inside = True
         self._make_room(len(part))
         memoryview(self._buffer)[self.held : self.held + len(part)] = part
         self.held += len(part)
-        self._keep_within_limit()
+        self._look_at_what_came()
 
     def _make_room(self, count: int) -> None:
         needed = self.held + count
@@ -129,9 +134,18 @@ class LineSplitter:
         memoryview(buffer)[: self.held] = memoryview(self._buffer)[: self.held]
         self._buffer = buffer
 
-    def _keep_within_limit(self) -> None:
-        if self.held <= (EDGE if self._head else self._limit):
-            return
+    def _look_at_what_came(self) -> None:
+        """While it is in the caches, and while the other side writes on."""
+        if self.held > (EDGE if self._head else self._limit):
+            self._throw_away()
+        elif self.held >= LONG and self._is_text:
+            try:
+                came = memoryview(self._buffer)[self._checked : self.held]
+                self._checked += codecs.utf_8_decode(came, "strict", False)[1]
+            except UnicodeDecodeError:
+                self._is_text = False
+
+    def _throw_away(self) -> None:
         tail = self.held - EDGE
         if not self._head:
             self._head = bytes(memoryview(self._buffer)[: min(EDGE, self.held)])

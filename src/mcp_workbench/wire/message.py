@@ -6,7 +6,6 @@ their text, so whether a line is UTF-8 is checked here, before any of it can be 
 
 from __future__ import annotations
 
-import codecs
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -33,9 +32,6 @@ ABSENT: Final = msgspec.Raw(b"")
 """Stands for a body that the message does not have. No JSON text is empty."""
 
 NULL: Final = msgspec.Raw(b"null")
-
-CHECKED: Final = 256 * 1024
-"""How much of a long line is checked at a time."""
 
 BOM: Final = b"\xef\xbb\xbf"
 QUOTED_LIMIT: Final = 80
@@ -95,21 +91,11 @@ class Undecodable(Exception):
 def decode(line: Line) -> Message:
     """The message in one line, or `Undecodable`."""
     try:
-        if isinstance(line, memoryview):
-            _check_text(line)
-        elif not line.isascii():
+        if isinstance(line, bytes) and not line.isascii():
             line.decode()
         return _decode_message(line)
     except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
         return _decode_with_care(bytes(line).removeprefix(BOM))
-
-
-def _check_text(line: memoryview) -> None:
-    # In steps, or the text of a long line would take as much memory again, and more if it is not English.
-    at = 0
-    while at < len(line):
-        is_last = at + CHECKED >= len(line)
-        at += codecs.utf_8_decode(line[at : at + CHECKED], "strict", is_last)[1]
 
 
 def _decode_with_care(line: bytes) -> Message:
