@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -12,8 +11,10 @@ import msgspec
 from mcp_workbench.config import Secrets, ServerConfig
 from mcp_workbench.downstream.era_memory import EraMemory
 from mcp_workbench.downstream.server import Server
+from mcp_workbench.downstream.session import Call
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncIterator
     from pathlib import Path
 
@@ -22,20 +23,16 @@ if TYPE_CHECKING:
     from tests.support.client import Json
 
 
-class Awaited:
-    """A caller whose result can be awaited."""
+class Awaited(Call):
+    """A call whose result can be awaited."""
 
-    def __init__(self) -> None:
-        self.result: asyncio.Future[msgspec.Raw] = asyncio.get_running_loop().create_future()
+    result: asyncio.Future[msgspec.Raw]
 
-    def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:  # noqa: ARG002 - Caller
+    def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:  # noqa: ARG002 - as declared
         self.result.set_result(result)
 
     def on_failure(self, error: WireError) -> None:
         self.result.set_exception(error)
-
-    def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
-        """Nobody asks."""
 
 
 def shell(script: str, **settings: object) -> Json:

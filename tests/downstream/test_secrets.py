@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 from typing import TYPE_CHECKING, Any
@@ -122,10 +123,11 @@ async def test_one_in_the_error_of_a_call_is_masked(tmp_path: Path, logged: Call
     async with server(telling(), tmp_path, SECRETS) as it:
         await it.tools()
         assert it.connection is not None
-        caller = Awaited()
-        it.connection.session.call_tool("tell", b"{}", {}, caller, 30)
+        session = it.connection.session
+        call = Awaited(session, asyncio.get_running_loop().create_future())
+        session.call_tool(call, "tell", b"{}", {}, 30)
         with pytest.raises(WireError) as raised:
-            await caller.result
+            await call.result
         text = it.explain(raised.value)
     assert text == 'JSON-RPC error -1: bad <env TOKEN>; data: {"token": "<env TOKEN>"}'
     assert SECRET not in logged()

@@ -33,7 +33,9 @@ MODERN_META = {
 class Relayed:
     """One server with one tool, and one client."""
 
-    def __init__(self, directory: Path, *, modern: bool, modern_server: bool | None = None) -> None:
+    def __init__(
+        self, directory: Path, *, modern: bool, modern_server: bool | None = None, handshake: bool = True
+    ) -> None:
         self.to_client: list[Outgoing] = []
         self.to_server: list[Outgoing] = []
         self.modern = modern
@@ -52,9 +54,10 @@ class Relayed:
         server.connection = self._connection
         toolbox = Toolbox("dev", "Files", [Shelf("dev", server)], [])
         self._face = Face(Workbench([toolbox]), self.to_client.append)
-        self._face.peer.receive(
-            b'{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
-        )
+        if handshake:
+            self.client_says(
+                b'{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
+            )
         self._last_id = 0
 
     def request(self, size: int = 0) -> Callable[[], None]:
@@ -67,9 +70,11 @@ class Relayed:
         }
         if self.modern:
             params["_meta"] = MODERN_META
-        return self._line(
-            self._face.peer.receive, {"id": self._last_id, "method": "tools/call", "params": params}
-        )
+        return self._line(self._face.receive, {"id": self._last_id, "method": "tools/call", "params": params})
+
+    def client_says(self, line: bytes) -> None:
+        """Lets the client send a line."""
+        self._face.receive(line)
 
     @property
     def latest_id(self) -> int:

@@ -54,9 +54,8 @@ class Steps:
 async def test_only_envelopes_are_decoded_whatever_they_carry(relayed: Relayed, size: int) -> None:
     request = Steps(relayed.request(size))
     answer = Steps(relayed.answer(size))
-    # The line and its parameters; the line. A modern request also has a version and capabilities, and a
-    # modern result says what it is, to the one side, and who has made it, to the other.
-    expected = (4, 4) if relayed.modern else (2, 1)
+    # The line. A modern result also says what it is and, in its metadata, who has made it.
+    expected = (1, 3) if relayed.modern else (1, 1)
     assert (request.decodings, answer.decodings) == expected
     assert written(relayed.to_client[-1]).count(b"~") == size
 
@@ -64,7 +63,7 @@ async def test_only_envelopes_are_decoded_whatever_they_carry(relayed: Relayed, 
 async def test_a_call_takes_few_steps(relayed: Relayed) -> None:
     request = Steps(relayed.request())
     answer = Steps(relayed.answer(100))
-    allowed = (22, 16) if relayed.modern else (18, 11)
+    allowed = (10, 11) if relayed.modern else (9, 7)
     assert len(request.calls) <= allowed[0], request.calls
     assert len(answer.calls) <= allowed[1], answer.calls
 

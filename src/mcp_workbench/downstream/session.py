@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -24,6 +24,7 @@ from mcp_workbench.protocol import (
 )
 from mcp_workbench.wire.message import (
     ABSENT,
+    COPIED,
     OBJECT,
     QUOTED_LIMIT,
     decode_members,
@@ -45,8 +46,6 @@ TOTAL_FACTOR: Final = 10
 """A call that reports progress may take this many times as long as one that does not."""
 MAX_PAGES: Final = 1000
 
-_PROGRESS: Final = META_PROGRESS.encode()
-
 MODERN_STAMP: Final = b'"%b":"%b","%b":%b,"%b":{}' % (
     *(META_VERSION.encode(), MODERN.encode()),
     *(META_CLIENT.encode(), IMPLEMENTATION),
@@ -54,56 +53,63 @@ MODERN_STAMP: Final = b'"%b":"%b","%b":%b,"%b":{}' % (
 )
 """What every modern request carries in its `_meta`."""
 
+_CALL_ID: Final = b'{"jsonrpc":"2.0","id":'
+_CALL_NAME: Final = b',"method":"tools/call","params":{"name":'
+_CALL_ARGUMENTS: Final = b',"arguments":'
+_CALL_PROGRESS: Final = b',"_meta":{"%b":' % META_PROGRESS.encode()
+"""Asked for whether the caller wants progress or not: it also says that the server is at it."""
+_CALL_END: Final = b"}}}\n"
+
 _TOOL_CHANGES: Final = b'"notifications":{"toolsListChanged":true}'
 
 log = logging.getLogger(__name__)
 
 
-class Caller(Protocol):
-    """Who wants a tool called, and is told of it. Of the ends, exactly one comes, unless it was cancelled."""
+class Call(Request):
+    """A call of a tool, while it is in flight. Who wants it made says what becomes of it.
+
+    Of the ends, exactly one comes, unless it was cancelled.
+    """
+
+    session: Session
 
     def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
         """The result, as the server sent it. Its stamps, if they had to be read: it may be long."""
+        raise NotImplementedError
 
     def on_failure(self, error: WireError) -> None:
         """There will be no result."""
+        raise NotImplementedError
 
     def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
         """The members of a progress notification."""
+        raise NotImplementedError
 
-
-class Call(Request):
-    """A call in flight."""
-
-    __slots__ = ("_caller", "_session")
-
-    def __init__(self, session: Session, caller: Caller) -> None:
-        self._session = session
-        self._caller = caller
-
-    def settle(self, outcome: msgspec.Raw | WireError) -> None:
-        """Tells the caller, and the server if it need not go on."""
-        if isinstance(outcome, msgspec.Raw):
+    def succeed(self, result: msgspec.Raw) -> None:
+        """Ends it, if the result can be passed on."""
+        if memoryview(result)[0] != OBJECT:
+            self.on_failure(BadAnswer("its result is not an object"))
+        elif self.session.is_modern:
             try:
-                stamps = self._session.check(outcome)
+                stamps = read_stamps(result)
+                _require_complete(stamps)
             except BadAnswer as problem:
-                outcome = problem
+                self.on_failure(problem)
             else:
-                self._caller.on_result(outcome, stamps)
-                return
-        elif isinstance(outcome, RequestTimeout):
-            self._session.stop(self, "timed out")
-        self._caller.on_failure(outcome)
+                self.on_result(result, stamps)
+        else:
+            self.on_result(result, None)
 
-    def progress(self, members: dict[str, msgspec.Raw]) -> None:
-        """The server is at it."""
-        self.touch()
-        self._caller.on_progress(members)
+    def fail(self, error: WireError) -> None:
+        """Ends it, and tells the server if it need not go on."""
+        if isinstance(error, RequestTimeout):
+            self.session.stop(self, "timed out")
+        self.on_failure(error)
 
     def cancel(self) -> None:
-        """The caller is told nothing more, and the server need not go on."""
-        self._session.peer.forget(self)
-        self._session.stop(self, "no longer needed")
+        """There is no end to be told of any more, and the server need not go on."""
+        self.session.peer.forget(self)
+        self.session.stop(self, "no longer needed")
 
 
 class _Page(msgspec.Struct):
@@ -118,6 +124,8 @@ class Stamps(msgspec.Struct):
     meta: msgspec.Raw = msgspec.field(default=ABSENT, name="_meta")
 
 
+_COMPLETE: Final = msgspec.Raw(b'"complete"')
+
 _decode_page = msgspec.json.Decoder(_Page).decode
 _decode_token = msgspec.json.Decoder(int | str).decode
 _decode_stamps = msgspec.json.Decoder(Stamps).decode
@@ -131,6 +139,7 @@ class Session:
     ) -> None:
         self._label = label
         self._on_tools_changed = on_tools_changed
+        self.is_modern = False
         self._stamp = b""
         """What goes into the `_meta` of every request, after something else."""
         self._garbage = 0
@@ -138,6 +147,7 @@ class Session:
 
     def speak_modern(self, *, announces_changes: bool) -> None:
         """From now on every request carries the modern `_meta`."""
+        self.is_modern = True
         self._stamp = b"," + MODERN_STAMP
         if announces_changes:
             # Modern servers announce changes only to who asks, in a request that stays open while they run.
@@ -161,7 +171,7 @@ class Session:
                 raise BadAnswer(f"its list of tools could not be read: {error}") from None
             tools += page.tools
             # The modern era says that an empty cursor is a cursor; legacy servers mean the end by it.
-            if page.next_cursor is None or not (page.next_cursor or self._stamp):
+            if page.next_cursor is None or not (page.next_cursor or self.is_modern):
                 return tuple(tools)
             if page.next_cursor in seen:
                 raise BadAnswer("its list of tools never ends: the same cursor came twice")
@@ -170,44 +180,26 @@ class Session:
         raise BadAnswer(f"its list of tools never ends: more than {MAX_PAGES} pages")
 
     def call_tool(
-        self,
-        name: str,
-        arguments: Body,
-        meta: Mapping[str, msgspec.Raw],
-        caller: Caller,
-        limit: float,
-    ) -> Call:
+        self, call: Call, name: str, arguments: Body, meta: Mapping[str, msgspec.Raw], limit: float
+    ) -> None:
         """Calls a tool once; never repeated, for it may have acted.
 
         What is not ours to stamp of the caller's `meta` goes along. The limit is on silence; with signs of
         life it may take longer.
         """
-        call = Call(self, caller)
+        call.idle = limit
+        call.total = limit * TOTAL_FACTOR
+        request_id = b"%d" % self.peer.next_id
         stamps = self._stamp
         for key, value in meta.items():
             if key != META_PROGRESS and not key.startswith(RESERVED_META):
                 stamps = b"%b,%b:%b" % (stamps, encode(key), value)
-        self.peer.start(
-            call,
-            limit,
-            limit * TOTAL_FACTOR,
-            "tools/call",
-            b'{"name":%b,"arguments":' % encode(name),
-            arguments,
-            # Asked for whether the caller wants progress or not: it also says that the server is at it.
-            b',"_meta":{"%b":%d%b}}' % (_PROGRESS, self.peer.next_id, stamps),
-        )
-        return call
-
-    def check(self, result: msgspec.Raw) -> Stamps | None:
-        """The stamps of a result, if this server's have any. Raises BadAnswer if it cannot be passed on."""
-        if memoryview(result)[0] != OBJECT:
-            raise BadAnswer("its result is not an object")
-        if not self._stamp:
-            return None
-        stamps = read_stamps(result)
-        _require_complete(stamps)
-        return stamps
+        # In parts, for formatting takes several times as long as joining.
+        parts: list[Body] = [
+            *(_CALL_ID, request_id, _CALL_NAME, encode(name), _CALL_ARGUMENTS, arguments),
+            *(_CALL_PROGRESS, request_id, stamps, _CALL_END),
+        ]
+        self.peer.start(call, parts if len(arguments) > COPIED else b"".join(parts))
 
     def stop(self, request: Request, reason: str) -> None:
         """Tells the server that nobody waits for an answer any more."""
@@ -255,7 +247,8 @@ class Session:
             return
         call = self.peer.find(token)
         if isinstance(call, Call):
-            call.progress(members)
+            call.touch()
+            call.on_progress(members)
 
 
 def read_stamps(result: Body) -> Stamps:
@@ -268,7 +261,7 @@ def read_stamps(result: Body) -> Stamps:
 
 
 def _require_complete(stamps: Stamps) -> None:
-    if not stamps.result_type:
+    if stamps.result_type == _COMPLETE or not stamps.result_type:
         return
     kind = decode_text(stamps.result_type)
     if kind == "input_required":

@@ -72,7 +72,7 @@ async def _serve(loaded: LoadedConfig, environ: Mapping[str, str], stdin: int, s
     read_too = _are_one_socket(stdin, stdout)
     client = await open_writer(os.fdopen(stdout, "wb", 0), interrupted.set, read_too=read_too)
     face = Face(workbench, client.write)
-    reader = LineReader(face.peer.receive, ended.set, face.peer.receive_overlong)
+    reader = LineReader(face.receive, ended.set, face.receive_overlong)
     await read_lines(os.fdopen(stdin, "rb", 0), reader)
     # What is there now stays: it need not be looked through again and again.
     gc.freeze()
@@ -85,7 +85,7 @@ async def _serve(loaded: LoadedConfig, environ: Mapping[str, str], stdin: int, s
     if not interrupted.is_set():
         await _first(face.drain(DRAIN_LIMIT), interrupted.wait())
     reader.close()
-    await face.close()
+    face.close()
     await workbench.close()
     client.close()
     with suppress(TimeoutError):

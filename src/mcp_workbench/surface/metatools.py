@@ -13,6 +13,7 @@ from mcp_workbench.wire.message import ABSENT, NULL, OBJECT, decode_text, encode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.toolbox import Toolbox
 
@@ -102,12 +103,19 @@ class _PlainArguments(msgspec.Struct):
     arguments: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class PlainUse(msgspec.Struct):
-    """The parameters of a `tools/call` for `use_tool`, as nearly all callers write them."""
-
+class _PlainParams(msgspec.Struct):
     name: Literal["use_tool"]
     arguments: _PlainArguments
     meta: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict, name="_meta")
+
+
+class PlainUse(msgspec.Struct):
+    """A whole message: a `tools/call` for `use_tool`, as nearly all callers write it."""
+
+    jsonrpc: Literal["2.0"]
+    id: int | str
+    method: Literal["tools/call"]
+    params: _PlainParams
 
 
 class _OpenArguments(msgspec.Struct):
@@ -152,17 +160,16 @@ def read_open(arguments: Body, toolboxes: Sequence[str]) -> str:
     return name
 
 
-def read_plain_use(params: msgspec.Raw) -> PlainUse | None:
+def read_plain_use(line: Line) -> PlainUse | None:
     """All of a call in one go, or None if it is not plain: then it may still be right, or what is wrong is to
     be said."""
     try:
-        found = _decode_plain_use(params)
-    except (msgspec.DecodeError, RecursionError):
+        if isinstance(line, bytes) and not line.isascii():
+            line.decode()
+        found = _decode_plain_use(line)
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
         return None
-    tool = found.arguments.tool
-    if tool.toolbox and tool.server and tool.tool and memoryview(found.arguments.arguments)[0] == OBJECT:
-        return found
-    return None
+    return found if memoryview(found.params.arguments.arguments)[0] == OBJECT else None
 
 
 def read_use(arguments: Body) -> tuple[ToolId, Body]:

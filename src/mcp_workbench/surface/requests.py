@@ -16,7 +16,7 @@ from mcp_workbench.protocol import (
     MODERN_VERSIONS,
     UNSUPPORTED_VERSION,
 )
-from mcp_workbench.wire.message import ABSENT, NULL, decode_members, decode_text
+from mcp_workbench.wire.message import ABSENT, NULL, decode_members, decode_text, encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +49,10 @@ class Refusal(Exception):
         super().__init__(message)
 
 
+# What nearly all requests have, told without decoding.
+_NEWEST = msgspec.Raw(encode(MODERN_VERSIONS[0]))
+_NONE = msgspec.Raw(b"{}")
+
 _decode_token = msgspec.json.Decoder(int | str).decode
 _decode_params = msgspec.json.Decoder(Params).decode
 
@@ -68,18 +72,24 @@ def is_modern(meta: Meta) -> bool:
     version = meta.get(META_VERSION)
     if version is None:
         return False
+    if version != _NEWEST:
+        _require_known(version)
+    capabilities = meta.get(META_CAPABILITIES, ABSENT)
+    if capabilities != _NONE and not _is_object(capabilities):
+        raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_CAPABILITIES}'] is required, an object")
+    if (level := meta.get(META_LOG_LEVEL)) is not None and decode_text(level) not in LOG_LEVELS:
+        levels = ", ".join(LOG_LEVELS)
+        raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_LOG_LEVEL}'] must be one of {levels}")
+    return True
+
+
+def _require_known(version: msgspec.Raw) -> None:
     requested = decode_text(version)
     if requested is None:
         raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_VERSION}'] must be a string")
     if requested not in MODERN_VERSIONS:
         data = {"supported": list(MODERN_VERSIONS), "requested": requested}
         raise Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
-    if not _is_object(meta.get(META_CAPABILITIES, ABSENT)):
-        raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_CAPABILITIES}'] is required, an object")
-    if (level := meta.get(META_LOG_LEVEL)) is not None and decode_text(level) not in LOG_LEVELS:
-        levels = ", ".join(LOG_LEVELS)
-        raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_LOG_LEVEL}'] must be one of {levels}")
-    return True
 
 
 def progress_token(meta: Meta) -> msgspec.Raw | None:

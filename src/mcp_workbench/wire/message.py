@@ -187,11 +187,9 @@ def starts_with(raw: msgspec.Raw, start: bytes) -> bool:
     return bool(raw) and memoryview(raw)[0] == start[0]
 
 
-def request_line(request_id: int, method: str, *params: Body) -> Outgoing:
-    """A request of ours, its parameters in one part or several."""
-    return _line(
-        [b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":' % (request_id, method.encode()), *params]
-    )
+def request_line(request_id: int, method: str, params: bytes) -> bytes:
+    """A request of ours."""
+    return b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":%b}\n' % (request_id, method.encode(), params)
 
 
 def notification_line(method: str, params: bytes = b"") -> bytes:
@@ -203,12 +201,8 @@ def notification_line(method: str, params: bytes = b"") -> bytes:
 
 def result_line(request_id: Id, *result: Body) -> Outgoing:
     """An answer to a request of the other side's, around a finished result in one part or several."""
-    return _line([b'{"jsonrpc":"2.0","id":%b,"result":' % encode(request_id), *result])
-
-
-def _line(parts: list[Body]) -> Outgoing:
-    parts.append(b"}\n")
-    for part in parts:
+    parts = [b'{"jsonrpc":"2.0","id":', encode(request_id), b',"result":', *result, b"}\n"]
+    for part in result:
         if len(part) > COPIED:
             return parts
     return b"".join(parts)

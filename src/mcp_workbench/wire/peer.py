@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.errors import WireError
     from mcp_workbench.wire.lines import Line
-    from mcp_workbench.wire.message import Body, Id, Outgoing
+    from mcp_workbench.wire.message import Id, Outgoing
     from mcp_workbench.wire.request import Request
 
 TOO_LONG = f"the line is longer than {LINE_LIMIT // 2**20} MiB"
@@ -66,30 +66,25 @@ class Peer:
         """Whether an answer is awaited."""
         return bool(self._in_flight)
 
-    def ask(self, method: str, params: Body, *, idle: float, total: float | None = None) -> Question:
+    def ask(self, method: str, params: bytes, *, idle: float, total: float | None = None) -> Question:
         """Sends a request. Whoever awaits its `answer` calls `forget` afterwards, however it ended."""
-        question = Question()
-        self.start(question, idle, idle if total is None else total, method, params)
+        question = Question(self._loop.create_future(), idle=idle, total=total or idle)
+        self.start(question, rpc.request_line(self.next_id, method, params))
         return question
 
-    def start(self, request: Request, idle: float, total: float, method: str, *params: Body) -> None:
-        """Sends a request, its parameters in one part or several, and gives it its times."""
+    def start(self, request: Request, line: Outgoing) -> None:
+        """Sends a request, which is in `line` under the id that is next, and begins to count its time."""
         now = self._loop.time()
-        request.id = self.next_id
-        request.idle = idle
-        request.total = total
-        request.idle_end = request.end = now + idle
-        request.total_end = now + total
-        if total < idle:
-            request.end = request.total_end
-        self.next_id += 1
+        request.id = request_id = self.next_id
+        request.started = request.heard = now
+        self.next_id = request_id + 1
         if self._closed is not None:
-            request.settle(ConnectionClosed(self._closed))
+            request.fail(ConnectionClosed(self._closed))
             return
-        self._in_flight[request.id] = request
-        if request.end < self._timer_end:
+        self._in_flight[request_id] = request
+        if now + request.idle < self._timer_end:
             self._wake_at(request.end)
-        self._write(rpc.request_line(request.id, method, *params))
+        self._write(line)
 
     def find(self, request_id: Id | None) -> Request | None:
         """The request in flight that has this id."""
@@ -126,7 +121,7 @@ class Peer:
             self._timer.cancel()
         in_flight, self._in_flight = self._in_flight, {}
         for request in in_flight.values():
-            request.settle(ConnectionClosed(reason))
+            request.fail(ConnectionClosed(reason))
 
     def receive(self, line: Line) -> None:
         """Takes one line off the wire. Never raises for what the other side sent."""
@@ -140,7 +135,7 @@ class Peer:
             if message.result and not message.error and isinstance(request_id, int):
                 # Nearly all answers; the others take the longer way.
                 if (request := self._in_flight.pop(request_id, None)) is not None:
-                    request.settle(message.result)
+                    request.succeed(message.result)
             else:
                 self._receive_answer(line, message)
         elif message.jsonrpc != "2.0":
@@ -164,11 +159,12 @@ class Peer:
         elif request is None:
             return  # an answer to nothing: cancelled, timed out, or sent twice
         elif message.error and message.error != rpc.NULL:
-            self._settle(request, rpc.decode_error(bytes(message.error)))
+            self._fail(request, rpc.decode_error(bytes(message.error)))
         elif message.result:
-            self._settle(request, message.result)
+            del self._in_flight[request.id]
+            request.succeed(message.result)
         else:
-            self._settle(request, BadAnswer("its answer has neither a result nor an error"))
+            self._fail(request, BadAnswer("its answer has neither a result nor an error"))
 
     def _receive_again(self, line: bytes, problem: rpc.Undecodable) -> None:
         """Takes what can be understood all the same of a line that is no message."""
@@ -187,13 +183,13 @@ class Peer:
     def _receive_garbage(self, line: bytes, problem: rpc.Undecodable) -> None:
         # A broken answer must still end the wait of whoever asked, so look for its id before giving it up.
         if self._in_flight and (request := self.find(find_answered_id(line))):
-            self._settle(request, BadAnswer(f"its answer could not be read: {problem}"))
+            self._fail(request, BadAnswer(f"its answer could not be read: {problem}"))
         else:
             self._handler.on_garbage(problem)
 
-    def _settle(self, request: Request, outcome: msgspec.Raw | WireError) -> None:
+    def _fail(self, request: Request, error: WireError) -> None:
         del self._in_flight[request.id]
-        request.settle(outcome)
+        request.fail(error)
 
     def _wake_at(self, end: float) -> None:
         """One timer for all requests: it is set to the earliest end, and most end before theirs."""
@@ -213,4 +209,4 @@ class Peer:
         for request in overdue:
             # Whoever is told may forget another.
             if self._in_flight.pop(request.id, None):
-                request.settle(request.timeout())
+                request.fail(request.timeout())

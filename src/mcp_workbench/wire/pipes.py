@@ -55,6 +55,7 @@ class LineReader(asyncio.Protocol):
         self._on_line = on_line
         self._on_end = on_end
         self._splitter = LineSplitter(on_overlong, limit)
+        self._limit = limit
         self._in_place: _InPlace | None = None
         self.transport: asyncio.ReadTransport | None = None
 
@@ -64,12 +65,13 @@ class LineReader(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         splitter = self._splitter
-        lines = splitter.feed(data)
-        if len(lines) == 1:
-            if lines[0]:
-                self._on_line(lines[0])
-        elif lines:
-            _pass_on(lines, self._on_line)
+        end = len(data) - 1
+        if data.find(b"\n") == end and not splitter.is_inside and end <= self._limit:
+            # One line and no more, as nearly always.
+            if end:
+                self._on_line(data[:end])
+            return
+        _pass_on(splitter.feed(data), self._on_line)
         if splitter.held >= LONG and self.transport is not None:
             self._read_in_place(self.transport)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,38 +13,46 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import WireError
 
 
-class Request(ABC):
-    """A request of ours in flight, and its times. How it ends is told once, to `settle`.
+class Request(msgspec.Struct, kw_only=True, eq=False):
+    """A request of ours in flight, and its times. Of its two ends exactly one comes, once.
 
     The time runs from before the write, so that a peer which has stopped reading is noticed too.
+
+    A struct because there is one for each call, and a struct is made without a call of `__init__`.
     """
 
-    __slots__ = ("end", "id", "idle", "idle_end", "total", "total_end")
+    idle: float = 0.0
+    """Seconds that it may take without a sign of life."""
+    total: float = 0.0
+    """Seconds that it may take with such signs; not less than `idle`."""
 
     # Set by the peer that sends it.
-    id: int
-    idle: float
-    """Seconds that it may take without a sign of life."""
-    idle_end: float
-    total: float
-    total_end: float
-    end: float
-    """When it times out, if nothing is heard until then."""
+    id: int = 0
+    started: float = 0.0
+    heard: float = 0.0
 
-    @abstractmethod
-    def settle(self, outcome: msgspec.Raw | WireError) -> None:
-        """It has ended, with the result of the answer or with what went wrong."""
+    def succeed(self, result: msgspec.Raw) -> None:
+        """It was answered."""
+        raise NotImplementedError
+
+    def fail(self, error: WireError) -> None:
+        """It will not be answered, or was answered with an error."""
+        raise NotImplementedError
+
+    @property
+    def end(self) -> float:
+        """When it times out, if nothing is heard until then."""
+        return min(self.heard + self.idle, self.started + self.total)
 
     def touch(self) -> None:
         """Something was heard about this request: its idle time starts anew."""
         # The peer's timer is left where it is and looks at the new end when it fires: progress may come in
         # floods.
-        self.idle_end = asyncio.get_running_loop().time() + self.idle
-        self.end = min(self.idle_end, self.total_end)
+        self.heard = asyncio.get_running_loop().time()
 
     def timeout(self) -> RequestTimeout:
         """What is wrong when that time has come."""
-        if self.idle_end <= self.total_end:
+        if self.heard + self.idle <= self.started + self.total:
             return RequestTimeout(self.idle, capped=False)
         return RequestTimeout(self.total, capped=True)
 
@@ -53,19 +60,17 @@ class Request(ABC):
 class Question(Request):
     """A request whose answer can be awaited."""
 
-    __slots__ = ("answer",)
+    answer: asyncio.Future[msgspec.Raw]
 
-    def __init__(self) -> None:
-        self.answer: asyncio.Future[msgspec.Raw] = asyncio.get_running_loop().create_future()
-
-    def settle(self, outcome: msgspec.Raw | WireError) -> None:
+    def succeed(self, result: msgspec.Raw) -> None:
         """Ends the wait, unless it has ended already."""
-        if self.answer.done():
-            return
-        if isinstance(outcome, msgspec.Raw):
-            self.answer.set_result(outcome)
-        else:
-            self.answer.set_exception(outcome)
+        if not self.answer.done():
+            self.answer.set_result(result)
+
+    def fail(self, error: WireError) -> None:
+        """Ends the wait, unless it has ended already."""
+        if not self.answer.done():
+            self.answer.set_exception(error)
 
     def drop(self) -> None:
         """Nobody waits for the answer any more."""

@@ -13,13 +13,10 @@ from mcp_workbench.workbench.filters import compile_filters
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcp_workbench.downstream.connection import Tools
+    from mcp_workbench.downstream.connection import Connection, Tools
     from mcp_workbench.downstream.server import Server
-    from mcp_workbench.downstream.session import Call, Caller
-    from mcp_workbench.wire.message import Body
 
     Index = Mapping[str, msgspec.Raw]
-    Meta = Mapping[str, msgspec.Raw]
 
 SIMILAR_SHOWN = 3
 ATTEMPTS = 3
@@ -47,17 +44,22 @@ class Shelf:
 
     async def tools(self) -> Index:
         """The tools that can be used now, by name; connects first if need be. Raises StartError."""
-        return self._by_name(await self.server.tools())
+        listed = await self.server.tools()
+        if listed is not self._listed:
+            self._read(listed)
+        return self._index
 
-    def call_now(self, tool: str, arguments: Body, meta: Meta, caller: Caller) -> Call | None:
-        """Calls a tool, if it can be called at once: the server is up, and is known to have it."""
+    def ready(self, tool: str) -> Connection | None:
+        """Where a tool can be called at once: the server is up, and is known to have it."""
         connection = self.server.connection
-        if connection is None or connection.is_stale or tool not in self._by_name(connection.listed):
+        if connection is None or connection.is_stale:
             return None
-        return connection.session.call_tool(tool, arguments, meta, caller, connection.timeout)
+        if connection.listed is not self._listed:
+            self._read(connection.listed)
+        return connection if tool in self._index else None
 
-    async def call(self, tool: str, arguments: Body, meta: Meta, caller: Caller) -> Call:
-        """Calls a tool when it can be called; connects first if need be. Raises CallError."""
+    async def connect(self, tool: str) -> Connection:
+        """Where a tool can be called; connects first if need be. Raises CallError."""
         for _ in range(ATTEMPTS):
             try:
                 index = await self.tools()
@@ -66,7 +68,7 @@ class Shelf:
             if tool not in index:
                 raise ToolNotFound(tool, self.server.name, self._toolbox, _similar(tool, index))
             if connection := self.server.connection:
-                return connection.session.call_tool(tool, arguments, meta, caller, connection.timeout)
+                return connection
         raise self._failure(tool, "the server ended, again and again, as soon as it had listed its tools")
 
     def explain(self, tool: str, error: WireError) -> ExecutionFailed:
@@ -76,13 +78,7 @@ class Shelf:
     def _failure(self, tool: str, reason: str) -> ExecutionFailed:
         return ExecutionFailed(tool, self.server.name, self._toolbox, reason)
 
-    def _by_name(self, listed: Tools) -> Index:
-        if listed is not self._listed:
-            self._index = self._read(listed)
-            self._listed = listed
-        return self._index
-
-    def _read(self, listed: Tools) -> Index:
+    def _read(self, listed: Tools) -> None:
         index: dict[str, msgspec.Raw] = {}
         for tool in listed:
             try:
@@ -104,7 +100,8 @@ class Shelf:
                 )
             elif self._shows(name):
                 index[name] = tool
-        return index
+        self._index = index
+        self._listed = listed
 
 
 def _similar(name: str, index: Index) -> list[str]:

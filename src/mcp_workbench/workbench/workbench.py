@@ -23,7 +23,7 @@ class Workbench:
 
     def __init__(self, toolboxes: Sequence[Toolbox]) -> None:
         self.toolboxes = {toolbox.name: toolbox for toolbox in toolboxes}
-        self._shelves = {
+        self.shelves = {
             (toolbox.name, server): shelf
             for toolbox in toolboxes
             for server, shelf in toolbox.shelves.items()
@@ -35,7 +35,7 @@ class Workbench:
 
     def shelf(self, toolbox: str, server: str) -> Shelf:
         """The place of one server. Raises CallError."""
-        return self._shelves.get((toolbox, server)) or self._find(toolbox).shelf(server)
+        return self.shelves.get((toolbox, server)) or self._find(toolbox).shelf(server)
 
     async def close(self) -> None:
         """Ends everything downstream, in parallel."""
