@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench.bodies import STRUCTURED, TEXT
 from bench.suites import cold, growth, latency, memory, opening, recovery, size, throughput
-from bench.targets import WORKBENCH
+from bench.targets import COPIER, WORKBENCH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from bench.results import Measurement, Quartiles
+    from bench.targets import Target
 
 
 class Goal(NamedTuple):
@@ -35,6 +36,8 @@ class Verdict(NamedTuple):
     is_met: bool
     is_close: bool
     """Whether the bound is within the quartiles, so that another run may say otherwise."""
+    copying: Quartiles | None
+    """The same figure of what only copies lines, where that has one: the limit of any program."""
 
 
 P50_BOUNDS = (("100 B", 0.9), ("10 KB", 0.7), ("1 MB", 0.3))
@@ -55,6 +58,17 @@ GOALS: tuple[Goal, ...] = (
             most=0.7,
         )
         for kind in (TEXT, STRUCTURED)
+        for shown, _ in P50_BOUNDS
+    ),
+    *(
+        Goal(
+            f"call, structured of {shown}, against text: p50",
+            latency.SUITE,
+            latency.case_name(STRUCTURED, shown),
+            latency.AGAINST_TEXT,
+            most=1.1,
+            is_ratio=False,
+        )
         for shown, _ in P50_BOUNDS
     ),
     *(
@@ -128,16 +142,24 @@ GOALS: tuple[Goal, ...] = (
 
 def judge(measurements: Sequence[Measurement]) -> list[Verdict]:
     """The verdicts on those goals whose figures were measured."""
-    found = {(one.suite, one.case, one.figure): one for one in measurements if one.target == WORKBENCH.key}
+    found = {(one.target, one.suite, one.case, one.figure): one for one in measurements}
     verdicts = []
     for goal in GOALS:
-        measurement = found.get((goal.suite, goal.case, goal.figure))
-        measured = measurement and (measurement.ratio if goal.is_ratio else measurement.value)
+        measured, copying = (_figure(goal, found, target) for target in (WORKBENCH, COPIER))
         if measured:
             bounds = (bound for bound in (goal.least, goal.most) if bound is not None)
             is_close = any(measured.low <= bound <= measured.high for bound in bounds)
-            verdicts.append(Verdict(goal, measured, _meets(goal, measured.median), is_close))
+            verdicts.append(Verdict(goal, measured, _meets(goal, measured.median), is_close, copying))
     return verdicts
+
+
+def _figure(
+    goal: Goal, found: Mapping[tuple[str, str, str, str], Measurement], target: Target
+) -> Quartiles | None:
+    measurement = found.get((target.key, goal.suite, goal.case, goal.figure))
+    if measurement is None:
+        return None
+    return measurement.ratio if goal.is_ratio else measurement.value
 
 
 def _meets(goal: Goal, number: float) -> bool:

@@ -32,10 +32,11 @@ def verdicts_table(verdicts: Sequence[Verdict]) -> str:
             _bound(verdict.goal),
             _spread(verdict.measured, verdict.goal.unit),
             ("met" if verdict.is_met else "**not met**") + (", narrowly" if verdict.is_close else ""),
+            "" if verdict.copying is None else show(verdict.copying.median, verdict.goal.unit),
         )
         for verdict in verdicts
     ]
-    return markdown(("", "to meet", "measured", "verdict"), rows)
+    return markdown(("", "to meet", "measured", "verdict", "copying alone"), rows)
 
 
 def _bound(goal: Goal) -> str:

@@ -127,6 +127,10 @@ def _lean_relay(setting: Setting, servers: Sequence[Server]) -> list[str]:
     return [setting.python, str(BENCH / "lean_relay.py"), _commands(setting, servers)]
 
 
+def _copier(setting: Setting, servers: Sequence[Server]) -> list[str]:
+    return [setting.python, str(BENCH / "copier.py"), json.dumps(setting.echo_command(servers[0]))]
+
+
 def _commands(setting: Setting, servers: Sequence[Server]) -> str:
     return json.dumps([setting.echo_command(server) for server in servers])
 
@@ -196,6 +200,7 @@ def _call_use_tool(server: Server, tool: str, arguments: Json) -> Json:
 DIRECT = Target("direct", "the server itself", _direct, _call_directly)
 RELAY = Target("relay", "bare relay", _relay, _call_directly)
 CONTROL = Target("relay-again", "bare relay, a second one", _relay, _call_directly)
+COPIER = Target("copier", "lines copied, nothing looked at", _copier, _call_directly)
 LEAN_RELAY = Target("lean-relay", "relay on uvloop, bodies unparsed", _lean_relay, _call_directly)
 WORKBENCH = Target("workbench", "workbench", _workbench, _call_use_tool, opens_by_call=True)
 WORKBENCH_ASYNCIO = Target(
@@ -215,6 +220,6 @@ FASTMCP_MOUNT = Target(
 )
 
 ALL = (
-    *(DIRECT, RELAY, CONTROL, LEAN_RELAY, WORKBENCH, WORKBENCH_ASYNCIO, WORKBENCH_MODERN),
+    *(DIRECT, RELAY, CONTROL, COPIER, LEAN_RELAY, WORKBENCH, WORKBENCH_ASYNCIO, WORKBENCH_MODERN),
     *(FASTMCP_PROXY, FASTMCP_MOUNT),
 )

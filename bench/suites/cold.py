@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from bench.measure import in_turns
 from bench.results import compare
-from bench.targets import FASTMCP_PROXY
+from bench.targets import COPIER, FASTMCP_PROXY
 
 if TYPE_CHECKING:
     from bench.measure import Plan
@@ -24,7 +24,7 @@ CASE = "start to first tools/list"
 def run(plan: Plan) -> list[Measurement]:
     """One case; each turn is one start."""
     # FastMCP's proxy cannot be without a server; its server with nothing mounted is the same start.
-    targets = {target.key: target for target in plan.targets if target != FASTMCP_PROXY}
+    targets = {target.key: target for target in plan.targets if target not in {COPIER, FASTMCP_PROXY}}
     wall: dict[str, list[float]] = {key: [] for key in targets}
     cpu: dict[str, list[float]] = {key: [] for key in targets}
     commands = {key: target.launch(plan.setting, ()) for key, target in targets.items()}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bench.bodies import TEXT
 from bench.measure import in_turns
 from bench.results import Measurement, compare
-from bench.targets import LEAN_RELAY, RELAY, WORKBENCH, Server
+from bench.targets import COPIER, LEAN_RELAY, RELAY, WORKBENCH, Server
 
 if TYPE_CHECKING:
     from bench.measure import Plan
@@ -22,23 +22,24 @@ COUNT = 64
 
 def run(plan: Plan) -> list[Measurement]:
     """Two cases in the same life of a target; each turn is one life, so that peaks are those of the case."""
-    plan = plan.fewer_rounds(5)
+    plan = plan.fewer_rounds(2)
     count = plan.scaled(COUNT)
-    targets = {target.key: target for target in plan.chosen(RELAY, LEAN_RELAY, WORKBENCH)}
+    targets = {target.key: target for target in plan.chosen(RELAY, COPIER, LEAN_RELAY, WORKBENCH)}
     server = Server()
     figures: dict[tuple[str, str, str], dict[str, list[float]]] = {}
     for key in in_turns(plan, targets):
         target = targets[key]
         with target.ready(plan.setting, [server]) as client:
-            for case, size, calls in ((MANY, MEGABYTE, count), (ONE, count * MEGABYTE, 1)):
+            for case, size, calls in ((MANY, MEGABYTE, count), (ONE, count * MEGABYTE, 2)):
                 call = client.prepare(target.params(server, TEXT, size), TEXT, size)
                 client.forget_peak()
                 cpu_before = client.cpu
                 seconds = sum(client.time_call(call) for _ in range(calls))
                 cpu = client.cpu - cpu_before
+                megabytes = calls * size // MEGABYTE
                 for figure, unit, number in (
-                    ("time per MB", "s", seconds / count),
-                    ("CPU per MB", "s", cpu / count),
+                    ("time per MB", "s", seconds / megabytes),
+                    ("CPU per MB", "s", cpu / megabytes),
                     ("peak RSS", "B", client.peak_rss),
                 ):
                     figures.setdefault((case, figure, unit), {}).setdefault(key, []).append(number)

@@ -6,7 +6,7 @@ import pytest
 
 from bench.goals import judge
 from bench.results import Measurement, Quartiles, compare, percentile, quartiles
-from bench.suites import cold, recovery
+from bench.suites import cold, recovery, size
 
 
 def test_quartiles_lie_between_numbers_where_there_is_none() -> None:
@@ -61,3 +61,11 @@ def test_a_goal_on_a_figure_looks_at_the_median_of_the_workbench_only() -> None:
     another = Measurement(*figure, "workbench-modern", recovery.ERROR, "s", (0.2,))
     (verdict,) = judge([ours, another])
     assert (verdict.measured.median, verdict.is_met) == (0.04, True)
+
+
+def test_a_verdict_has_the_same_figure_of_what_only_copies() -> None:
+    ours = Measurement(size.SUITE, size.ONE, "workbench", size.AGAINST_MANY, "", (1.4,))
+    (verdict,) = judge([ours])
+    assert (verdict.is_met, verdict.copying) == (False, None)
+    (verdict,) = judge([ours, ours._replace(target="copier", rounds=(1.5,))])
+    assert (verdict.is_met, verdict.copying) == (False, Quartiles(1.5, 1.5, 1.5))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the benchmark is for Linux")
 
-TARGETS = {"direct", "relay", "workbench"}
+TARGETS = {"direct", "relay", "copier", "workbench"}
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
