@@ -1,21 +1,25 @@
-"""Copies lines between a client and one server, whole, and looks at nothing in them.
+"""Copies lines between a client and one server, whole, after a look whether they are UTF-8 and JSON.
 
-No event loop, no JSON, one buffer for ever: what is left is what the system's pipes and wake-ups cost whoever
-holds a line until it is complete. Nothing that has to know what is in a line can take less.
+No event loop, no envelopes, one buffer for ever: what is left is what the system's pipes and wake-ups cost
+whoever holds a line until it is complete, and what it costs to pass nothing on that a client cannot read.
 """
 
 from __future__ import annotations
 
+import codecs
 import fcntl
-import json
 import os
 import select
 import subprocess
 import sys
 
+import msgspec
+
 CHUNK = 256 * 1024
 WIDE = 1024 * 1024
 """What its pipes hold, as the workbench's do once something long has come through them."""
+
+decode = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class Lines:
@@ -36,10 +40,20 @@ class Lines:
         end = self._buffer.rfind(b"\n", self._held, self._held + count) + 1
         self._held += count
         if end:
+            self._check(view[:end])
             self._write(view[:end])
             self._held -= end
             view[: self._held] = view[end : end + self._held]
         return bool(count)
+
+    def _check(self, lines: memoryview) -> None:
+        for at in range(0, len(lines), CHUNK):
+            codecs.utf_8_decode(lines[at : at + CHUNK])
+        start = 0
+        while start < len(lines):
+            end = self._buffer.index(b"\n", start)
+            decode(lines[start:end])
+            start = end + 1
 
     def _write(self, lines: memoryview) -> None:
         while lines:
@@ -62,4 +76,4 @@ def main(command: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    main(msgspec.json.decode(sys.argv[1], type=list[str]))

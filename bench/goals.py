@@ -37,7 +37,8 @@ class Verdict(NamedTuple):
     is_close: bool
     """Whether the bound is within the quartiles, so that another run may say otherwise."""
     copying: Quartiles | None
-    """The same figure of what only copies lines, where that has one: the limit of any program."""
+    """The same figure of what only checks and copies lines, where that has one: near the limit of any program
+    that passes on nothing which is broken."""
 
 
 P50_BOUNDS = (("100 B", 0.9), ("10 KB", 0.7), ("1 MB", 0.3))

@@ -67,7 +67,7 @@ TARGETS = {
     "direct": "the echo server itself, with nothing in between",
     "relay": "plain asyncio streams and orjson: parses each line, changes the id, writes it, and no more",
     "relay-again": "the same program once more: how far its ratios are from 1 is the noise of the others'",
-    "copier": "no event loop, no JSON: what the system's pipes cost whoever holds a line until it is whole",
+    "copier": "no event loop, no envelopes: whole lines, looked through for UTF-8 and JSON and passed on",
     "lean-relay": "uvloop and protocols; msgspec reads the envelope only, and bodies are passed on unparsed",
     "workbench": "as installed, on uvloop; calls go through `use_tool`",
     "workbench-asyncio": "the same on asyncio's own loop, as where uvloop is missing",

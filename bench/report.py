@@ -36,7 +36,7 @@ def verdicts_table(verdicts: Sequence[Verdict]) -> str:
         )
         for verdict in verdicts
     ]
-    return markdown(("", "to meet", "measured", "verdict", "copying alone"), rows)
+    return markdown(("", "to meet", "measured", "verdict", "checked and copied"), rows)
 
 
 def _bound(goal: Goal) -> str:

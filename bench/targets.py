@@ -200,7 +200,7 @@ def _call_use_tool(server: Server, tool: str, arguments: Json) -> Json:
 DIRECT = Target("direct", "the server itself", _direct, _call_directly)
 RELAY = Target("relay", "bare relay", _relay, _call_directly)
 CONTROL = Target("relay-again", "bare relay, a second one", _relay, _call_directly)
-COPIER = Target("copier", "lines copied, nothing looked at", _copier, _call_directly)
+COPIER = Target("copier", "lines checked and copied, no more", _copier, _call_directly)
 LEAN_RELAY = Target("lean-relay", "relay on uvloop, bodies unparsed", _lean_relay, _call_directly)
 WORKBENCH = Target("workbench", "workbench", _workbench, _call_use_tool, opens_by_call=True)
 WORKBENCH_ASYNCIO = Target(

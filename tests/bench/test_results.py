@@ -63,7 +63,7 @@ def test_a_goal_on_a_figure_looks_at_the_median_of_the_workbench_only() -> None:
     assert (verdict.measured.median, verdict.is_met) == (0.04, True)
 
 
-def test_a_verdict_has_the_same_figure_of_what_only_copies() -> None:
+def test_a_verdict_has_the_same_figure_of_what_only_checks_and_copies() -> None:
     ours = Measurement(size.SUITE, size.ONE, "workbench", size.AGAINST_MANY, "", (1.4,))
     (verdict,) = judge([ours])
     assert (verdict.is_met, verdict.copying) == (False, None)
