@@ -52,6 +52,7 @@ class Relayed:
             memory=EraMemory(directory),
         )
         server.connection = self._connection
+        self._server = server
         toolbox = Toolbox("dev", "Files", [Shelf("dev", server)], [])
         self._face = Face(Workbench([toolbox]), self.to_client.append)
         if handshake:
@@ -76,12 +77,16 @@ class Relayed:
         """Lets the client send a line."""
         self._face.receive(line)
 
+    def disconnect(self) -> None:
+        """Lets the server be one that has yet to be started."""
+        self._server.connection = None
+
     @property
     def latest_id(self) -> int:
         """Of the request that the server got last."""
         return self._connection.session.peer.next_id - 1
 
-    def server_says(self, line: bytes) -> None:
+    def server_says(self, line: Line) -> None:
         """Lets the server send a line."""
         self._connection.session.peer.receive(line)
 

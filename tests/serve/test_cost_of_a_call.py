@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import tracemalloc
 from typing import TYPE_CHECKING
@@ -92,6 +93,27 @@ async def test_a_long_result_is_written_from_where_it_was_read(relayed: Relayed)
         tracemalloc.stop()
     assert peak < 20_000
     assert written(relayed.to_client[-1]).count(b"~") == MEGABYTE
+
+
+@pytest.mark.parametrize("meta", [{}, {"_meta": {"a": 1}}], ids=["bare", "with metadata"])
+async def test_a_long_result_is_not_copied_to_be_stamped(
+    tmp_path: Path, meta: dict[str, dict[str, int]]
+) -> None:
+    it = Relayed(tmp_path, modern=True, modern_server=False)
+    it.request()()
+    result = {"content": "~" * MEGABYTE, **meta}
+    line = arrived(json.dumps({"jsonrpc": "2.0", "id": it.latest_id, "result": result}).encode())
+    tracemalloc.start()
+    try:
+        it.server_says(line)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 20_000
+    answer = json.loads(written(it.to_client[-1]))["result"]
+    stamp = answer["_meta"].pop("io.modelcontextprotocol/serverInfo")
+    assert stamp["name"] == "mcp-workbench"
+    assert answer == {"resultType": "complete", "_meta": {}, **result}
 
 
 async def test_long_arguments_are_written_from_where_they_were_read(relayed: Relayed) -> None:

@@ -35,11 +35,15 @@ def deepest() -> int:
     return bisect.bisect_left(range(100_000), True, key=fails) - 1
 
 
+RESULTS = [b'{"content":[],"deep":%b}', b'{"content":[],"deep":%b,"_meta":{"a":1}}']
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=["bare", "with metadata"])
 @pytest.mark.parametrize("answer", ANSWERS, ids=["plain", "id as text", "error null"])
 @pytest.mark.parametrize("server_is_modern", [False, True], ids=["legacy server", "modern server"])
 @pytest.mark.parametrize("client_is_modern", [False, True], ids=["legacy client", "modern client"])
 async def test_every_depth_has_exactly_one_answer(
-    tmp_path: Path, answer: bytes, *, server_is_modern: bool, client_is_modern: bool
+    tmp_path: Path, answer: bytes, result: bytes, *, server_is_modern: bool, client_is_modern: bool
 ) -> None:
     it = Relayed(tmp_path, modern=client_is_modern, modern_server=server_is_modern)
     limit = deepest()
@@ -48,7 +52,7 @@ async def test_every_depth_has_exactly_one_answer(
         it.to_client.clear()
         it.request()()
         nested = b"[" * depth + b"]" * depth
-        it.server_says(answer % (it.latest_id, b'{"content":[],"deep":%b}' % nested))
+        it.server_says(answer % (it.latest_id, result % nested))
         (line,) = map(written, it.to_client)
         passed_on = nested in line
         outcomes.append(passed_on)

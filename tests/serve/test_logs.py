@@ -107,12 +107,13 @@ def test_a_descriptor_that_is_closed_is_harmless(pipe: Pipe, capfd: pytest.Captu
 
 @pytest.fixture
 def logger() -> Iterator[logging.Logger]:
-    """The package's logger, put back as it was afterwards."""
-    it = logging.getLogger("mcp_workbench")
-    before = it.handlers[:], it.level, it.propagate
-    yield it
-    it.handlers[:], it.level, it.propagate = before
-    it.manager._clear_cache()  # type: ignore[attr-defined] # levels are remembered by each logger below
+    """The package's logger; what is set up is put back as it was afterwards."""
+    loggers = [logging.getLogger("mcp_workbench"), logging.getLogger("asyncio")]
+    before = [(it.handlers[:], it.level, it.propagate) for it in loggers]
+    yield loggers[0]
+    for it, was in zip(loggers, before, strict=True):
+        it.handlers[:], it.level, it.propagate = was
+        it.manager._clear_cache()  # type: ignore[attr-defined] # levels are remembered by each logger below
 
 
 @pytest.mark.parametrize(
@@ -141,3 +142,14 @@ def test_setting_up_twice_does_not_say_things_twice(
     set_up("info")
     logger.info("once")
     assert capfd.readouterr().err == "mcp-workbench: once\n"
+
+
+@pytest.mark.parametrize(("level", "shown"), [("debug", ["error"]), ("error", ["error"]), ("off", [])])
+@pytest.mark.usefixtures("logger")
+def test_of_the_loop_only_errors_are_shown(
+    capfd: pytest.CaptureFixture[str], level: str, shown: list[str]
+) -> None:
+    set_up(level)
+    for name in ("debug", "warning", "error"):
+        getattr(logging.getLogger("asyncio"), name)("this is %s", name)
+    assert capfd.readouterr() == ("", "".join(f"mcp-workbench: this is {name}\n" for name in shown))

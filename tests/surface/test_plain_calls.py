@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -132,3 +135,18 @@ async def test_a_fault_of_ours_is_answered(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.undo()
     it.client_says(call())
     assert len(it.to_server) == 1
+
+
+@pytest.mark.parametrize("name", ["open_toolbox", "use_tool"])
+async def test_a_call_cancelled_in_the_same_breath_leaves_nothing(tmp_path: Path, name: str) -> None:
+    it = Relayed(tmp_path, modern=False)
+    it.disconnect()
+    arguments = {"toolbox_name": "dev"} if name == "open_toolbox" else {"tool": TOOL}
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        it.client_says(call(name=name, arguments=arguments))
+        it.client_says(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}')
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
+        gc.collect()
+    assert not warned
+    assert (it.to_server, len(it.to_client)) == ([], 1)

@@ -53,6 +53,8 @@ MODERN_STAMP: Final = b'"%b":"%b","%b":%b,"%b":{}' % (
 )
 """What every modern request carries in its `_meta`."""
 
+TOO_DEEP: Final = "its result is nested too deeply"
+
 _CALL_ID: Final = b'{"jsonrpc":"2.0","id":'
 _CALL_NAME: Final = b',"method":"tools/call","params":{"name":'
 _CALL_ARGUMENTS: Final = b',"arguments":'
@@ -257,7 +259,7 @@ def read_stamps(result: Body) -> Stamps:
         return _decode_stamps(result)
     except RecursionError:
         # Whoever has decoded the line was a few calls nearer to the limit of them.
-        raise BadAnswer("its result is nested too deeply") from None
+        raise BadAnswer(TOO_DEEP) from None
 
 
 def _require_complete(stamps: Stamps) -> None:

@@ -56,9 +56,13 @@ def _takes_bytes(descriptor: int) -> bool:
 
 
 def set_up(level: str) -> None:
-    """Sends the log of the whole package to stderr from `level` on."""
-    logger = logging.getLogger("mcp_workbench")
-    logger.handlers[:] = [StderrHandler()]
-    logger.handlers[0].setFormatter(logging.Formatter("mcp-workbench: %(message)s"))
-    logger.setLevel(logging.CRITICAL + 1 if level == "off" else level.upper())
-    logger.propagate = False
+    """Sends the log of the whole package to stderr from `level` on, and the errors of its event loop."""
+    handler = StderrHandler()
+    handler.setFormatter(logging.Formatter("mcp-workbench: %(message)s"))
+    least: int = logging.CRITICAL + 1 if level == "off" else getattr(logging, level.upper())
+    # A loop warns of every write to a server that is gone, which its callers are told of anyway.
+    for name, above in (("mcp_workbench", least), ("asyncio", max(least, logging.ERROR))):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.setLevel(above)
+        logger.propagate = False

@@ -20,7 +20,7 @@ from mcp_workbench.surface.requests import Refusal, is_modern, progress_token
 from mcp_workbench.wire.message import encode, error_line, notification_line, result_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine
+    from collections.abc import Awaitable, Callable, Collection
 
     import msgspec
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body, Id, Outgoing
     from mcp_workbench.workbench.shelf import Shelf
     from mcp_workbench.workbench.workbench import Workbench
+
+    Parts = tuple[bytes, ...]
 
 OUR_FAULT = "Internal error: this is a fault of the workbench; its log has the details"
 
@@ -96,9 +98,9 @@ class Calls:
             later = self._use_later(request_id, shelf, tool.tool, arguments, meta, modern=modern)
             self._in_flight[request_id] = asyncio.create_task(later)
 
-    def work(self, request_id: Id, making: Coroutine[None, None, tuple[bytes, ...]], *, modern: bool) -> None:
+    def work(self, request_id: Id, make: Callable[[], Awaitable[Parts]], *, modern: bool) -> None:
         """Answers with a result of ours that takes its time."""
-        self._in_flight[request_id] = asyncio.create_task(self._work(request_id, making, modern=modern))
+        self._in_flight[request_id] = asyncio.create_task(self._work(request_id, make, modern=modern))
 
     def cancel(self, request_id: Id) -> bool:
         """Drops a call, which gets no answer. Whether there was one."""
@@ -166,12 +168,10 @@ class Calls:
         except Exception:  # noqa: BLE001 - the client must get an answer
             self.fail(request_id)
 
-    async def _work(
-        self, request_id: Id, making: Coroutine[None, None, tuple[bytes, ...]], *, modern: bool
-    ) -> None:
+    async def _work(self, request_id: Id, make: Callable[[], Awaitable[Parts]], *, modern: bool) -> None:
         try:
             try:
-                self.answer(request_id, *results.own(await making, modern=modern))
+                self.answer(request_id, *results.own(await make(), modern=modern))
             except CallError as error:
                 self.refuse(request_id, error, modern=modern)
         except Exception:  # noqa: BLE001 - the client must get an answer

@@ -7,6 +7,7 @@ travel is the wire's.
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -184,7 +185,7 @@ class Face:
         if params.arguments and not starts_with(params.arguments, b"{"):
             raise Refusal(INVALID_PARAMS, "Invalid params: `arguments` must be an object")
         if params.name == metatools.OPEN_TOOLBOX:
-            self._calls.work(request_id, self._open(params.arguments), modern=modern)
+            self._calls.work(request_id, partial(self._open, params.arguments), modern=modern)
         elif params.name == metatools.USE_TOOL:
             try:
                 tool, arguments = metatools.read_use(params.arguments)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.downstream.session import read_stamps
+from mcp_workbench.downstream.session import TOO_DEEP, read_stamps
+from mcp_workbench.errors import BadAnswer
 from mcp_workbench.protocol import IMPLEMENTATION, META_SERVER
-from mcp_workbench.wire.message import decode_members, encode
+from mcp_workbench.wire.message import END, decode_members, encode
 
 if TYPE_CHECKING:
     from mcp_workbench.downstream.session import Stamps
@@ -38,7 +39,7 @@ def modern(result: Body, stamps: Stamps | None = None) -> tuple[Body, ...]:
     if not stamps.meta:
         missing.append(_META)
     elif (completed := _with_server(stamps.meta)) is not None:
-        return (_rebuilt(result, missing, completed),)
+        return _rebuilt(result, missing, completed)
     return _stamped(result, missing) if missing else (result,)
 
 
@@ -59,10 +60,17 @@ def _with_server(meta: msgspec.Raw) -> bytes | None:
     return b"{%b}" % b",".join([*_pairs(members), _SERVER])
 
 
-def _rebuilt(result: Body, missing: list[bytes], meta: bytes) -> bytes:
-    members = decode_members(result)
+def _rebuilt(result: Body, missing: list[bytes], meta: bytes) -> tuple[Body, ...]:
+    try:
+        members = decode_members(result)
+    except RecursionError:
+        raise BadAnswer(TOO_DEEP) from None
     members["_meta"] = msgspec.Raw(meta)
-    return b"{%b}" % b",".join([*missing, *_pairs(members)])
+    parts: list[Body] = [b"{", *(b"%b," % stamp for stamp in missing)]
+    for key, value in members.items():
+        parts += encode(key), b":", value, b","
+    parts[-1] = b"}"
+    return tuple(parts)
 
 
 def _pairs(members: dict[str, msgspec.Raw]) -> list[bytes]:
@@ -71,4 +79,7 @@ def _pairs(members: dict[str, msgspec.Raw]) -> list[bytes]:
 
 def _is_end(rest: memoryview) -> bool:
     """Whether an object that has been opened is closed without a member."""
-    return bytes(rest[:1]) == b"}" or bytes(rest).lstrip().startswith(b"}")
+    at = 0
+    while rest[at] in b" \t\r\n":
+        at += 1
+    return rest[at] == END

@@ -180,6 +180,8 @@ def decode_error(body: bytes) -> RemoteError | BadAnswer:
 
 OBJECT: Final = 0x7B
 """The first byte of a body that is an object."""
+END: Final = 0x7D
+"""Its last."""
 
 
 def starts_with(raw: msgspec.Raw, start: bytes) -> bool:
