@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bench.bodies import TEXT
 from bench.measure import TURN_LIMIT, Turn, all_ready, summarise
@@ -19,12 +19,24 @@ if TYPE_CHECKING:
 
 SUITE = "blocking"
 IDLE = "nothing else"
-LARGE_RESULTS = "another server sends 1 MB results back to back"
+LARGE_RESULTS = "another server sends 1 MB every 10 ms"
+WITHOUT_PAUSE = "another server sends 1 MB results back to back"
 SLOW_CALL = "another call of the same server takes 1 s"
 STOPPED = "another server is stopped, with a call in flight"
 SMALL, LARGE = 100, 1_000_000
 CALLS = 200
 SERVERS = (Server("s0"), Server("s1"), Server("s2"))
+
+
+class Other(NamedTuple):
+    """What goes on besides: a call that is made again and again."""
+
+    server: Server
+    size: int
+    delay: float = 0.0
+    """Seconds that the server takes for it."""
+    pause: float = 0.0
+    """Seconds from its start to that of the next, if it has been answered by then."""
 
 
 def run(plan: Plan) -> list[Measurement]:
@@ -34,9 +46,10 @@ def run(plan: Plan) -> list[Measurement]:
     one, other, third = SERVERS
     going_on = {
         IDLE: None,
-        LARGE_RESULTS: (other, LARGE, 0.0),
-        SLOW_CALL: (one, SMALL, 1.0),
-        STOPPED: (third, SMALL, 0.0),
+        LARGE_RESULTS: Other(other, LARGE, pause=0.01),
+        WITHOUT_PAUSE: Other(other, LARGE),
+        SLOW_CALL: Other(one, SMALL, delay=1.0),
+        STOPPED: Other(third, SMALL),
     }
     turns: dict[str, dict[str, list[Turn]]] = {case: {} for case in going_on}
     by_key = {target.key: target for target in targets}
@@ -46,38 +59,44 @@ def run(plan: Plan) -> list[Measurement]:
                 for key in plan.shuffled(clients):
                     client, target = clients[key], by_key[key]
                     small = client.prepare(target.params(one, TEXT, SMALL), TEXT, SMALL)
-                    background = None
+                    besides = None
                     if what is not None:
-                        server, size, delay = what
-                        background = client.prepare(target.params(server, TEXT, size, delay), TEXT, size)
+                        params = target.params(what.server, TEXT, what.size, what.delay)
+                        besides = client.prepare(params, TEXT, what.size), what.pause
                     stopped = [_pid_of(client, third)] if case == STOPPED else []
-                    turn = _turn(client, small, background, plan.scaled(CALLS), stopped)
+                    turn = _turn(client, small, besides, plan.scaled(CALLS), stopped)
                     turns[case].setdefault(key, []).append(turn)
     return [measured for case, taken in turns.items() for measured in summarise(SUITE, case, taken)]
 
 
-def _turn(client: Client, small: Call, background: Call | None, count: int, stopped: list[int]) -> Turn:
-    """Small calls one after the other, with one call of the other kind in flight all the time."""
+def _turn(
+    client: Client, small: Call, besides: tuple[Call, float] | None, count: int, stopped: list[int]
+) -> Turn:
+    """Small calls one after the other, and besides one of the other kind whenever it is time for it."""
+    background, pause = besides or (None, 0.0)
     client.forget_output()
     seconds: list[float] = []
     try:
         for pid in stopped:
             os.kill(pid, signal.SIGSTOP)
         cpu_before = client.cpu
-        deadline = time.perf_counter() + TURN_LIMIT
-        if background is not None:
-            client.start_calls(background)
+        next_time = time.perf_counter()
+        deadline = next_time + TURN_LIMIT
+        is_due = background is not None
         while len(seconds) < count and (not seconds or time.perf_counter() < deadline):
             started = time.perf_counter()
             client.start_calls(small)
             waiting = True
             while waiting:
+                if background is not None and is_due and time.perf_counter() >= next_time:
+                    next_time = time.perf_counter() + pause
+                    client.start_calls(background)
+                    is_due = False
                 answered = client.answered_calls()
                 if small in answered:
                     seconds.append(time.perf_counter() - started)
                     waiting = False
-                if background is not None and background in answered:
-                    client.start_calls(background)
+                is_due = is_due or background in answered
         cpu = client.cpu - cpu_before
     finally:
         for pid in stopped:
