@@ -12,6 +12,7 @@ import pytest
 
 from mcp_workbench.downstream.session import Session
 from mcp_workbench.surface import metatools
+from mcp_workbench.surface.results import PIECE
 from tests.serve.relayed import MODERN_META, Relayed, written
 
 if TYPE_CHECKING:
@@ -150,3 +151,17 @@ async def test_a_call_cancelled_in_the_same_breath_leaves_nothing(tmp_path: Path
         gc.collect()
     assert not warned
     assert (it.to_server, len(it.to_client)) == ([], 1)
+
+
+@pytest.mark.parametrize("space", [0, 1, PIECE - 2, PIECE - 1, PIECE, 3 * PIECE])
+@pytest.mark.parametrize("member", [b"", b'"content":[]'])
+async def test_a_result_is_stamped_however_much_space_is_in_it(
+    tmp_path: Path, space: int, member: bytes
+) -> None:
+    it = Relayed(tmp_path, modern=True, modern_server=False)
+    it.request()()
+    body = b" " * space + member
+    it.server_says(b'{"jsonrpc":"2.0","id":%d,"result":{%b}}' % (it.latest_id, body))
+    line = written(it.to_client[-1])
+    assert line.endswith((b"," if member else b"") + body + b"}}\n")
+    assert json.loads(line)["result"].keys() == {"resultType", "_meta"} | ({"content"} if member else set())

@@ -19,6 +19,8 @@ _TYPE: Final = b'"resultType":"complete"'
 _SERVER: Final = b'"%b":%b' % (META_SERVER.encode(), IMPLEMENTATION)
 _META: Final = b'"_meta":{%b}' % _SERVER
 
+PIECE: Final = 4096
+
 CACHEABLE: Final = b'"ttlMs":300000,"cacheScope":"private"'
 """For what depends on the configuration alone. Private: another user's workbench is another one."""
 
@@ -79,7 +81,6 @@ def _pairs(members: dict[str, msgspec.Raw]) -> list[bytes]:
 
 def _is_end(rest: memoryview) -> bool:
     """Whether an object that has been opened is closed without a member."""
-    at = 0
-    while rest[at] in b" \t\r\n":
-        at += 1
-    return rest[at] == END
+    # In pieces: it may be long, and nearly always the first byte of it tells.
+    pieces = (bytes(rest[at : at + PIECE]).lstrip() for at in range(0, len(rest), PIECE))
+    return next(filter(None, pieces))[0] == END
