@@ -34,6 +34,9 @@ class Awaited(Call):
     def on_failure(self, error: WireError) -> None:
         self.result.set_exception(error)
 
+    def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
+        """Nobody asks."""
+
 
 def shell(script: str, **settings: object) -> Json:
     """An entry that runs a shell script."""

@@ -51,6 +51,16 @@ class Steps:
             self.decodings += is_decoder or argument is msgspec.json.decode
 
 
+def allocated(work: Callable[[], None]) -> int:
+    """The most memory, in bytes, that it took beyond what was there."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_only_envelopes_are_decoded_whatever_they_carry(relayed: Relayed, size: int) -> None:
     request = Steps(relayed.request(size))
@@ -85,13 +95,7 @@ async def test_a_call_has_no_task_and_no_timer_of_its_own(
 async def test_a_long_result_is_written_from_where_it_was_read(relayed: Relayed) -> None:
     relayed.request()()
     answer = relayed.answer(MEGABYTE)
-    tracemalloc.start()
-    try:
-        answer()
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 20_000
+    assert allocated(answer) < 20_000
     assert written(relayed.to_client[-1]).count(b"~") == MEGABYTE
 
 
@@ -103,13 +107,7 @@ async def test_a_long_result_is_not_copied_to_be_stamped(
     it.request()()
     result = {"content": "~" * MEGABYTE, **meta}
     line = arrived(json.dumps({"jsonrpc": "2.0", "id": it.latest_id, "result": result}).encode())
-    tracemalloc.start()
-    try:
-        it.server_says(line)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 20_000
+    assert allocated(lambda: it.server_says(line)) < 20_000
     answer = json.loads(written(it.to_client[-1]))["result"]
     stamp = answer["_meta"].pop("io.modelcontextprotocol/serverInfo")
     assert stamp["name"] == "mcp-workbench"
@@ -118,13 +116,7 @@ async def test_a_long_result_is_not_copied_to_be_stamped(
 
 async def test_long_arguments_are_written_from_where_they_were_read(relayed: Relayed) -> None:
     request = relayed.request(MEGABYTE)
-    tracemalloc.start()
-    try:
-        request()
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 20_000
+    assert allocated(request) < 20_000
     assert written(relayed.to_server[-1]).count(b"~") == MEGABYTE
 
 

@@ -29,7 +29,7 @@ UNREADABLE = "its answer could not be read: "
 )
 async def test_a_broken_answer_fails_its_request_at_once_and_no_other(line: bytes, message: str) -> None:
     wire = Wire()
-    broken, other = (wire.peer.ask("x", b"{}", idle=5) for _ in range(2))
+    broken, other = (wire.peer.ask("x", b"{}", limit=5) for _ in range(2))
     wire.peer.receive(line)
     assert broken.answer.done()
     with pytest.raises(BadAnswer) as raised:
@@ -43,7 +43,7 @@ async def test_a_broken_answer_fails_its_request_at_once_and_no_other(line: byte
 async def test_an_answer_whose_id_has_a_fraction_of_zero_does_not_keep_its_request_waiting() -> None:
     # Some libraries read every number as floating point, and give back 1.0 for 1.
     wire = Wire()
-    request = wire.peer.ask("x", b"{}", idle=5)
+    request = wire.peer.ask("x", b"{}", limit=5)
     wire.answer(1.0, "yes")
     assert request.answer.done()
 
@@ -57,7 +57,7 @@ async def test_an_answer_whose_id_has_a_fraction_of_zero_does_not_keep_its_reque
 )
 async def test_a_line_too_long_to_keep_fails_the_request_whose_id_it_begins_or_ends_with(line: bytes) -> None:
     wire = Wire()
-    request = wire.peer.ask("x", b"{}", idle=5)
+    request = wire.peer.ask("x", b"{}", limit=5)
     wire.peer.receive_overlong(line)
     with pytest.raises(BadAnswer, match=r"^its answer could not be read: the line is longer than 64 MiB$"):
         await request.answer
@@ -81,7 +81,7 @@ async def test_a_line_too_long_to_keep_fails_the_request_whose_id_it_begins_or_e
 )
 async def test_a_line_that_answers_nothing_is_garbage_and_harms_no_request(line: bytes, reason: str) -> None:
     wire = Wire()
-    request = wire.peer.ask("x", b"{}", idle=5)
+    request = wire.peer.ask("x", b"{}", limit=5)
     wire.peer.receive(line)
     assert wire.handled == [("garbage", reason)]
     wire.answer(1, "yes")
@@ -90,7 +90,7 @@ async def test_a_line_that_answers_nothing_is_garbage_and_harms_no_request(line:
 
 async def test_a_log_line_that_quotes_a_request_is_garbage_and_harms_no_request() -> None:
     wire = Wire()
-    request = wire.peer.ask("tools/list", b"{}", idle=5)
+    request = wire.peer.ask("tools/list", b"{}", limit=5)
     wire.peer.receive(b"received: " + wire.lines[0].strip())
     assert [kind for kind, *_ in wire.handled] == ["garbage"]
     wire.answer(1, "yes")
@@ -99,7 +99,7 @@ async def test_a_log_line_that_quotes_a_request_is_garbage_and_harms_no_request(
 
 async def test_a_broken_request_of_theirs_is_not_taken_for_the_answer_to_ours() -> None:
     wire = Wire()
-    request = wire.peer.ask("x", b"{}", idle=5)
+    request = wire.peer.ask("x", b"{}", limit=5)
     wire.peer.receive(b'{"jsonrpc":"2.0","id":1,"method":"ask","params":"\x01"}')
     assert [kind for kind, *_ in wire.handled] == ["garbage"]
     wire.answer(1, "yes")
@@ -137,7 +137,7 @@ async def test_a_batch_is_garbage_where_nothing_is_asked() -> None:
 )
 async def test_no_line_raises_or_harms_a_request(line: bytes) -> None:
     wire = Wire()
-    request = wire.peer.ask("x", b"{}", idle=5)
+    request = wire.peer.ask("x", b"{}", limit=5)
     wire.peer.receive(line)
     assert not request.answer.done()
     wire.answer(1, "yes")

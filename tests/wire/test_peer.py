@@ -15,7 +15,7 @@ IDLE = 5.0
 
 async def test_many_in_flight_each_get_their_own_answer_in_whatever_order_they_come() -> None:
     wire = Wire()
-    requests = [wire.peer.ask("x", b"{}", idle=IDLE) for _ in range(500)]
+    requests = [wire.peer.ask("x", b"{}", limit=IDLE) for _ in range(500)]
     for request in reversed(requests):
         wire.answer(request.id, f"to {request.id}")
     answers = [bytes(await request.answer).decode() for request in requests]
@@ -26,7 +26,7 @@ async def test_many_in_flight_each_get_their_own_answer_in_whatever_order_they_c
 async def test_a_request_goes_out_as_one_line_under_the_announced_id() -> None:
     wire = Wire()
     announced = wire.peer.next_id
-    request = wire.peer.ask("tools/list", b'{"a":1}', idle=IDLE)
+    request = wire.peer.ask("tools/list", b'{"a":1}', limit=IDLE)
     assert request.id == announced
     assert wire.lines == [b'{"jsonrpc":"2.0","id":%d,"method":"tools/list","params":{"a":1}}\n' % announced]
     wire.peer.forget(request)
@@ -34,14 +34,14 @@ async def test_a_request_goes_out_as_one_line_under_the_announced_id() -> None:
 
 async def test_a_result_is_handed_over_byte_for_byte() -> None:
     wire = Wire()
-    request = wire.peer.ask("x", b"{}", idle=IDLE)
+    request = wire.peer.ask("x", b"{}", limit=IDLE)
     wire.peer.receive(b'{"id":1,"jsonrpc":"2.0","result":{"b" : 1.0, "a":1e400}}')
     assert bytes(await request.answer) == b'{"b" : 1.0, "a":1e400}'
 
 
 async def test_an_error_is_raised_as_it_came() -> None:
     wire = Wire()
-    request = wire.peer.ask("x", b"{}", idle=IDLE)
+    request = wire.peer.ask("x", b"{}", limit=IDLE)
     wire.peer.receive(b'{"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"no","data":[1.0]}}')
     with pytest.raises(RemoteError) as raised:
         await request.answer
@@ -50,21 +50,21 @@ async def test_an_error_is_raised_as_it_came() -> None:
 
 async def test_an_id_may_come_back_as_text() -> None:
     wire = Wire()
-    request = wire.peer.ask("x", b"{}", idle=IDLE)
+    request = wire.peer.ask("x", b"{}", limit=IDLE)
     wire.answer("1", "yes")
     assert bytes(await request.answer) == b'"yes"'
 
 
 async def test_answers_may_come_in_a_batch() -> None:
     wire = Wire()
-    first, second = (wire.peer.ask("x", b"{}", idle=IDLE) for _ in range(2))
+    first, second = (wire.peer.ask("x", b"{}", limit=IDLE) for _ in range(2))
     wire.peer.receive(b'[{"id":2,"result":"b"}, 5, {"id":1,"result":"a"}]')
     assert [bytes(await first.answer), bytes(await second.answer)] == [b'"a"', b'"b"']
 
 
 async def test_an_answer_after_its_request_was_forgotten_is_ignored() -> None:
     wire = Wire()
-    kept, forgotten = (wire.peer.ask("x", b"{}", idle=IDLE) for _ in range(2))
+    kept, forgotten = (wire.peer.ask("x", b"{}", limit=IDLE) for _ in range(2))
     wire.peer.forget(forgotten)
     assert forgotten.answer.cancelled()
     wire.answer(forgotten.id, "late")
@@ -75,7 +75,7 @@ async def test_an_answer_after_its_request_was_forgotten_is_ignored() -> None:
 
 async def test_of_two_answers_the_first_counts() -> None:
     wire = Wire()
-    request = wire.peer.ask("x", b"{}", idle=IDLE)
+    request = wire.peer.ask("x", b"{}", limit=IDLE)
     wire.answer(1, "first")
     wire.answer(1, "second")
     wire.peer.receive(b'{"id":1,"error":{"code":1,"message":"third"}}')
@@ -85,7 +85,7 @@ async def test_of_two_answers_the_first_counts() -> None:
 
 async def test_forgetting_an_answered_or_failed_request_is_harmless() -> None:
     wire = Wire()
-    answered, failed = (wire.peer.ask("x", b"{}", idle=IDLE) for _ in range(2))
+    answered, failed = (wire.peer.ask("x", b"{}", limit=IDLE) for _ in range(2))
     wire.answer(1, "yes")
     wire.peer.receive(b'{"id":2,"error":{"code":1,"message":"never looked at"}}')
     for request in (answered, failed, answered):
@@ -95,7 +95,7 @@ async def test_forgetting_an_answered_or_failed_request_is_harmless() -> None:
 
 async def test_closing_fails_everything_in_flight_with_the_reason() -> None:
     wire = Wire()
-    answered, *waiting = (wire.peer.ask("x", b"{}", idle=IDLE) for _ in range(20))
+    answered, *waiting = (wire.peer.ask("x", b"{}", limit=IDLE) for _ in range(20))
     wire.answer(1, "yes")
     wire.peer.close("the server exited with code 3")
     assert bytes(await answered.answer) == b'"yes"'
@@ -108,7 +108,7 @@ async def test_closing_fails_everything_in_flight_with_the_reason() -> None:
 async def test_after_the_end_a_request_fails_at_once_and_nothing_is_written() -> None:
     wire = Wire()
     wire.peer.close("gone")
-    request = wire.peer.ask("x", b"{}", idle=IDLE)
+    request = wire.peer.ask("x", b"{}", limit=IDLE)
     wire.peer.notify("y")
     wire.peer.subscribe("z", b"{}")
     wire.peer.send(b"raw\n")
@@ -121,7 +121,7 @@ async def test_after_the_end_a_request_fails_at_once_and_nothing_is_written() ->
 async def test_a_subscription_takes_an_id_and_nobody_waits_for_its_answer() -> None:
     wire = Wire()
     wire.peer.subscribe("listen", b'{"a":1}')
-    request = wire.peer.ask("x", b"{}", idle=IDLE)
+    request = wire.peer.ask("x", b"{}", limit=IDLE)
     wire.answer(1, "the end of the subscription")
     wire.answer(2, "yes")
     assert wire.sent[0] == {"jsonrpc": "2.0", "id": 1, "method": "listen", "params": {"a": 1}}
@@ -131,7 +131,7 @@ async def test_a_subscription_takes_an_id_and_nobody_waits_for_its_answer() -> N
 
 async def test_requests_and_notifications_go_to_the_handler() -> None:
     wire = Wire()
-    request = wire.peer.ask("x", b"{}", idle=IDLE)
+    request = wire.peer.ask("x", b"{}", limit=IDLE)
     wire.peer.receive(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
     wire.peer.receive(b'{"jsonrpc":"2.0","id":"a","method":"ask","params":{"b" : 1}}')
     wire.peer.receive(b'{"jsonrpc":"2.0","method":"told","params":[1.0]}')

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_workbench.errors import RequestTimeout
+from mcp_workbench.wire.request import Question
 from tests.wire.loops import IN_JUMPING_TIME, now
 from tests.wire.wires import Wire
-
-if TYPE_CHECKING:
-    from mcp_workbench.wire.request import Question
 
 pytestmark = IN_JUMPING_TIME
 
@@ -24,30 +21,37 @@ async def end_of(request: Question) -> tuple[float, str]:
     return now(), str(raised.value)
 
 
+def start(wire: Wire, *, idle: float, total: float) -> Question:
+    """A request that may take longer than its idle time, as a call may."""
+    request = Question(asyncio.get_running_loop().create_future(), idle=idle, total=total)
+    wire.peer.start(request, b"")
+    return request
+
+
 def touch_at(request: Question, *moments: float) -> None:
     for moment in moments:
         asyncio.get_running_loop().call_at(moment, request.touch)
 
 
 async def test_silence_ends_a_request_after_its_idle_time() -> None:
-    request = Wire().peer.ask("x", b"{}", idle=5, total=50)
+    request = start(Wire(), idle=5, total=50)
     assert await end_of(request) == (5, "no answer within 5 s and no progress was reported")
 
 
-async def test_without_a_total_the_idle_time_is_all_there_is() -> None:
-    request = Wire().peer.ask("x", b"{}", idle=5)
+async def test_the_limit_of_a_question_is_all_there_is() -> None:
+    request = Wire().peer.ask("x", b"{}", limit=5)
     touch_at(request, 4)
     assert (await end_of(request))[0] == 5
 
 
 async def test_each_sign_of_life_starts_the_idle_time_anew() -> None:
-    request = Wire().peer.ask("x", b"{}", idle=5, total=50)
+    request = start(Wire(), idle=5, total=50)
     touch_at(request, 4, 8, 8.5)
     assert await end_of(request) == (13.5, "no answer within 5 s and no progress was reported")
 
 
 async def test_signs_of_life_without_end_stop_at_the_total() -> None:
-    request = Wire().peer.ask("x", b"{}", idle=5, total=50)
+    request = start(Wire(), idle=5, total=50)
     touch_at(request, *range(1, 100))
     assert await end_of(request) == (
         50,
@@ -67,7 +71,7 @@ async def test_a_flood_of_signs_of_life_sets_no_timer_of_its_own(
         return call_at(when, *args)  # type: ignore[arg-type] # passed on as they came
 
     monkeypatch.setattr(loop, "call_at", counting)
-    request = Wire().peer.ask("x", b"{}", idle=5, total=50)
+    request = start(Wire(), idle=5, total=50)
     for _ in range(10_000):
         request.touch()
     assert set_timers == [5]
@@ -76,14 +80,14 @@ async def test_a_flood_of_signs_of_life_sets_no_timer_of_its_own(
 
 async def test_each_request_has_its_own_clock() -> None:
     wire = Wire()
-    requests = [wire.peer.ask("x", b"{}", idle=idle) for idle in (3, 1, 2)]
+    requests = [wire.peer.ask("x", b"{}", limit=limit) for limit in (3, 1, 2)]
     ends = await asyncio.gather(*(end_of(request) for request in requests))
     assert [moment for moment, _ in ends] == [3, 1, 2]
 
 
 async def test_an_answer_stops_the_clock() -> None:
     wire = Wire()
-    request = wire.peer.ask("x", b"{}", idle=5)
+    request = wire.peer.ask("x", b"{}", limit=5)
     asyncio.get_running_loop().call_at(4.9, wire.answer, 1, "just in time")
     assert bytes(await request.answer) == b'"just in time"'
     await asyncio.sleep(100)  # in time that takes none: past every end that the request had
@@ -92,7 +96,7 @@ async def test_an_answer_stops_the_clock() -> None:
 
 async def test_an_answer_after_the_time_is_ignored() -> None:
     wire = Wire()
-    request = wire.peer.ask("x", b"{}", idle=5)
+    request = wire.peer.ask("x", b"{}", limit=5)
     await end_of(request)
     wire.answer(1, "too late")
     assert isinstance(request.answer.exception(), RequestTimeout)
@@ -101,7 +105,7 @@ async def test_an_answer_after_the_time_is_ignored() -> None:
 
 async def test_a_forgotten_request_has_no_clock() -> None:
     wire = Wire()
-    request = wire.peer.ask("x", b"{}", idle=5)
+    request = wire.peer.ask("x", b"{}", limit=5)
     wire.peer.forget(request)
     await asyncio.sleep(100)  # in time that takes none
     assert request.answer.cancelled()

@@ -139,7 +139,7 @@ async def _weigh(initialize: Question, discover: Question) -> _Agreed:
 
 @contextmanager
 def _asking(peer: Peer, method: str, params: bytes, limit: float) -> Iterator[Question]:
-    request = peer.ask(method, params, idle=limit)
+    request = peer.ask(method, params, limit=limit)
     try:
         yield request
     finally:

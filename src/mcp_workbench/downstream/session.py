@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -75,17 +76,17 @@ class Call(Request):
 
     session: Session
 
+    @abstractmethod
     def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
         """The result, as the server sent it. Its stamps, if they had to be read: it may be long."""
-        raise NotImplementedError
 
+    @abstractmethod
     def on_failure(self, error: WireError) -> None:
         """There will be no result."""
-        raise NotImplementedError
 
+    @abstractmethod
     def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
         """The members of a progress notification."""
-        raise NotImplementedError
 
     def succeed(self, result: msgspec.Raw) -> None:
         """Ends it, if the result can be passed on."""
@@ -209,7 +210,7 @@ class Session:
 
     async def _ask(self, method: str, *fields: bytes, limit: float) -> msgspec.Raw:
         stamp = [b'"_meta":{%b}' % self._stamp.removeprefix(b",")] if self._stamp else []
-        question = self.peer.ask(method, b"{%b}" % b",".join([*fields, *stamp]), idle=limit)
+        question = self.peer.ask(method, b"{%b}" % b",".join([*fields, *stamp]), limit=limit)
         try:
             return await question.answer
         except (asyncio.CancelledError, RequestTimeout) as end:

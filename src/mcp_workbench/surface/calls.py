@@ -47,7 +47,6 @@ class Calls:
         self, workbench: Workbench, write: Callable[[Outgoing], None], taken: Collection[Id]
     ) -> None:
         self._workbench = workbench
-        self._shelves = workbench.shelves
         self._write = write
         self._taken = taken
         """Ids that are in use by something else."""
@@ -77,7 +76,7 @@ class Calls:
                 modern = False
             elif not ((modern := is_modern(meta)) or self.has_handshake):
                 return False
-            shelf = self._shelves.get((tool.toolbox, tool.server))
+            shelf = self._workbench.shelves.get((tool.toolbox, tool.server))
             if shelf is None or (connection := shelf.ready(tool.tool)) is None:
                 return False
             use = Use(connection.session, self, request_id, shelf, tool.tool, meta, modern)

@@ -40,7 +40,7 @@ class LineSplitter:
 
     def __init__(self, on_overlong: Callable[[bytes], None], limit: int = LINE_LIMIT) -> None:
         self._on_overlong = on_overlong
-        self._limit = limit
+        self.limit = limit
         self.is_inside = False
         """Whether a line has begun whose end has not come yet. Its beginning is in the buffer."""
         self._buffer = bytearray()
@@ -80,7 +80,7 @@ class LineSplitter:
         *lines, rest = chunk.split(b"\n")
         if rest:
             self._hold(rest)
-        return self._within_limit(lines) if len(chunk) > self._limit else [*lines]
+        return self._within_limit(lines) if len(chunk) > self.limit else [*lines]
 
     def finish(self) -> Line | None:
         """What has come since the last newline, or None if that was too long."""
@@ -107,9 +107,9 @@ class LineSplitter:
 
     def _within_limit(self, lines: list[bytes]) -> list[Line]:
         for line in lines:
-            if len(line) > self._limit:
+            if len(line) > self.limit:
                 self._on_overlong(line if len(line) <= 2 * EDGE else line[:EDGE] + line[-EDGE:])
-        return [line for line in lines if len(line) <= self._limit]
+        return [line for line in lines if len(line) <= self.limit]
 
     def _hold(self, part: bytes) -> None:
         self.is_inside = True
@@ -136,7 +136,7 @@ class LineSplitter:
 
     def _look_at_what_came(self) -> None:
         """While it is in the caches, and while the other side writes on."""
-        if self.held > (EDGE if self._head else self._limit):
+        if self.held > (EDGE if self._head else self.limit):
             self._throw_away()
         elif self.held >= LONG and self._is_text:
             try:

@@ -1,7 +1,8 @@
 """The JSON-RPC envelope: decoded without its body, encoded around a body that is already JSON.
 
 Bodies (`params`, `result`, `error`) stay the bytes that came. msgspec skips them without looking at
-their text, so whether a line is UTF-8 is checked here, before any of it can be passed on.
+their text, so whether a line is UTF-8 is checked before it is decoded: of a long one while it comes, in
+`lines`, of any other here.
 """
 
 from __future__ import annotations

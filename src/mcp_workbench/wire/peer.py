@@ -66,9 +66,9 @@ class Peer:
         """Whether an answer is awaited."""
         return bool(self._in_flight)
 
-    def ask(self, method: str, params: bytes, *, idle: float, total: float | None = None) -> Question:
+    def ask(self, method: str, params: bytes, *, limit: float) -> Question:
         """Sends a request. Whoever awaits its `answer` calls `forget` afterwards, however it ended."""
-        question = Question(self._loop.create_future(), idle=idle, total=total or idle)
+        question = Question(self._loop.create_future(), idle=limit, total=limit)
         self.start(question, rpc.request_line(self.next_id, method, params))
         return question
 

@@ -55,7 +55,6 @@ class LineReader(asyncio.Protocol):
         self._on_line = on_line
         self._on_end = on_end
         self._splitter = LineSplitter(on_overlong, limit)
-        self._limit = limit
         self._in_place: _InPlace | None = None
         self.transport: asyncio.ReadTransport | None = None
 
@@ -66,7 +65,7 @@ class LineReader(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         splitter = self._splitter
         end = len(data) - 1
-        if data.find(b"\n") == end and not splitter.is_inside and end <= self._limit:
+        if data.find(b"\n") == end and not splitter.is_inside and end <= splitter.limit:
             # One line and no more, as nearly always.
             if end:
                 self._on_line(data[:end])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,7 +19,8 @@ class Request(msgspec.Struct, kw_only=True, eq=False):
 
     The time runs from before the write, so that a peer which has stopped reading is noticed too.
 
-    A struct because there is one for each call, and a struct is made without a call of `__init__`.
+    A struct because there is one for each call, and a struct is made without a call of `__init__`. It is the
+    type checker who sees that subclasses have what is abstract here.
     """
 
     idle: float = 0.0
@@ -31,13 +33,13 @@ class Request(msgspec.Struct, kw_only=True, eq=False):
     started: float = 0.0
     heard: float = 0.0
 
+    @abstractmethod
     def succeed(self, result: msgspec.Raw) -> None:
         """It was answered."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fail(self, error: WireError) -> None:
         """It will not be answered, or was answered with an error."""
-        raise NotImplementedError
 
     @property
     def end(self) -> float:
