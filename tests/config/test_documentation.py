@@ -22,6 +22,10 @@ BLOCKS: list[dict[str, Any]] = [
 ]
 
 
+def keys_of(struct: type[msgspec.Struct]) -> set[str]:
+    return {field.encode_name for field in msgspec.structs.fields(struct)}
+
+
 def whole_file(block: dict[str, Any]) -> object:
     """The page shows whole files, other clients' files, and single entries."""
     if "toolboxes" in block:
@@ -43,10 +47,12 @@ def test_every_example_file_loads_without_a_warning(path: Path) -> None:
 
 def test_the_example_of_every_key_uses_every_key() -> None:
     tree = json.loads((DOCS / "examples" / "every-key.json").read_text(encoding="utf-8"))
-    entries = [entry for box in tree["toolboxes"].values() for entry in box["mcpServers"].values()]
-    assert set().union(*entries) == {
+    boxes = tree["toolboxes"].values()
+    assert set(tree) == {"$schema", *keys_of(WorkbenchConfig)}
+    assert set().union(*boxes) == keys_of(ToolboxConfig)
+    assert set().union(*(entry for box in boxes for entry in box["mcpServers"].values())) == {
         "type",
-        *(field.encode_name for field in msgspec.structs.fields(ServerConfig)),
+        *keys_of(ServerConfig),
     }
 
 
@@ -57,7 +63,7 @@ def test_the_small_example_on_the_page_is_the_small_example_file() -> None:
 @pytest.mark.parametrize("struct", [WorkbenchConfig, ToolboxConfig, ServerConfig])
 def test_every_key_has_its_row_in_the_reference(struct: type[msgspec.Struct]) -> None:
     rows = set(re.findall(r"^\| `([^`]+)` \|", REFERENCE, re.MULTILINE))
-    assert {field.encode_name for field in msgspec.structs.fields(struct)} <= rows
+    assert keys_of(struct) <= rows
 
 
 def test_every_default_in_the_reference_is_the_default() -> None:

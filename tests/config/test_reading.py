@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_workbench.config import WorkbenchConfig, load, locate
+from mcp_workbench.config import WorkbenchConfig, load, locate, stamp_of
 from mcp_workbench.errors import ConfigError, Problem
 from tests.config.loading import load_content, problems
 
@@ -54,6 +54,16 @@ def test_a_missing_file_is_reported_even_from_a_directory_that_was_deleted(
     gone.rmdir()
     with pytest.raises(ConfigError, match=r"there is no such file: workbench-config\.json"):
         load(locate(None, {}), {})
+
+
+def test_the_stamp_is_that_of_the_file_until_it_is_replaced(tmp_path: Path) -> None:
+    loaded = load_content(tmp_path, {"toolboxes": {}})
+    path = Path(loaded.path)
+    assert loaded.stamp == stamp_of(path.stat())
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(path.read_bytes())
+    copy.rename(path)
+    assert loaded.stamp != stamp_of(path.stat())
 
 
 def test_every_failure_names_the_file(tmp_path: Path) -> None:

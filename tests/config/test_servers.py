@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FS = "toolboxes.dev.mcpServers.fs"
 SECONDS = "should be a number of seconds, more than 0 and at most 100000000"
+CALLS = "should be a number of calls from 1 to 100000, in digits only"
+BYTES = "should be a number of bytes from 65536 to 1073741824, in digits only"
 HALF = "contains half of a character (a lone surrogate), which cannot be written anywhere"
 NUL = "contains a NUL character, which no program can be given"
 ONE_LINE = "contains a line break or a NUL character"
@@ -39,6 +41,8 @@ def test_a_command_alone_gets_the_defaults(tmp_path: Path) -> None:
         disabled=False,
         timeout=60.0,
         startup_timeout=60.0,
+        call_limit=1000,
+        message_limit=67_108_864,
         inherit_env=False,
         protocol="auto",
     )
@@ -56,6 +60,8 @@ def test_every_key_of_a_program_is_read(tmp_path: Path) -> None:
         "disabled": True,
         "timeout": 5,
         "startupTimeout": 0.5,
+        "callLimit": 1,
+        "messageLimit": 65536,
         "inheritEnv": ["GIT_*"],
         "protocol": "legacy",
     }
@@ -69,6 +75,8 @@ def test_every_key_of_a_program_is_read(tmp_path: Path) -> None:
         disabled=True,
         timeout=5.0,
         startup_timeout=0.5,
+        call_limit=1,
+        message_limit=65_536,
         inherit_env=["GIT_*"],
         protocol="legacy",
     )
@@ -156,6 +164,13 @@ def test_numbers_in_env_become_their_text_and_null_is_dropped(tmp_path: Path) ->
         (command(timeout="5"), ".timeout", f"{SECONDS}, not a string"),
         (command(timeout=True), ".timeout", f"{SECONDS}, not a boolean"),
         (command(startupTimeout=-1), ".startupTimeout", SECONDS),
+        (command(callLimit=0), ".callLimit", CALLS),
+        (command(callLimit=100_001), ".callLimit", CALLS),
+        (command(callLimit=1.5), ".callLimit", CALLS),
+        (command(callLimit=True), ".callLimit", f"{CALLS}, not a boolean"),
+        (command(messageLimit=65_535), ".messageLimit", BYTES),
+        (command(messageLimit=2**30 + 1), ".messageLimit", BYTES),
+        (command(messageLimit="64 MB"), ".messageLimit", f"{BYTES}, not a string"),
         (
             command(inheritEnv="PATH"),
             ".inheritEnv",

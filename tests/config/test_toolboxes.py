@@ -25,6 +25,36 @@ def test_a_file_becomes_its_configuration(tmp_path: Path) -> None:
     assert (loaded.config, loaded.path, loaded.warnings) == (expected, str(write(tmp_path, tree)), ())
 
 
+def test_a_toolbox_without_a_deadline_of_its_own_has_that_of_the_file(tmp_path: Path) -> None:
+    tree = {"openDeadline": 5, "toolboxes": {"a": toolbox(), "b": toolbox() | {"openDeadline": 0.5}}}
+    config = load_content(tmp_path, tree).config
+    deadlines = {name: box.open_deadline for name, box in config.toolboxes.items()}
+    assert (config.open_deadline, deadlines) == (5.0, {"a": 5.0, "b": 0.5})
+
+
+def test_a_file_without_a_deadline_has_fifteen_seconds(tmp_path: Path) -> None:
+    config = load_content(tmp_path, {"toolboxes": {"a": toolbox()}}).config
+    assert (config.open_deadline, config.toolboxes["a"].open_deadline) == (15.0, 15.0)
+
+
+def test_a_wrong_deadline_is_reported_at_its_place(tmp_path: Path) -> None:
+    seconds = "should be a number of seconds, more than 0 and at most 100000000"
+    tree = {"openDeadline": "15", "toolboxes": {"a": toolbox() | {"openDeadline": 0}}}
+    assert [(problem.where, problem.what) for problem in problems(tmp_path, tree)] == [
+        ("openDeadline", f"{seconds}, not a string"),
+        ("toolboxes.a.openDeadline", seconds),
+    ]
+
+
+def test_a_deadline_of_more_than_an_hour_is_a_warning(tmp_path: Path) -> None:
+    what = "more than an hour: the unit is seconds (other clients count milliseconds)"
+    tree = {"openDeadline": 15_000, "toolboxes": {"a": toolbox(fs=SERVER) | {"openDeadline": 5000}}}
+    assert load_content(tmp_path, tree).warnings == (
+        f"openDeadline: {what}",
+        f"toolboxes.a.openDeadline: {what}",
+    )
+
+
 def test_no_toolboxes_at_all_is_valid(tmp_path: Path) -> None:
     assert load_content(tmp_path, {"toolboxes": {}}).config == WorkbenchConfig(toolboxes={})
 

@@ -37,6 +37,9 @@ FS = "toolboxes.dev.mcpServers.fs"
         ("disable", "disabled"),
         ("timeOut", "timeout"),
         ("startup_timeout", "startupTimeout"),
+        ("call_limit", "callLimit"),
+        ("callLimits", "callLimit"),
+        ("messagelimit", "messageLimit"),
         ("inherit-env", "inheritEnv"),
         ("protcol", "protocol"),
         ("types", "type"),
@@ -61,6 +64,33 @@ def test_what_stands_under_a_slip_is_examined_too(tmp_path: Path) -> None:
         f"{fs}.commnad",
         f"{fs}.args",
     ]
+
+
+@pytest.mark.parametrize("slip", ["open_deadline", "opendeadline", "openDedline"])
+def test_a_slip_of_the_deadline_is_an_error_with_the_suggestion_in_both_its_places(
+    tmp_path: Path, slip: str
+) -> None:
+    tree = {slip: 5, "toolboxes": {"dev": {**toolbox(), slip: 5}}}
+    remedy = 'Did you mean "openDeadline"? Write it exactly so.'
+    assert problems(tmp_path, tree) == [
+        Problem(slip, "unknown key", remedy),
+        Problem(f"toolboxes.dev.{slip}", "unknown key", remedy),
+    ]
+
+
+@pytest.mark.parametrize("key", ["openDeadline", "open_deadline"])
+def test_a_deadline_on_a_server_is_told_where_it_belongs(tmp_path: Path, key: str) -> None:
+    place = "in a toolbox, or at the top of the file for all of them"
+    assert load_content(tmp_path, one_server({"command": "x", key: 5})).warnings == (
+        f"{FS}.{key}: the workbench ignores this key here; it belongs {place}",
+    )
+
+
+@pytest.mark.parametrize("key", ["callLimit", "messageLimit", "startup_timeout", "timeout"])
+def test_a_key_of_a_server_that_stands_above_it_is_told_where_it_belongs(tmp_path: Path, key: str) -> None:
+    tree = {key: 5, "toolboxes": {"dev": {**toolbox(fs={"command": "x"}), key: 5}}}
+    what = "the workbench ignores this key here; it belongs in a server"
+    assert load_content(tmp_path, tree).warnings == (f"{key}: {what}", f"toolboxes.dev.{key}: {what}")
 
 
 @pytest.mark.parametrize(("slip", "meant"), [("descripton", "description"), ("desc_ription", "description")])
@@ -122,6 +152,9 @@ def test_another_clients_key_is_ignored_with_a_warning(tmp_path: Path, key: str)
         ("enabled", '"disabled": true'),
         ("envFile", '"inheritEnv"'),
         ("headersHelper", '"headers"'),
+        ("maxConcurrency", '"callLimit"'),
+        ("maxConcurrentCalls", '"callLimit"'),
+        ("maxMessageSize", '"messageLimit"'),
     ],
 )
 def test_a_key_whose_loss_changes_what_happens_is_ignored_with_what_to_write_instead(

@@ -7,14 +7,17 @@ from mcp_workbench.config.load import LoadedConfig, load, locate
 from mcp_workbench.config.model import ServerConfig, ToolboxConfig, WorkbenchConfig
 from mcp_workbench.config.schema import json_schema
 from mcp_workbench.config.secrets import Secrets
+from mcp_workbench.config.stamp import Stamp, stamp_of
 
 __all__ = [
     "LoadedConfig",
     "Secrets",
     "ServerConfig",
+    "Stamp",
     "ToolboxConfig",
     "WorkbenchConfig",
     "json_schema",
     "load",
     "locate",
+    "stamp_of",
 ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mcp_workbench.config.fields import check_keys, convert_fields, kind_of
+from mcp_workbench.config.fields import check_keys, convert_fields, kind_of, warn_of_long_wait
 from mcp_workbench.config.model import ServerConfig, Transport
 from mcp_workbench.config.text import check_header, check_os_text
 
@@ -27,7 +27,6 @@ TRANSPORT_OF_TYPE: dict[str, Transport] = {
 
 _FIELDS = msgspec.structs.fields(ServerConfig)
 _KNOWN_KEYS = ("type", *(field.encode_name for field in _FIELDS))
-_AN_HOUR = 3600
 
 
 def read_server(entry: dict[str, object], place: Place, findings: Findings) -> ServerConfig:
@@ -118,7 +117,4 @@ def _warn_of_surprises(values: dict[str, Any], place: Place, findings: Findings)
     if values.get("tool_filters") == []:
         findings.warn((*place, "toolFilters"), 'an empty list hides every tool; write ["*"] to show all')
     for name, key in (("timeout", "timeout"), ("startup_timeout", "startupTimeout")):
-        if values.get(name, 0) > _AN_HOUR:
-            findings.warn(
-                (*place, key), "more than an hour: the unit is seconds (other clients count milliseconds)"
-            )
+        warn_of_long_wait(values.get(name, 0), (*place, key), findings)

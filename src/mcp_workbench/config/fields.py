@@ -1,7 +1,7 @@
 """One object of the file against the Struct that describes it: its keys, then the value of each.
 
-Owns unknown keys, types, and the words "should be …". The types are the model's, the checking is msgspec's;
-msgspec's own messages are not used, because they may quote a value.
+Owns unknown keys, types, units, and the words "should be …". The types are the model's, the checking is
+msgspec's; msgspec's own messages are not used, because they may quote a value.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import msgspec
 
-from mcp_workbench.config.suggest import ADVICE, meant_key
+from mcp_workbench.config.suggest import ADVICE, meant_key, right_place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from msgspec.structs import FieldInfo
 
     from mcp_workbench.config.findings import Findings, Place
+
+_AN_HOUR = 3600
 
 _KINDS = {
     bool: "a boolean",
@@ -59,6 +61,8 @@ def check_keys(
             findings.problem(
                 (*place, key), "unknown key", f'Did you mean "{suggestion}"? Write it exactly so.'
             )
+        elif (level := right_place(key)) is not None:
+            findings.warn((*place, key), f"the workbench ignores this key here; it belongs {level}")
         else:
             findings.warn((*place, key), "the workbench does not know this key and ignores it")
     return meant
@@ -77,6 +81,12 @@ def convert_fields(
             except msgspec.ValidationError:
                 _report_misfit(key, entry[key], field.type, (*place, key), findings)
     return converted
+
+
+def warn_of_long_wait(seconds: float, place: Place, findings: Findings) -> None:
+    """Whoever writes a number this large has another unit in mind."""
+    if seconds > _AN_HOUR:
+        findings.warn(place, "more than an hour: the unit is seconds (other clients count milliseconds)")
 
 
 def _report_misfit(key: str, value: object, annotation: Any, place: Place, findings: Findings) -> None:

@@ -15,6 +15,7 @@ from mcp_workbench.config.expand import expand
 from mcp_workbench.config.findings import Findings
 from mcp_workbench.config.parse import parse, paste_this
 from mcp_workbench.config.secrets import Secrets
+from mcp_workbench.config.stamp import Stamp, stamp_of
 from mcp_workbench.config.validate import validate
 from mcp_workbench.errors import ConfigError, Problem
 
@@ -36,6 +37,8 @@ class LoadedConfig(msgspec.Struct, frozen=True):
     path: str
     warnings: tuple[str, ...]
     secrets: Secrets
+    stamp: Stamp
+    """The state of the file that was read."""
 
 
 def locate(option: str | None, environ: Mapping[str, str]) -> str:
@@ -48,7 +51,7 @@ def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     """The configuration in the file at `path`; `ConfigError` with all the problems if it cannot be used."""
     path = os.fspath(path)
     findings = Findings()
-    data = _read(path, environ)
+    data, stamp = _read(path, environ)
     try:
         tree = parse(path, data, findings)
         # A plain copy: `os.environ` decodes and re-encodes at every look.
@@ -59,13 +62,15 @@ def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     if findings.problems:
         raise ConfigError(path, findings.problems)
     secrets = _secrets(config, expansion.values | _inherited(config, environ))
-    return LoadedConfig(config, path, tuple(findings.warnings), secrets)
+    return LoadedConfig(config, path, tuple(findings.warnings), secrets, stamp)
 
 
-def _read(path: str, environ: Mapping[str, str]) -> bytes:
+def _read(path: str, environ: Mapping[str, str]) -> tuple[bytes, Stamp]:
     try:
         with open(path, "rb") as file:
-            return file.read()
+            # Before reading: what is written meanwhile is then a change, and not lost.
+            stamp = stamp_of(os.fstat(file.fileno()))
+            return file.read(), stamp
     except FileNotFoundError:
         raise ConfigError(path, [Problem("", *_missing(path, environ))]) from None
     except IsADirectoryError:

@@ -14,6 +14,11 @@ Transport = Literal["stdio", "http", "sse"]
 Text = Annotated[str, Meta(pattern=r"\S")]
 # The upper bound is there because an infinite time-out would be a hang with a name.
 Seconds = Annotated[float, Meta(gt=0, le=100_000_000)]
+Calls = Annotated[int, Meta(ge=1, le=100_000)]
+# At least what a server writes about itself in one message, and at most what still fits into memory.
+Bytes = Annotated[int, Meta(ge=65_536, le=1_073_741_824)]
+
+OPEN_DEADLINE = 15.0
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -115,6 +120,22 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
         ),
     ] = 60.0
+    call_limit: Annotated[
+        Calls,
+        Meta(
+            description="Calls that the server works on at once. More wait until one of them has ended.",
+            examples=[100],
+            extra={"expected": "a number of calls from 1 to 100000, in digits only"},
+        ),
+    ] = 1000
+    message_limit: Annotated[
+        Bytes,
+        Meta(
+            description="Bytes of the longest message that is taken from the server.",
+            examples=[67108864],
+            extra={"expected": "a number of bytes from 65536 to 1073741824, in digits only"},
+        ),
+    ] = 67_108_864
     inherit_env: Annotated[
         bool | list[str],
         Meta(
@@ -134,7 +155,7 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ] = "auto"
 
 
-class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True):
+class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A named group of servers that are opened together."""
 
     description: Annotated[
@@ -149,9 +170,26 @@ class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True):
         dict[str, ServerConfig],
         Meta(description="The toolbox's servers by name, as MCP clients write them."),
     ] = msgspec.field(name="mcpServers")
+    open_deadline: Annotated[
+        Seconds,
+        Meta(
+            description="Seconds after which `open_toolbox` answers with the servers that are ready, and "
+            "names those that are still starting. Default: the `openDeadline` of the whole file.",
+            examples=[5],
+            extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
+        ),
+    ] = OPEN_DEADLINE
 
 
-class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True):
+class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The whole file."""
 
     toolboxes: Annotated[dict[str, ToolboxConfig], Meta(description="The toolboxes by name.")]
+    open_deadline: Annotated[
+        Seconds,
+        Meta(
+            description="The `openDeadline` of the toolboxes that have none of their own.",
+            examples=[15],
+            extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
+        ),
+    ] = OPEN_DEADLINE

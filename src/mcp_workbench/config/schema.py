@@ -21,7 +21,10 @@ def json_schema() -> dict[str, object]:
     definitions: dict[str, Any] = msgspec.json.schema(WorkbenchConfig)["$defs"]
     top = definitions.pop("WorkbenchConfig")
     _complete_server(definitions["ServerConfig"])
-    definitions["ToolboxConfig"]["properties"]["mcpServers"]["propertyNames"] = _NAME
+    toolbox = definitions["ToolboxConfig"]["properties"]
+    toolbox["mcpServers"]["propertyNames"] = _NAME
+    # Its absence means what the file has at its top.
+    del toolbox["openDeadline"]["default"]
     top["properties"]["toolboxes"]["propertyNames"] = _NAME
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,12 +1,16 @@
 """What a person may have meant by a key that the workbench does not know.
 
-Owns the near misses, the other words for the same thing, and the advice for other clients' keys. Does not
-report anything.
+Owns the near misses, the other words for the same thing, the keys in the wrong place, and the advice for
+other clients' keys. Does not report anything.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.config.model import ServerConfig
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -24,6 +28,8 @@ _SAME_THING = {
 # Two letters from "command", and yet a word of its own.
 _NO_SLIP = ("comment",)
 
+_USE_CALL_LIMIT = 'write "callLimit" for the number of calls that the server works on at once'
+_USE_MESSAGE_LIMIT = 'write "messageLimit" for the bytes of the longest message that is taken from the server'
 _USE_TOOL_FILTERS = 'list the tools in "toolFilters": ["name", "!other"] to choose them'
 
 ADVICE = {
@@ -36,7 +42,15 @@ ADVICE = {
     "headersHelper": 'put the headers under "headers", with ${VAR} for what is secret',
     "includeTools": _USE_TOOL_FILTERS,
     "inputs": "write ${VAR} where the input is used, and export VAR=value",
+    "maxConcurrency": _USE_CALL_LIMIT,
+    "maxConcurrentCalls": _USE_CALL_LIMIT,
+    "maxMessageSize": _USE_MESSAGE_LIMIT,
     "tools": _USE_TOOL_FILTERS,
+}
+
+_PLACES = {
+    **{field.encode_name.lower(): "in a server" for field in msgspec.structs.fields(ServerConfig)},
+    "opendeadline": "in a toolbox, or at the top of the file for all of them",
 }
 
 
@@ -49,6 +63,11 @@ def meant_key(key: str, known: Collection[str]) -> str | None:
         return _SAME_THING[folded]
     distance, nearest = min((_distance(folded, _fold(candidate)), candidate) for candidate in known)
     return nearest if distance <= (1 if len(nearest) <= 4 else 2) else None
+
+
+def right_place(key: str) -> str | None:
+    """Where a key stands that the workbench knows, but not where it was found."""
+    return _PLACES.get(_fold(key))
 
 
 def _fold(key: str) -> str:

@@ -5,16 +5,18 @@ Owns the rules of the top level and of a toolbox. Does not know what a server en
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from mcp_workbench.config.entry import read_server
-from mcp_workbench.config.fields import as_object, check_keys, convert_fields
+from mcp_workbench.config.fields import as_object, check_keys, convert_fields, warn_of_long_wait
 from mcp_workbench.config.model import ToolboxConfig, WorkbenchConfig
 from mcp_workbench.config.text import check_name, check_text
 
 if TYPE_CHECKING:
+    from msgspec.structs import FieldInfo
+
     from mcp_workbench.config.findings import Findings, Place
     from mcp_workbench.config.model import ServerConfig
 
@@ -22,8 +24,9 @@ _NESTING = '{ "toolboxes": { "dev": { "description": "What it is for", "mcpServe
 _TOOLBOX = '{ "description": "What it is for", "mcpServers": { … } }'
 _SERVER = '{ "command": "npx", "args": ["-y", "some-package"] }'
 
-# The other field holds the servers, which are read one by one.
-_DESCRIPTION = [field for field in msgspec.structs.fields(ToolboxConfig) if field.name == "description"]
+# The other fields hold toolboxes and servers, which are read one by one.
+_OF_THE_FILE = [field for field in msgspec.structs.fields(WorkbenchConfig) if field.name != "toolboxes"]
+_OF_A_TOOLBOX = [field for field in msgspec.structs.fields(ToolboxConfig) if field.name != "servers"]
 
 
 def validate(tree: dict[str, object], findings: Findings) -> WorkbenchConfig:
@@ -32,18 +35,30 @@ def validate(tree: dict[str, object], findings: Findings) -> WorkbenchConfig:
     for key in pasted:
         what = "servers stand inside a toolbox, not at the top of the file"
         findings.problem((key,), what, f"Move them: {_NESTING}")
-    meant = check_keys(tree, ("$schema", "toolboxes", "toolMode", *pasted), (), findings)
+    meant = check_keys(tree, ("$schema", "openDeadline", "toolboxes", "toolMode", *pasted), (), findings)
     if "toolMode" in tree:
         _check_tool_mode(tree["toolMode"], findings)
+    settings = _read_settings(tree, _OF_THE_FILE, (), findings)
     written = meant.get("toolboxes")
     if written is None:
         if not pasted:
             findings.problem((), '"toolboxes" is missing', f"Write {_NESTING}")
-        return WorkbenchConfig(toolboxes={})
+        return WorkbenchConfig(toolboxes={}, **settings)
     # Under a key that is only nearly right too, so that one round of corrections is enough.
     named = as_object(tree[written], (written,), _NESTING, findings) or {}
-    toolboxes = {name: _read_toolbox(value, (written, name), findings) for name, value in named.items()}
-    return WorkbenchConfig(toolboxes={name: box for name, box in toolboxes.items() if box is not None})
+    toolboxes = {
+        name: _read_toolbox(value, settings, (written, name), findings) for name, value in named.items()
+    }
+    usable = {name: toolbox for name, toolbox in toolboxes.items() if toolbox is not None}
+    return WorkbenchConfig(toolboxes=usable, **settings)
+
+
+def _read_settings(
+    entry: dict[str, object], fields: list[FieldInfo], place: Place, findings: Findings
+) -> dict[str, Any]:
+    settings = convert_fields(entry, fields, place, findings)
+    warn_of_long_wait(settings.get("open_deadline", 0), (*place, "openDeadline"), findings)
+    return settings
 
 
 def _check_tool_mode(mode: object, findings: Findings) -> None:
@@ -59,26 +74,22 @@ def _check_tool_mode(mode: object, findings: Findings) -> None:
         findings.problem(place, what, delete)
 
 
-def _read_toolbox(value: object, place: tuple[str, str], findings: Findings) -> ToolboxConfig | None:
+def _read_toolbox(
+    value: object, of_the_file: dict[str, Any], place: tuple[str, str], findings: Findings
+) -> ToolboxConfig | None:
     check_name(place[-1], "toolbox", place, findings)
     toolbox = as_object(value, place, _TOOLBOX, findings)
     if toolbox is None:
         return None
-    meant = check_keys(toolbox, ("description", "mcpServers"), place, findings)
+    meant = check_keys(toolbox, ("description", "mcpServers", "openDeadline"), place, findings)
     for key, example in (("description", '"What the toolbox is for"'), ("mcpServers", "{ … }")):
         if key not in meant:
             findings.problem((*place, key), "is missing", f'Write "{key}": {example}')
-    description = _read_description(toolbox, place, findings)
+    settings = of_the_file | _read_settings(toolbox, _OF_A_TOOLBOX, place, findings)
+    check_text(settings.get("description", ""), (*place, "description"), findings)
     written = meant.get("mcpServers")
     servers = {} if written is None else _read_servers(toolbox[written], (*place, written), findings)
-    return None if description is None else ToolboxConfig(description=description, servers=servers)
-
-
-def _read_description(toolbox: dict[str, object], place: Place, findings: Findings) -> str | None:
-    description: str | None = convert_fields(toolbox, _DESCRIPTION, place, findings).get("description")
-    if description is not None:
-        check_text(description, (*place, "description"), findings)
-    return description
+    return ToolboxConfig(servers=servers, **settings) if "description" in settings else None
 
 
 def _read_servers(value: object, place: Place, findings: Findings) -> dict[str, ServerConfig]:
