@@ -15,13 +15,17 @@ from mcp_workbench.errors import (
     ExecutionFailed,
     InvalidCall,
     OpeningFailed,
+    Overloaded,
     Problem,
     RemoteError,
     RequestTimeout,
     ServerNotFound,
     StartError,
+    TooDeep,
     ToolboxNotFound,
     ToolNotFound,
+    TooLong,
+    TooManyRequests,
     WireError,
     WorkbenchError,
     quote_stderr,
@@ -55,6 +59,20 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
         RequestTimeout(2.5, capped=True),
         "no answer within 2.5 s in all, although it went on reporting progress",
     ),
+    "an answer that is too long": (TooLong(67_108_864), "its answer is longer than 64 MiB"),
+    "an answer that is too long for a small limit": (
+        TooLong(100_000),
+        "its answer is longer than 100,000 bytes",
+    ),
+    "an answer that is too deep": (TooDeep(b"{"), "its answer could not be read: nested too deeply"),
+    "too many requests": (
+        TooManyRequests(50_000),
+        (
+            "50,000 requests are in flight already, and no more are taken. "
+            "Wait for some of their answers first"
+        ),
+    ),
+    "too many at once": (Overloaded("as it is"), "as it is"),
     "a bad answer": (BadAnswer("its answer is odd"), "its answer is odd"),
     "a JSON-RPC error": (
         RemoteError(-32601, "no such method", None),

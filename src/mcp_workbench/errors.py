@@ -6,13 +6,17 @@ WorkbenchError
 │   ├── ConnectionClosed     the other side is gone
 │   ├── RequestTimeout       it said nothing in time
 │   ├── BadAnswer            it answered something that is not an answer
-│   └── RemoteError          it answered with a JSON-RPC error
+│   │   ├── TooDeep          or something nested too deeply to be looked into
+│   │   └── TooLong          or more than is taken from it
+│   ├── RemoteError          it answered with a JSON-RPC error
+│   └── Overloaded           it was not even asked: too many wait for it already
 ├── StartError               a downstream server could not be brought up
 └── CallError                a call cannot be done: its text is what the model reads
     ├── InvalidCall          the call is malformed
     ├── ToolboxNotFound
     ├── ServerNotFound
     ├── ToolNotFound
+    ├── TooManyRequests      the client has more in flight than is kept
     ├── OpeningFailed        too little of a toolbox came up for it to be of use
     └── ExecutionFailed      the server behind the tool did not deliver
 
@@ -81,6 +85,27 @@ class BadAnswer(WireError):
     """An answer came, but not one that can be passed on."""
 
 
+class TooDeep(BadAnswer):
+    """An answer came that is nested too deeply to be decoded. Whoever knows its form may still read it."""
+
+    def __init__(self, line: bytes) -> None:
+        self.line = line
+        super().__init__("its answer could not be read: nested too deeply")
+
+
+class TooLong(BadAnswer):
+    """An answer came that is longer than is allowed."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(f"its answer is longer than {size_of(limit)}")
+
+
+def size_of(count: int) -> str:
+    """A number of bytes as people say it."""
+    return f"{count / 2**20:g} MiB" if count >= 2**20 else f"{count:,} bytes"
+
+
 class RemoteError(WireError):
     """The other side answered with a JSON-RPC error, kept as it came."""
 
@@ -90,6 +115,10 @@ class RemoteError(WireError):
         self.data = data
         detail = f"; data: {data.decode(errors='replace')}" if data is not None else ""
         super().__init__(f"JSON-RPC error {code}: {message}{detail}")
+
+
+class Overloaded(WireError):
+    """Too many requests wait for the other side already."""
 
 
 def quote_stderr(lines: Sequence[str]) -> str:
@@ -154,6 +183,17 @@ class ToolNotFound(CallError):
         help_ = f"open_toolbox with toolbox_name '{toolbox}' lists the tools there are."
         super().__init__(
             f"Tool '{tool}' not found in server '{server}' (toolbox '{toolbox}').{guess} {help_}"
+        )
+
+
+class TooManyRequests(CallError):
+    """The client sends more than it waits for."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        super().__init__(
+            f"{count:,} requests are in flight already, and no more are taken. "
+            "Wait for some of their answers first"
         )
 
 

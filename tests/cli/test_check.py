@@ -27,7 +27,7 @@ def test_a_right_file_is_summed_up_with_all_its_servers(bench: Bench) -> None:
     assert [line.split() for line in done.stdout.splitlines()] == [
         ["workbench-config.json", "is", "valid:", "1", "toolbox,", "2", "servers"],
         ["toolbox", "server", "state"],
-        ["dev", "files", "configured"],
+        ["dev", "files", "idle"],
         ["dev", "git", "disabled"],
     ]
 
@@ -83,7 +83,7 @@ def test_a_right_file_as_json(bench: Bench) -> None:
             "file": "workbench-config.json",
             "valid": True,
             "servers": [
-                {"toolbox": "dev", "server": "files", "state": "configured"},
+                {"toolbox": "dev", "server": "files", "state": "idle"},
                 {"toolbox": "dev", "server": "git", "state": "disabled"},
             ],
         },

@@ -153,7 +153,7 @@ def test_the_log_is_shown_when_it_is_asked_for(bench: Bench) -> None:
     bench.write(toolboxes(dev={"files": TWO_TOOLS}))
     assert bench.run("check", "--connect").stderr == ""
     assert (
-        "mcp-workbench: [dev/files] connected"
+        "mcp-workbench: [dev/files] ready: 2026-07-28, tools: 2"
         in bench.run("check", "--connect", "--log-level", "info").stderr
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_workbench.downstream.eras import open_conversation
 from mcp_workbench.downstream.session import Session
+from mcp_workbench.wire.lines import LINE_LIMIT
 from tests.wire.loops import now
 from tests.wire.wires import whole
 
@@ -63,7 +64,7 @@ class Conversation:
     messages: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.session = Session("dev/scripted", self._take, lambda: None)
+        self.session = Session("dev/scripted", self._take, lambda: None, lambda: None, LINE_LIMIT)
 
     async def open(self, forced: Era | None = None, remembered: Era | None = None) -> Era:
         return await open_conversation(self.session, forced=forced, remembered=remembered, limit=LIMIT)

@@ -10,8 +10,10 @@ import msgspec
 
 from mcp_workbench.config import Secrets, ServerConfig
 from mcp_workbench.downstream.era_memory import EraMemory
-from mcp_workbench.downstream.server import Server
+from mcp_workbench.downstream.server import Server, Surroundings
 from mcp_workbench.downstream.session import Call
+from mcp_workbench.downstream.valve import Valve
+from mcp_workbench.wire.guard import Guard
 
 if TYPE_CHECKING:
     import asyncio
@@ -48,15 +50,16 @@ async def server(
     entry: Json, directory: Path, secrets: dict[str, str] | None = None
 ) -> AsyncIterator[Server]:
     """The server of an entry of `mcpServers`, named `files` in the toolbox `dev`; ended with the block."""
+    guard = Guard()
     it = Server(
         "dev",
         "files",
         msgspec.convert(entry, ServerConfig),
-        environ={"PATH": os.environ["PATH"]},
-        secrets=Secrets(secrets or {}),
-        memory=EraMemory(directory / "cache"),
+        Secrets(secrets or {}),
+        Surroundings({"PATH": os.environ["PATH"]}, EraMemory(directory / "cache"), guard, Valve()),
     )
     try:
         yield it
     finally:
         await it.close()
+        await guard.close()

@@ -103,3 +103,51 @@ async def test_a_tool_that_the_filters_hide_is_not_found(connect_modern: Connect
     text = failure_of(await session.use_tool("dev", "files", "rm"))
     assert text.startswith("Tool 'rm' not found in server 'files' (toolbox 'dev')")
     assert journal.messages("tools/call") == []
+
+
+DEEP = '{"name":"deep","inputSchema":' + '{"type":"object","properties":{"a":' * 700 + "{}" + "}}" * 700 + "}"
+TOO_DEEP = '{"name":"deeper","inputSchema":' + '{"properties":{"a":' * 150 + "{}" + "}}" * 150 + "}"
+
+
+@pytest.mark.parametrize("deep", [DEEP, TOO_DEEP], ids=["undecodable", "decodable"])
+async def test_a_tool_that_is_nested_too_deeply_does_not_lose_the_others(
+    connect: Connect, server_era: Era, deep: str
+) -> None:
+    listing = server(era=server_era, tools=[tool("one"), deep, tool("two")])
+    session = await connect(toolboxes(dev={"files": listing}))
+    opening = (await session.open_toolbox("dev"))["structuredContent"]
+    assert names(opening["tools"]) == ["one", "two"]
+    (note,) = opening["notes"]
+    assert (note["server"], "left out" in note["note"]) == ("files", True)
+    assert text_of(await session.use_tool("dev", "files", "two")) == "{}"
+
+
+@pytest.mark.parametrize("cursor", ["5", "true", "{}", "[]"])
+async def test_a_cursor_that_is_no_text_is_taken_for_the_end(connect_modern: Connect, cursor: str) -> None:
+    odd = server(tools=[tool("one")], cursors=f"raw:{cursor}")
+    assert await opened(await connect_modern(toolboxes(dev={"files": odd}))) == ["one"]
+
+
+async def test_what_was_wrong_with_a_list_is_noted_in_the_answer(connect: Connect) -> None:
+    odd = server(tools=["42", '{"name":5}', '{"name":""}', tool("one"), tool("one", title="again"), "null"])
+    session = await connect(toolboxes(dev={"files": odd, "other": server()}))
+    opening = (await session.open_toolbox("dev"))["structuredContent"]
+    assert names(opening["tools"]) == ["one", "echo"]
+    assert [note["server"] for note in opening["notes"]] == ["files"] * 5
+    assert opening["notes"][2:4] == [
+        {"server": "files", "note": "left out a tool whose name is empty"},
+        {"server": "files", "note": "the server lists 'one' twice; the first counts"},
+    ]
+
+
+async def test_hidden_characters_that_were_removed_are_noted_in_the_answer(connect: Connect) -> None:
+    hiding = [tool("one", description="Reads\u202e it"), tool("two"), tool("three", title="x\x1b[31m")]
+    session = await connect(toolboxes(dev={"files": server(tools=hiding)}))
+    opening = (await session.open_toolbox("dev"))["structuredContent"]
+    assert opening["notes"] == [
+        {
+            "server": "files",
+            "note": "hidden characters were removed from the definitions of these tools: one, three",
+        }
+    ]
+    assert opening["tools"][0]["description"] == "[dev/files] Reads it"

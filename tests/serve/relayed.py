@@ -10,8 +10,10 @@ import msgspec
 from mcp_workbench.config import Secrets, ServerConfig
 from mcp_workbench.downstream.connection import Connection
 from mcp_workbench.downstream.era_memory import EraMemory
-from mcp_workbench.downstream.server import Server
+from mcp_workbench.downstream.server import Server, Surroundings
+from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.surface.face import Face
+from mcp_workbench.wire.guard import Guard
 from mcp_workbench.wire.lines import LONG, LineSplitter
 from mcp_workbench.workbench.shelf import Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
@@ -30,6 +32,22 @@ MODERN_META = {
 }
 
 
+class _Channel:
+    """Keeps what is written to the server, and never has too much of it."""
+
+    waiting = 0
+
+    def __init__(self, written: list[Outgoing]) -> None:
+        self.write = written.append
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def give_up(self, reason: str) -> None:
+        raise AssertionError(f"no server of these tests is given up, but one was: {reason}")
+
+
 class Relayed:
     """One server with one tool, and one client."""
 
@@ -39,22 +57,18 @@ class Relayed:
         self.to_client: list[Outgoing] = []
         self.to_server: list[Outgoing] = []
         self.modern = modern
-        self._connection = Connection("dev/files", self.to_server.append, str, 60)
+        config = ServerConfig(command="x")
+        self._connection = Connection("dev/files", _Channel(self.to_server), str, config)
         self._connection.listed = (msgspec.Raw(b'{"name":"read"}'),)
         if modern if modern_server is None else modern_server:
             self._connection.session.speak_modern(announces_changes=False)
-        server = Server(
-            "dev",
-            "files",
-            ServerConfig(command="x"),
-            environ={},
-            secrets=Secrets({}),
-            memory=EraMemory(directory),
-        )
+        surroundings = Surroundings({}, EraMemory(directory), Guard(), Valve())
+        server = Server("dev", "files", config, Secrets({}), surroundings)
         server.connection = self._connection
         self._server = server
-        toolbox = Toolbox("dev", "Files", [Shelf("dev", server)], [])
-        self._face = Face(Workbench([toolbox]), self.to_client.append)
+        toolbox = Toolbox("dev", "Files", [Shelf("dev", server)], [], 15)
+        workbench = Workbench([toolbox], surroundings.guard, surroundings.valve)
+        self._face = Face(workbench, self.to_client.append)
         if handshake:
             self.client_says(
                 b'{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25"}}'

@@ -49,7 +49,7 @@ class Script(TypedDict, total=False):
     toolless: bool  # a server of something else: tools/list is not found
     restless: str  # announces a change "before" or "after" every list
     page_size: int
-    cursors: str  # "end" (default), "repeat" or "endless"
+    cursors: str  # "end" (default), "repeat", "endless", "empty", or "raw:" and its JSON
     behaviours: dict[str, dict[str, Any]]  # tool name -> {"do": ..., ...}; a tool without one echoes
     ignore_term: bool
     ignore_eof: bool
@@ -285,6 +285,8 @@ class Server:
         end = "" if following is None else f',"nextCursor":"{following}"'
         if self.options.get("cursors") == "empty" and following is not None:
             end = ',"nextCursor":""'
+        if (raw := self.options.get("cursors", "")).startswith("raw:"):
+            end = f',"nextCursor":{raw.removeprefix("raw:")}'
         listed = ",".join(self.tools[start:after])
         return f'{{"tools":[{listed}],"resultType":"complete","ttlMs":0,"cacheScope":"private"{end}}}'
 

@@ -25,7 +25,7 @@ async def start_and_cancel(steps: int) -> None:
 
     async def work() -> None:
         async with watched.child:
-            await watched.child.start(program(["sleep", "600"]), watched.take, watched.take)
+            await watched.child.start(program(["sleep", "600"]), watched)
             await asyncio.Event().wait()
 
     working = asyncio.create_task(work())

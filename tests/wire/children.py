@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_workbench.wire.child import Child, Program
+from mcp_workbench.wire.guard import Guard
 from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
@@ -39,10 +40,17 @@ class Watched:
     def __init__(self) -> None:
         self.stderr: list[str] = []
         self.lines: list[bytes] = []
-        self.child = Child(str, self.stderr.append)
+        self.full: list[bool] = []
+        self.child = Child(Guard(), str, self.stderr.append)
 
-    def take(self, line: bytes | memoryview) -> None:
+    def receive(self, line: bytes | memoryview) -> None:
         self.lines.append(bytes(line))
+
+    def receive_overlong(self, edges: bytes) -> None:
+        raise AssertionError(f"no line of these tests is too long, but one was: {edges!r}")
+
+    def on_full(self, is_full: bool) -> None:
+        self.full.append(is_full)
 
     async def line(self, number: int = 0) -> str:
         await poll(lambda: len(self.lines) > number)
@@ -69,12 +77,8 @@ async def started(what: Program | str) -> AsyncIterator[Watched]:
     watched = Watched()
     async with watched.child:
         to_run = program(shell(what)) if isinstance(what, str) else what
-        await watched.child.start(to_run, watched.take, _refuse_overlong)
+        await watched.child.start(to_run, watched)
         yield watched
-
-
-def _refuse_overlong(head: bytes) -> None:
-    raise AssertionError(f"no line of these tests is too long, but one was: {head!r}")
 
 
 def open_descriptors() -> int:

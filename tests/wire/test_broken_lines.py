@@ -59,7 +59,7 @@ async def test_a_line_too_long_to_keep_fails_the_request_whose_id_it_begins_or_e
     wire = Wire()
     request = wire.peer.ask("x", b"{}", limit=5)
     wire.peer.receive_overlong(line)
-    with pytest.raises(BadAnswer, match=r"^its answer could not be read: the line is longer than 64 MiB$"):
+    with pytest.raises(BadAnswer, match=r"^its answer is longer than 64 MiB$"):
         await request.answer
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.wire.child import STDERR_LINES, STDERR_WIDTH, Child
+from mcp_workbench.wire.guard import Guard
 from tests.support.waiting import poll
 from tests.wire.children import open_descriptors, program, python, shell, started
 from tests.wire.loops import ON_BOTH_LOOPS
@@ -69,7 +70,7 @@ async def test_a_directory_that_is_not_there_is_an_error() -> None:
 
 
 async def test_writing_to_one_that_never_started_is_harmless() -> None:
-    child = Child(str, print)
+    child = Child(Guard(), str, print)
     child.write(b"x\n")
     await child.stop()
     assert (child.exit_code, child.closed.done()) == (None, False)

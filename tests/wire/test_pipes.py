@@ -16,6 +16,7 @@ from tests.support.waiting import PATIENCE, poll
 from tests.wire.loops import ON_BOTH_LOOPS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import BinaryIO
 
     from mcp_workbench.wire.message import Body
@@ -31,9 +32,12 @@ class Reading:
         self.lines: list[bytes] = []
         self.overlong: list[bytes] = []
         self.ended = asyncio.Event()
-        self.reader = LineReader(
-            lambda line: self.lines.append(bytes(line)), self.ended.set, self.overlong.append
-        )
+        self.on_line: Callable[[], None] = lambda: None
+        self.reader = LineReader(self._take, self.ended.set, self.overlong.append)
+
+    def _take(self, line: bytes | memoryview) -> None:
+        self.lines.append(bytes(line))
+        self.on_line()
 
     async def end(self) -> list[bytes]:
         async with asyncio.timeout(PATIENCE):
@@ -52,7 +56,7 @@ def pipe() -> tuple[BinaryIO, BinaryIO]:
     return os.fdopen(read_end, "rb", 0), os.fdopen(write_end, "wb", 0)
 
 
-def unheard() -> None:
+def unheard(*_: object) -> None:
     """For tests that do not ask about the loss of a reader."""
 
 
@@ -104,7 +108,7 @@ async def test_empty_lines_are_passed_over() -> None:
 async def test_what_the_lines_of_one_read_cause_to_be_written_goes_out_in_order() -> None:
     source, sink = pipe()
     answers, answering = pipe()
-    writer = await open_writer(answering, unheard)
+    writer = await open_writer(answering, unheard, unheard)
     reader = LineReader(lambda line: writer.write(answer_to(bytes(line))), writer.close, lambda _: None)
     questions = [b"%d" % number for number in range(100)]
     sink.write(b"\n".join(questions))
@@ -122,7 +126,7 @@ def answer_to(question: bytes) -> list[Body]:
 async def test_a_line_too_long_to_keep_is_told_by_its_beginning_and_the_next_is_read() -> None:
     source, sink = pipe()
     it = await reading(source)
-    writer = await open_writer(sink, unheard)
+    writer = await open_writer(sink, unheard, unheard)
     writer.write(b"a" * (LINE_LIMIT + 1) + b"\nnext\n")
     writer.close()
     assert await it.end() == [b"next"]
@@ -139,7 +143,7 @@ async def test_a_reader_that_is_closed_says_that_it_has_ended() -> None:
 
 async def test_a_write_never_waits_and_all_of_it_arrives_in_order() -> None:
     source, sink = pipe()
-    writer = await open_writer(sink, unheard)
+    writer = await open_writer(sink, unheard, unheard)
     lines = [str(number).encode() * 10_000 for number in range(200)]
     for line in lines:
         writer.write(line + b"\n")
@@ -151,7 +155,7 @@ async def test_a_write_never_waits_and_all_of_it_arrives_in_order() -> None:
 async def test_a_reader_that_has_gone_is_told_once_and_writing_on_is_silent() -> None:
     source, sink = pipe()
     lost: list[str] = []
-    writer = await open_writer(sink, on_lost=lambda: lost.append("lost"))
+    writer = await open_writer(sink, lambda: lost.append("lost"), unheard)
     source.close()
     await poll(lambda: lost)
     for _ in range(10):
@@ -163,7 +167,7 @@ async def test_a_reader_that_has_gone_is_told_once_and_writing_on_is_silent() ->
 
 async def test_a_reader_that_goes_in_the_middle_of_a_large_write_ends_it() -> None:
     source, sink = pipe()
-    writer = await open_writer(sink, unheard)
+    writer = await open_writer(sink, unheard, unheard)
     writer.write(b"x" * 5_000_000)
     source.close()
     await ended(writer)
@@ -171,7 +175,7 @@ async def test_a_reader_that_goes_in_the_middle_of_a_large_write_ends_it() -> No
 
 async def test_a_regular_file_gets_all_that_is_written_in_order(tmp_path: Path) -> None:
     path = tmp_path / "written"
-    writer = await open_writer(path.open("wb", 0), unheard)
+    writer = await open_writer(path.open("wb", 0), unheard, unheard)
     lines = [str(number).encode() * 1000 + b"\n" for number in range(500)]
     for line in lines:
         writer.write(line)
@@ -182,7 +186,7 @@ async def test_a_regular_file_gets_all_that_is_written_in_order(tmp_path: Path) 
 
 @pytest.mark.parametrize("device", [path for path in ("/dev/null", "/dev/full") if Path(path).exists()])
 async def test_a_device_that_keeps_nothing_is_written_to_in_silence(device: str) -> None:
-    writer = await open_writer(os.fdopen(os.open(device, os.O_WRONLY), "wb", 0), unheard)
+    writer = await open_writer(os.fdopen(os.open(device, os.O_WRONLY), "wb", 0), unheard, unheard)
     writer.write(b"x" * 100_000)
     writer.write(b"y")
     writer.close()
@@ -191,7 +195,7 @@ async def test_a_device_that_keeps_nothing_is_written_to_in_silence(device: str)
 
 async def test_waiting_for_the_end_may_be_given_up_and_taken_up_again() -> None:
     source, sink = pipe()
-    writer = await open_writer(sink, unheard)
+    writer = await open_writer(sink, unheard, unheard)
     writer.write(b"x" * 1_000_000)
     writer.close()
     with pytest.raises(TimeoutError):

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.downstream.server import State
     from mcp_workbench.workbench.shelf import Shelf
-
-State = Literal["configured", "disabled", "starting", "ready", "failed"]
 
 
 class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -34,7 +33,8 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     toolbox: str
     server: str
-    state: State
+    state: State | Literal["disabled"]
+    """Where the server is in its life, or was at the end of the check."""
     tools: int | None = None
     seconds: float | None = None
     error: str | None = None
@@ -72,7 +72,7 @@ def run(option: str | None, *, connect: bool, as_json: bool, log_level: str | No
 def _rows(loaded: LoadedConfig) -> dict[tuple[str, str], Row]:
     return {
         (toolbox, server): Row(
-            toolbox=toolbox, server=server, state="disabled" if settings.disabled else "configured"
+            toolbox=toolbox, server=server, state="disabled" if settings.disabled else "idle"
         )
         for toolbox, config in loaded.config.toolboxes.items()
         for server, settings in config.servers.items()
@@ -100,17 +100,16 @@ async def _connect(
 
 
 async def _try(shelf: Shelf, row: Row, on_change: Callable[[], None]) -> None:
+    started = time.perf_counter()
     row.state = "starting"
     on_change()
-    started = time.perf_counter()
     try:
         row.tools = len(await shelf.tools())
-        row.state = "ready"
     except StartError as error:
-        row.state = "failed"
         row.error = clean_text(error.reason)
         row.stderr = tuple(clean_text(line) for line in error.stderr)
         row.hint = error.hint or None
+    row.state = shelf.server.state
     row.seconds = round(time.perf_counter() - started, 3)
     on_change()
 

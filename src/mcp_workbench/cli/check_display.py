@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 PLAIN_WIDTH = 140
 """Columns when the output is not a terminal: files and pipes have no edge to wrap at."""
 
-STYLES = {"ready": "green", "failed": "bold red", "starting": "yellow", "disabled": "dim", "configured": ""}
+STYLES = {
+    "idle": "",
+    "starting": "yellow",
+    "ready": "green",
+    "failed": "bold red",
+    "stopping": "yellow",
+    "disabled": "dim",
+}
 
 
 class Display:

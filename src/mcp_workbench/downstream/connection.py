@@ -1,19 +1,21 @@
-"""A live conversation with a server, and the list of tools that came out of it."""
+"""A live conversation with a server: the tools that it has, and whether it can take a call."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Protocol
 
 from mcp_workbench.downstream.session import Session
-from mcp_workbench.errors import WireError
+from mcp_workbench.errors import RequestTimeout, WireError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import msgspec
 
+    from mcp_workbench.config import ServerConfig
     from mcp_workbench.wire.message import Outgoing
 
     Tools = tuple[msgspec.Raw, ...]
@@ -23,39 +25,146 @@ log = logging.getLogger(__name__)
 
 EAGER_AFTER = 1.0
 """Seconds between two listings that nobody asked for: a server may announce changes without end."""
+PROBE_LIMIT = 2.0
+"""Seconds for a sign of life from a server that has left a request unanswered."""
+
+
+class Channel(Protocol):
+    """What a conversation goes through."""
+
+    @property
+    def waiting(self) -> int:
+        """How many bytes wait to be read by the server."""
+
+    def write(self, line: Outgoing) -> None:
+        """Sends a line."""
+
+    def pause(self) -> None:
+        """Reads no further."""
+
+    def resume(self) -> None:
+        """Reads on."""
+
+    def give_up(self, reason: str) -> None:
+        """The server can no longer be talked to."""
 
 
 class Connection:
     """What a server's owner keeps alive and its callers use."""
 
     def __init__(
-        self, label: str, write: Callable[[Outgoing], None], mask: Callable[[str], str], timeout: float
+        self, label: str, channel: Channel, mask: Callable[[str], str], config: ServerConfig
     ) -> None:
         self._label = label
+        self._channel = channel
         self._mask = mask
-        self.timeout = timeout
+        self.timeout = config.timeout
         self._refresh: asyncio.Task[None] | None = None
         self._refreshed_at = -EAGER_AFTER
-        self.session = Session(label, write, self._on_tools_changed)
         self._changed = False
-        self.listed: Tools = ()
-        self.is_stale = False
+        self._is_stale = False
         """Whether the server has announced a change that the list does not show yet."""
+        self._probe: asyncio.Task[None] | None = None
+        self._is_ended = False
+        self._turns: OrderedDict[asyncio.Future[None], None] = OrderedDict()
+        """Calls that wait for their turn."""
+        self.up_since: float | None = None
+        """When it came to be of use, while it is."""
+        self.listed: Tools = ()
+        self.is_clear = True
+        """Whether a call can be sent at once: the list is right, nobody waits, and the server takes more."""
+        self.session = Session(
+            label, channel.write, self._on_tools_changed, self.suspect, config.message_limit
+        )
+        self._peer = self.session.peer
+        self._peer.capacity = config.call_limit
+        self._peer.on_capacity = self._review
+        # As whoever reads from the server calls them, without a step between.
+        self.receive = self._peer.receive
+        self.receive_overlong = self._peer.receive_overlong
+
+    @property
+    def waiting(self) -> int:
+        """How many bytes wait for the server to read them."""
+        return self._channel.waiting
 
     async def tools(self) -> Tools:
         """The list, after any change that the server has announced by now."""
         # At most two: the one under way may have been asked for before the change, the next one not.
         for _ in range(2):
-            if self.is_stale:
+            if self._is_stale:
                 await asyncio.shield(self._refreshing())
         return self.listed
 
+    async def turn(self) -> bool:
+        """Waits until a call can be sent, which is to be done at once. False if the connection has ended."""
+        while not (self._has_room or self._is_ended):
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._turns[turn] = None
+            self._review()
+            try:
+                await turn
+            finally:
+                self._turns.pop(turn, None)
+                # Whoever leaves without sending anything leaves its place to the next.
+                self._review()
+        return not self._is_ended
+
+    def suspect(self) -> None:
+        """A request was not answered in time. If nothing else is either, the server is given up."""
+        if self._probe is None and not self._is_ended:
+            self._probe = asyncio.create_task(self._ask_for_a_sign())
+            self._review()
+
+    def on_full(self, is_full: bool) -> None:
+        """Much waits for the server to read it, or nothing any more."""
+        self.session.is_backed_up = is_full
+        self._review()
+
+    def pause(self) -> None:
+        """Leaves what the server says where it is, and stops the clocks meanwhile."""
+        self._peer.pause()
+        self._channel.pause()
+
+    def resume(self) -> None:
+        """Listens again."""
+        self._peer.resume()
+        self._channel.resume()
+
     def close(self, reason: str) -> None:
         """Fails what is in flight."""
-        self.session.peer.close(reason)
+        self._is_ended = True
+        self._peer.close(reason)
+        self._review()
+
+    @property
+    def _has_room(self) -> bool:
+        return not (self._probe or self.session.is_backed_up or self._peer.is_full)
+
+    def _review(self) -> None:
+        """Lets those in whose turn it is, and says whether others may come."""
+        if self._has_room or self._is_ended:
+            for _ in range(min(len(self._turns), self._peer.room)):
+                turn, _ = self._turns.popitem(last=False)
+                if not turn.done():
+                    turn.set_result(None)
+        self.is_clear = self._has_room and not (self._turns or self._is_stale)
+
+    async def _ask_for_a_sign(self) -> None:
+        try:
+            await self.session.probe(limit=PROBE_LIMIT)
+        except RequestTimeout:
+            reason = f"the server no longer answers anything, not even a ping within {PROBE_LIMIT:g} s"
+            self._channel.give_up(reason)
+        except WireError:
+            pass  # it has ended, which everyone knows
+        finally:
+            self._probe = None
+            self._review()
 
     def _on_tools_changed(self) -> None:
-        self._changed = self.is_stale = True
+        self._changed = self._is_stale = True
+        self._review()
         is_due = asyncio.get_running_loop().time() - self._refreshed_at >= EAGER_AFTER
         if self.listed and is_due:
             self._refreshing()
@@ -74,7 +183,10 @@ class Connection:
         except (WireError, TimeoutError) as error:
             reason = self._mask(str(error)) or f"no end within {self.timeout:g} s"
             log.warning("[%s] its changed tools could not be listed: %s", self._label, reason)
+            if isinstance(error, (RequestTimeout, TimeoutError)):
+                self.suspect()
         finally:
             self._refreshed_at = asyncio.get_running_loop().time()
             self._refresh = None
-            self.is_stale = self._changed
+            self._is_stale = self._changed
+            self._review()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from mcp_workbench.errors import ConnectionClosed, quote_stderr
+from mcp_workbench.errors import quote_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_workbench.config import ServerConfig
-    from mcp_workbench.errors import RequestTimeout
+    from mcp_workbench.errors import ConnectionClosed, RequestTimeout, TooLong
 
 SUPPLIERS = {
     "npx": "Node.js",
@@ -62,18 +62,42 @@ def hint_on_silence(config: ServerConfig) -> str:
     )
 
 
-def explain_no_answer(
-    config: ServerConfig, error: ConnectionClosed | RequestTimeout, stderr: Sequence[str]
-) -> str:
-    """Why a call got no answer, and what to do about it."""
-    if isinstance(error, ConnectionClosed):
-        return (
-            f"{error} in mid-call. The call was not repeated, because it may have taken effect; "
-            f"the next call starts the server again.{quote_stderr(stderr)}"
-        )
+def next_try(wait: float) -> str:
+    """When the server is started again, to stand after what has ended it."""
+    if wait > 0:
+        return f"; it keeps failing, so the next use in {wait:.1f} s or later starts it again"
+    return "; the next use starts it again"
+
+
+def must_wait(failures: int, wait: float, last: str) -> str:
+    """Why a server is not even tried."""
+    return (
+        f"it has failed {failures} times in a row, and the next try is in {wait:.1f} s at the earliest. "
+        f"The last time: {last}"
+    )
+
+
+def explain_loss(error: ConnectionClosed, wait: float, stderr: Sequence[str]) -> str:
+    """Why a call got no answer from a server that has gone, and what to do about it."""
+    return (
+        f"{error} in mid-call. The call was not repeated, because it may have taken effect"
+        f"{next_try(wait)}.{quote_stderr(stderr)}"
+    )
+
+
+def explain_timeout(config: ServerConfig, error: RequestTimeout) -> str:
+    """Why a call got no answer in time, and what to do about it."""
     return (
         f"{error}. The call was cancelled, but may have taken effect. If such calls may take longer, "
         f'raise "timeout" of this server (now {config.timeout:g} s) in the configuration.'
+    )
+
+
+def explain_length(error: TooLong) -> str:
+    """Why an answer was not taken, and what to do about it."""
+    return (
+        f'{error}. If such answers are right, raise "messageLimit" of this server (now {error.limit} bytes) '
+        "in the configuration; if not, ask it for less."
     )
 
 

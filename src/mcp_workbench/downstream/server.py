@@ -9,13 +9,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from mcp_workbench.downstream import diagnosis
+from mcp_workbench.downstream.backoff import Backoff
 from mcp_workbench.downstream.connection import Connection
 from mcp_workbench.downstream.environment import child_environment
 from mcp_workbench.downstream.eras import open_conversation
-from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, WireError
+from mcp_workbench.downstream.waiting import WaitingRoom
+from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, TooLong, WireError
 from mcp_workbench.wire.child import Child, Program
 from mcp_workbench.wire.message import encode
 
@@ -25,6 +29,10 @@ if TYPE_CHECKING:
     from mcp_workbench.config import Secrets, ServerConfig
     from mcp_workbench.downstream.connection import Tools
     from mcp_workbench.downstream.era_memory import Era, EraMemory
+    from mcp_workbench.downstream.valve import Valve
+    from mcp_workbench.wire.guard import Guard
+
+State = Literal["idle", "starting", "ready", "failed", "stopping"]
 
 TAIL_SHOWN = 10
 """Lines of stderr that go into an error."""
@@ -32,59 +40,93 @@ TAIL_SHOWN = 10
 log = logging.getLogger(__name__)
 
 
+class Surroundings(msgspec.Struct, frozen=True):
+    """What all servers of a workbench share."""
+
+    environ: Mapping[str, str]
+    memory: EraMemory
+    guard: Guard
+    valve: Valve
+
+
 class Server:
     """A server of a toolbox, whether its process runs at the moment or not."""
 
     def __init__(
-        self,
-        toolbox: str,
-        name: str,
-        config: ServerConfig,
-        *,
-        environ: Mapping[str, str],
-        secrets: Secrets,
-        memory: EraMemory,
+        self, toolbox: str, name: str, config: ServerConfig, secrets: Secrets, surroundings: Surroundings
     ) -> None:
         self.name = name
         self.config = config
         self._label = f"{toolbox}/{name}"
-        self._environ = environ
         self._secrets = secrets
-        self._memory = memory
+        self._surroundings = surroundings
         self._lives: set[asyncio.Task[None]] = set()
+        self._children: set[Child] = set()
         self._ready: asyncio.Future[Connection] | None = None
         self._last_words: deque[str] = deque()
-        self._waiting = 0
+        self._backoff = Backoff()
+        self._last_failure: StartError | None = None
+        self._users = 0
+        self.waiting_room = WaitingRoom()
+        """Where calls wait for it."""
         self.connection: Connection | None = None
         """The conversation with it, while it is up."""
 
     @property
+    def state(self) -> State:
+        """Where it is in its life."""
+        if self.connection is not None:
+            return "ready"
+        if self._ready is not None:
+            return "starting"
+        if self._last_failure is not None:
+            return "failed"
+        return "stopping" if self._lives else "idle"
+
+    @property
     def in_use(self) -> bool:
         """Whether somebody waits for it, or for an answer from it."""
-        return self._waiting > 0 or (self.connection is not None and self.connection.session.peer.is_busy)
+        is_busy = self.connection is not None and self.connection.session.peer.is_busy
+        return is_busy or self._users > 0 or self.waiting_room.calls > 0
 
     async def tools(self) -> Tools:
         """Its tools, after any change that it has announced; connects first if need be. Raises StartError."""
-        self._waiting += 1
+        self._users += 1
         try:
             connection = await self._connection()
             return await connection.tools()
         finally:
-            self._waiting -= 1
+            self._users -= 1
 
     async def close(self) -> None:
         """Ends the process, if there is one, and everything that hangs on it."""
+        lives = self.begin_to_close()
+        if lives:
+            await asyncio.wait(lives)
+
+    def begin_to_close(self) -> tuple[asyncio.Task[None], ...]:
+        """The same, without waiting for the end."""
+        if self._ready is not None:
+            log.debug("[%s] stopping", self._label)
         self._ready = self.connection = None  # whoever comes from now on gets a new life, after this one
         lives = tuple(self._lives)
         for life in lives:
             life.cancel()
-        if lives:
-            await asyncio.wait(lives)
+        return lives
+
+    def kill(self) -> None:
+        """Ends all processes this instant."""
+        for child in self._children:
+            child.kill()
 
     def explain(self, error: WireError) -> str:
         """What went wrong in a call, and what to do about it."""
-        if isinstance(error, (ConnectionClosed, RequestTimeout)):
-            return diagnosis.explain_no_answer(self.config, error, self._stderr_tail())
+        if isinstance(error, ConnectionClosed):
+            return diagnosis.explain_loss(error, self._wait(), self._stderr_tail())
+        if isinstance(error, RequestTimeout):
+            return diagnosis.explain_timeout(self.config, error)
+        if isinstance(error, TooLong):
+            return diagnosis.explain_length(error)
         return self.mask(str(error))
 
     def mask(self, text: str) -> str:
@@ -93,6 +135,7 @@ class Server:
 
     async def _connection(self) -> Connection:
         if self._ready is None:
+            self._refuse_while_it_must_wait()
             self._ready = asyncio.get_running_loop().create_future()
             ready = self._ready
             life = asyncio.create_task(self._own(ready, tuple(self._lives)), name=self._label)
@@ -101,22 +144,32 @@ class Server:
             life.add_done_callback(lambda life: self._on_end_of_life(life, ready))
         return await asyncio.shield(self._ready)
 
+    def _refuse_while_it_must_wait(self) -> None:
+        last = self._last_failure
+        if last is not None and (wait := self._wait()):
+            reason = diagnosis.must_wait(self._backoff.failures, wait, last.reason)
+            raise StartError(self.name, reason, stderr=last.stderr, hint=last.hint)
+
     async def _own(self, ready: asyncio.Future[Connection], earlier: tuple[asyncio.Task[None], ...]) -> None:
         """One life of the server."""
         try:
             if earlier:
                 await asyncio.wait(earlier)
             await self._live(ready)
-        except StartError as error:
-            log.warning("[%s] %s", self._label, error)
-            self._refuse(ready, error)
         except Exception:
             log.exception("[%s] failed inside the workbench", self._label)
-            self._refuse(ready, StartError(self.name, "a fault of the workbench; its log has the details"))
+            self._fail(ready, StartError(self.name, "a fault of the workbench; its log has the details"))
 
     def _on_end_of_life(self, life: asyncio.Task[None], ready: asyncio.Future[Connection]) -> None:
         self._lives.discard(life)
         self._refuse(ready, StartError(self.name, "it was closed while it was starting"))
+
+    def _fail(self, ready: asyncio.Future[Connection], error: StartError) -> None:
+        """It did not come up. Whoever waits is told at once: to end what there is of it takes its time."""
+        self._backoff.fail(asyncio.get_running_loop().time())
+        self._last_failure = error
+        log.warning("[%s] failed: %s%s", self._label, error.reason, diagnosis.next_try(self._wait()))
+        self._refuse(ready, error)
 
     def _refuse(self, ready: asyncio.Future[Connection], error: StartError) -> None:
         """Whatever happened, nobody waits any longer, and the next use starts anew."""
@@ -127,43 +180,79 @@ class Server:
 
     async def _live(self, ready: asyncio.Future[Connection]) -> None:
         if self.config.command is None:
-            raise StartError(self.name, diagnosis.REMOTE_REASON, hint=diagnosis.REMOTE_HINT)
+            reason, hint = diagnosis.REMOTE_REASON, diagnosis.REMOTE_HINT
+            self._fail(ready, StartError(self.name, reason, hint=hint))
+            return
+        log.info("[%s] starting", self._label)
         forced: Era | None = None if self.config.protocol == "auto" else self.config.protocol
-        remembered = self._memory.recall(self._identity()) if forced is None else None
+        memory = self._surroundings.memory
+        remembered = memory.recall(self._identity()) if forced is None else None
         try:
             await self._live_once(ready, forced, remembered)
         except _DiedOnProbe:
             # Servers on some SDKs end themselves when the first message is not `initialize`.
             await self._live_once(ready, forced, "legacy")
-        except StartError:
-            self._memory.forget(self._identity())
-            raise
 
     async def _live_once(
         self, ready: asyncio.Future[Connection], forced: Era | None, remembered: Era | None
     ) -> None:
-        async with Child(self.mask, self._on_stderr) as child:
-            self._last_words = child.stderr
-            connection = Connection(self._label, child.write, self.mask, self.config.timeout)
-            child.closed.add_done_callback(lambda closed: connection.close(closed.result()))
+        child = Child(self._surroundings.guard, self.mask, self._on_stderr)
+        self._children.add(child)
+        try:
+            async with child:
+                await self._live_as(child, ready, forced, remembered)
+        finally:
+            self._children.discard(child)
+
+    async def _live_as(
+        self, child: Child, ready: asyncio.Future[Connection], forced: Era | None, remembered: Era | None
+    ) -> None:
+        self._last_words = child.stderr
+        connection = Connection(self._label, child, self.mask, self.config)
+        child.closed.add_done_callback(lambda closed: self._on_closed(connection, closed.result()))
+        memory, identity = self._surroundings.memory, self._identity()
+        try:
             await self._start(child, connection)
             era = await self._get_ready(connection, forced, remembered)
-            if forced is None and era != self._memory.recall(self._identity()):
-                self._memory.remember(self._identity(), era)
-            log.info("[%s] connected: %s, tools: %d", self._label, era, len(connection.listed))
-            ready.set_result(connection)
-            self.connection = connection
-            child.parting.add_done_callback(lambda _: self._part_from(ready))
-            how = await asyncio.shield(child.closed)
-            log.warning("[%s] %s; the next use starts it again", self._label, how)
+        except StartError as error:
+            memory.forget(identity)
+            self._fail(ready, error)
+            child.give_up(error.reason)
+            return
+        if forced is None and era != memory.recall(identity):
+            memory.remember(identity, era)
+        log.info("[%s] ready: %s, tools: %d", self._label, era, len(connection.listed))
+        self._last_failure = None
+        self.connection = connection
+        ready.set_result(connection)
+        child.parting.add_done_callback(lambda _: self._part_from(ready))
+        await self._serve(child, connection)
+
+    async def _serve(self, child: Child, connection: Connection) -> None:
+        connection.up_since = asyncio.get_running_loop().time()
+        self._surroundings.valve.add(connection)
+        try:
+            await asyncio.shield(child.closed)
+        finally:
+            connection.up_since = None
+            self._surroundings.valve.remove(connection)
+
+    def _on_closed(self, connection: Connection, how: str) -> None:
+        """It can no longer be talked to. If it was of use until now, that was not our doing."""
+        if connection.up_since is not None:
+            now = asyncio.get_running_loop().time()
+            up = now - connection.up_since
+            self._backoff.end(now, up=up, served=connection.session.has_served)
+            self._last_failure = StartError(self.name, how, stderr=self._stderr_tail())
+            log.warning("[%s] failed: %s%s", self._label, how, diagnosis.next_try(self._wait()))
+        connection.close(how)
 
     async def _start(self, child: Child, connection: Connection) -> None:
         config = self.config
         command = [config.command or "", *config.args]
-        program = Program(command, child_environment(config, self._environ), config.cwd)
-        peer = connection.session.peer
+        program = Program(command, child_environment(config, self._surroundings.environ), config.cwd)
         try:
-            await child.start(program, peer.receive, peer.receive_overlong)
+            await child.start(program, connection, config.message_limit)
         except OSError as error:
             reason, hint = diagnosis.why_not_spawned(config, error)
             raise StartError(self.name, self.mask(reason), hint=self.mask(hint)) from None
@@ -193,6 +282,10 @@ class Server:
         """The next use starts a new life, even while this one is still being cleaned up."""
         if self._ready is ready:
             self._ready = self.connection = None
+
+    def _wait(self) -> float:
+        """Seconds until it may be started again."""
+        return self._backoff.remaining(asyncio.get_running_loop().time())
 
     def _on_stderr(self, line: str) -> None:
         log.info("[%s] %s", self._label, line)

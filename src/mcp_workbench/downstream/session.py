@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import abstractmethod
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.errors import BadAnswer, RemoteError, RequestTimeout
+from mcp_workbench.errors import BadAnswer, RemoteError, RequestTimeout, TooDeep, size_of
 from mcp_workbench.protocol import (
     IMPLEMENTATION,
     META_CAPABILITIES,
@@ -28,6 +29,7 @@ from mcp_workbench.wire.message import (
     COPIED,
     OBJECT,
     QUOTED_LIMIT,
+    decode,
     decode_members,
     decode_text,
     encode,
@@ -36,6 +38,7 @@ from mcp_workbench.wire.message import (
 )
 from mcp_workbench.wire.peer import Peer
 from mcp_workbench.wire.request import Request
+from mcp_workbench.wire.salvage import without_deep_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,6 +49,16 @@ if TYPE_CHECKING:
 TOTAL_FACTOR: Final = 10
 """A call that reports progress may take this many times as long as one that does not."""
 MAX_PAGES: Final = 1000
+MAX_TOOLS: Final = 100_000
+MAX_LIST_SIZE: Final = 64 * 1024 * 1024
+MAX_DEPTH: Final = 200
+"""Levels of nesting in the definition of a tool."""
+MOST_TO_SAVE: Final = 4 * 1024 * 1024
+"""Bytes of a list that is nested too deeply and still looked through, which is done by hand."""
+NOISE_LIMIT: Final = 128 * 1024 * 1024
+"""After so many bytes that mean nothing to us, a server has to show that it also means something."""
+NOTE_SIZE: Final = 100
+"""Bytes that a notification is taken for, so that they need not be counted."""
 
 MODERN_STAMP: Final = b'"%b":"%b","%b":%b,"%b":{}' % (
     *(META_VERSION.encode(), MODERN.encode()),
@@ -90,6 +103,7 @@ class Call(Request):
 
     def succeed(self, result: msgspec.Raw) -> None:
         """Ends it, if the result can be passed on."""
+        self.session.has_served = True
         if memoryview(result)[0] != OBJECT:
             self.on_failure(BadAnswer("its result is not an object"))
         elif self.session.is_modern:
@@ -105,9 +119,10 @@ class Call(Request):
 
     def fail(self, error: WireError) -> None:
         """Ends it, and tells the server if it need not go on."""
+        self.on_failure(error)
         if isinstance(error, RequestTimeout):
             self.session.stop(self, "timed out")
-        self.on_failure(error)
+            self.session.on_silence()
 
     def cancel(self) -> None:
         """There is no end to be told of any more, and the server need not go on."""
@@ -117,7 +132,7 @@ class Call(Request):
 
 class _Page(msgspec.Struct):
     tools: list[msgspec.Raw]
-    next_cursor: str | None = msgspec.field(default=None, name="nextCursor")
+    next_cursor: msgspec.Raw = msgspec.field(default=ABSENT, name="nextCursor")
 
 
 class Stamps(msgspec.Struct):
@@ -138,15 +153,28 @@ class Session:
     """What is said on one connection."""
 
     def __init__(
-        self, label: str, write: Callable[[Outgoing], None], on_tools_changed: Callable[[], None]
+        self,
+        label: str,
+        write: Callable[[Outgoing], None],
+        on_tools_changed: Callable[[], None],
+        on_silence: Callable[[], None],
+        line_limit: int,
     ) -> None:
         self._label = label
         self._on_tools_changed = on_tools_changed
+        self.on_silence = on_silence
+        """Told when a request was not answered in time."""
         self.is_modern = False
+        self.has_served = False
+        """Whether a call was ever answered."""
+        self.is_backed_up = False
+        """Whether the server does not read what it is sent."""
         self._stamp = b""
         """What goes into the `_meta` of every request, after something else."""
         self._garbage = 0
-        self.peer = Peer(write, self)
+        self._unanswered = 0
+        self._noise = 0
+        self.peer = Peer(write, self, line_limit)
 
     def speak_modern(self, *, announces_changes: bool) -> None:
         """From now on every request carries the modern `_meta`."""
@@ -159,6 +187,7 @@ class Session:
     async def list_tools(self, *, timeout: float) -> tuple[msgspec.Raw, ...]:  # noqa: ASYNC109 - a clock for each page
         """All the tools, page by page, each as it came."""
         tools: list[msgspec.Raw] = []
+        size = 0
         seen: set[str] = set()
         cursor: tuple[bytes, ...] = ()
         for _ in range(MAX_PAGES):
@@ -168,19 +197,42 @@ class Session:
                 if error.code == METHOD_NOT_FOUND and not tools:
                     return ()  # a server with resources or prompts only
                 raise
+            except TooDeep as error:
+                answer = self._save_what_is_not_deep(error)
             try:
                 page = _decode_page(answer)
             except (msgspec.DecodeError, RecursionError) as error:
                 raise BadAnswer(f"its list of tools could not be read: {error}") from None
             tools += page.tools
-            # The modern era says that an empty cursor is a cursor; legacy servers mean the end by it.
-            if page.next_cursor is None or not (page.next_cursor or self.is_modern):
+            size += len(answer)
+            if len(tools) > MAX_TOOLS or size > MAX_LIST_SIZE:
+                raise BadAnswer(
+                    f"its list of tools is too long: more than {MAX_TOOLS:,} or {size_of(MAX_LIST_SIZE)}"
+                )
+            # What is no text counts as the end, so that one slip does not lose the list. The modern era says
+            # that an empty cursor is a cursor; legacy servers mean the end by it.
+            following = decode_text(page.next_cursor)
+            if following is None or not (following or self.is_modern):
                 return tuple(tools)
-            if page.next_cursor in seen:
+            if following in seen:
                 raise BadAnswer("its list of tools never ends: the same cursor came twice")
-            seen.add(page.next_cursor)
-            cursor = (b'"cursor":%b' % encode(page.next_cursor),)
-        raise BadAnswer(f"its list of tools never ends: more than {MAX_PAGES} pages")
+            seen.add(following)
+            cursor = (b'"cursor":%b' % page.next_cursor,)
+        raise BadAnswer(f"its list of tools never ends: more than {MAX_PAGES:,} pages")
+
+    async def probe(self, *, limit: float) -> None:
+        """Returns if the server reacts to anything at all, and raises WireError if not."""
+        # The modern era has no `ping`, but every server has to know how to be discovered.
+        with suppress(RemoteError, BadAnswer):
+            await self._ask("server/discover" if self.is_modern else "ping", limit=limit)
+
+    def _save_what_is_not_deep(self, error: TooDeep) -> msgspec.Raw:
+        """A list without the tools that nobody could look into: one of them must not lose the others."""
+        if len(error.line) > MOST_TO_SAVE:
+            raise error
+        log.warning("[%s] leaves out tools whose definitions are nested too deeply", self._label)
+        # The line, its result, the list, the tool.
+        return decode(without_deep_values(error.line, 4, MAX_DEPTH)).result
 
     def call_tool(
         self, call: Call, name: str, arguments: Body, meta: Mapping[str, msgspec.Raw], limit: float
@@ -221,7 +273,12 @@ class Session:
 
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:  # noqa: ARG002 - Handler
         """Answers what a server may ask of any client. We declared no capability beyond that."""
-        if method == "ping":
+        if self.is_backed_up:
+            # It does not read, so the answers would pile up. Nothing of it is owed to anybody else.
+            self._unanswered += 1
+            if self._unanswered == 1:
+                log.warning("[%s] does not read the answers to its requests; they are dropped", self._label)
+        elif method == "ping":
             self.peer.send(result_line(request_id, b"{}"))
         else:
             self.peer.send(error_line(request_id, METHOD_NOT_FOUND, f"Method not found: {method}"))
@@ -233,14 +290,23 @@ class Session:
         elif method == "notifications/tools/list_changed":
             self._on_tools_changed()
         else:
+            self._hear_noise(NOTE_SIZE)
             log.debug("[%s] %s", self._label, method)
 
     def on_garbage(self, problem: Undecodable) -> None:
         """Skips and counts: a banner on stdout must not break the conversation."""
         self._garbage += 1
+        self._hear_noise(problem.size)
         if self._garbage == 1:
             log.info("[%s] writes to its stdout what is not MCP; such lines are skipped", self._label)
         log.debug("[%s] skipped line %d of %d bytes: %s", self._label, self._garbage, problem.size, problem)
+
+    def _hear_noise(self, size: int) -> None:
+        """A server may talk without end to nobody, and take our time for it."""
+        self._noise += size
+        if self._noise > NOISE_LIMIT:
+            self._noise = 0
+            self.on_silence()
 
     def _on_progress(self, params: msgspec.Raw) -> None:
         try:

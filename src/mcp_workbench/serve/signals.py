@@ -19,3 +19,20 @@ def on_request_to_end(callback: Callable[[], object]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, callback)
+
+
+class Hurry(asyncio.Event):
+    """Set by the second request to end; the first is passed on to whoever ends things in good order."""
+
+    def __init__(self, on_first: Callable[[], object]) -> None:
+        super().__init__()
+        self._on_first = on_first
+        self._is_first = True
+        on_request_to_end(self._take)
+
+    def _take(self) -> None:
+        if self._is_first:
+            self._is_first = False
+            self._on_first()
+        else:
+            self.set()

@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
-from mcp_workbench.serve.signals import on_request_to_end
+from mcp_workbench.serve.pressure import Pressure
+from mcp_workbench.serve.signals import Hurry
 from mcp_workbench.surface.face import Face
 from mcp_workbench.wire.pipes import LineReader, open_writer, read_lines
 from mcp_workbench.workbench.workbench import build
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.wire.pipes import Writer
+    from mcp_workbench.workbench.workbench import Workbench
 
 DRAIN_LIMIT = 0.5
 """Seconds for calls in flight when the input has ended: a pipeline wants its answers."""
@@ -68,11 +71,14 @@ async def _serve(loaded: LoadedConfig, environ: Mapping[str, str], stdin: int, s
     workbench = build(loaded, environ=environ, memory=EraMemory(cache_directory(environ)))
     ended = asyncio.Event()
     interrupted = asyncio.Event()
-    on_request_to_end(interrupted.set)
+    hurry = Hurry(interrupted.set)
+    pressure = Pressure(workbench)
     read_too = _are_one_socket(stdin, stdout)
-    client = await open_writer(os.fdopen(stdout, "wb", 0), interrupted.set, read_too=read_too)
+    output = os.fdopen(stdout, "wb", 0)
+    client = await open_writer(output, interrupted.set, pressure.on_full, read_too=read_too)
     face = Face(workbench, client.write)
     reader = LineReader(face.receive, ended.set, face.receive_overlong)
+    pressure.watch(client, reader)
     await read_lines(os.fdopen(stdin, "rb", 0), reader)
     # What is there now stays: it need not be looked through again and again.
     gc.freeze()
@@ -86,8 +92,22 @@ async def _serve(loaded: LoadedConfig, environ: Mapping[str, str], stdin: int, s
         await _first(face.drain(DRAIN_LIMIT), interrupted.wait())
     reader.close()
     face.close()
-    await workbench.close()
+    pressure.close()
+    await _close(workbench, hurry)
     client.close()
+    await _first(_flush(client), hurry.wait())
+
+
+async def _close(workbench: Workbench, hurry: Hurry) -> None:
+    """Ends all servers, in good order unless somebody is in a hurry."""
+    closing = asyncio.create_task(workbench.close())
+    await _first(asyncio.wait([closing]), hurry.wait())
+    if hurry.is_set():
+        workbench.kill()
+    await closing
+
+
+async def _flush(client: Writer) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(FLUSH_LIMIT):
             await client.closed()

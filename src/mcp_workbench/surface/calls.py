@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mcp_workbench.downstream.session import Call
-from mcp_workbench.errors import BadAnswer, CallError
+from mcp_workbench.errors import BadAnswer, CallError, TooManyRequests
 from mcp_workbench.protocol import INTERNAL_ERROR, META_PROGRESS
 from mcp_workbench.surface import metatools, render, results
 from mcp_workbench.surface.requests import Refusal, is_modern, progress_token
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.workbench import Workbench
 
     Parts = tuple[bytes, ...]
+
+MOST_IN_FLIGHT = 50_000
+"""Requests of one client that are kept at once, whatever they wait for."""
 
 OUR_FAULT = "Internal error: this is a fault of the workbench; its log has the details"
 
@@ -58,6 +61,11 @@ class Calls:
 
     def __contains__(self, request_id: Id | None) -> bool:
         return request_id in self._in_flight
+
+    def require_room(self) -> None:
+        """Raises TooManyRequests if the client has too many in flight to take one more."""
+        if len(self._in_flight) >= MOST_IN_FLIGHT:
+            raise TooManyRequests(len(self._in_flight))
 
     def relay(self, line: Line) -> bool:
         """Passes a line on, if it is a call with nothing about it to be looked into, and can be passed on at
@@ -159,7 +167,7 @@ class Calls:
         self, request_id: Id, shelf: Shelf, tool: str, arguments: Body, meta: Meta, *, modern: bool
     ) -> None:
         try:
-            connection = await shelf.connect(tool)
+            connection = await shelf.connect(tool, len(arguments))
             use = Use(connection.session, self, request_id, shelf, tool, meta, modern)
             self._send(use, arguments, connection.timeout)
         except CallError as error:

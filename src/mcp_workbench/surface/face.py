@@ -184,17 +184,18 @@ class Face:
         """Takes a call of either tool, in whatever form."""
         if params.arguments and not starts_with(params.arguments, b"{"):
             raise Refusal(INVALID_PARAMS, "Invalid params: `arguments` must be an object")
-        if params.name == metatools.OPEN_TOOLBOX:
-            self._calls.work(request_id, partial(self._open, params.arguments), modern=modern)
-        elif params.name == metatools.USE_TOOL:
-            try:
+        try:
+            self._calls.require_room()
+            if params.name == metatools.OPEN_TOOLBOX:
+                self._calls.work(request_id, partial(self._open, params.arguments), modern=modern)
+            elif params.name == metatools.USE_TOOL:
                 tool, arguments = metatools.read_use(params.arguments)
                 self._calls.use(request_id, tool, arguments, params.meta, modern=modern)
-            except CallError as error:
-                self._send_own(request_id, render.error_result(error), modern=modern)
-        else:
-            known = f"this server has {metatools.OPEN_TOOLBOX} and {metatools.USE_TOOL}"
-            raise Refusal(INVALID_PARAMS, f"Unknown tool: {params.name} ({known})")
+            else:
+                known = f"this server has {metatools.OPEN_TOOLBOX} and {metatools.USE_TOOL}"
+                raise Refusal(INVALID_PARAMS, f"Unknown tool: {params.name} ({known})")
+        except CallError as error:
+            self._send_own(request_id, render.error_result(error), modern=modern)
 
     async def _open(self, arguments: Body) -> tuple[bytes, ...]:
         toolbox = metatools.read_open(arguments, list(self._workbench.toolboxes))

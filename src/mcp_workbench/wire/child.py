@@ -13,23 +13,23 @@ import subprocess
 import sys
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
 from mcp_workbench.wire import threads
+from mcp_workbench.wire.lines import LINE_LIMIT
 from mcp_workbench.wire.pipes import LineReader, open_writer, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any, BinaryIO, Self
 
+    from mcp_workbench.wire.guard import Guard
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Outgoing
     from mcp_workbench.wire.pipes import Writer
 
-    OnLine = Callable[[Line], None]
-    OnOverlong = Callable[[bytes], None]
 
 EXIT_GRACE = 2.0
 """Seconds for a child to finish its work after its input has ended."""
@@ -39,12 +39,29 @@ HELPERS_GRACE = 0.3
 """Seconds for what is left of the group when its leader has gone in good order."""
 REAP_LIMIT = 0.5
 """Seconds for the system to report the end of a killed child."""
+CURT_GRACE = 0.5
+"""Seconds, in place of each of the first two, for one that cannot be talked to any more."""
 PARTING_WAIT = 0.25
 """Seconds from the first sign of a child's end to `closed`: time for its last answer and its exit code."""
+
+SIGKILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
 
 STDERR_LINES = 50
 STDERR_WIDTH = 2000
 STDERR_READ = 8 * STDERR_WIDTH
+
+
+class Receiver(Protocol):
+    """Who talks to a child."""
+
+    def receive(self, line: Line) -> None:
+        """It has said something."""
+
+    def receive_overlong(self, edges: bytes) -> None:
+        """It has said something too long to keep: this is the beginning and the end of it."""
+
+    def on_full(self, is_full: bool) -> None:
+        """Much waits for it to be read, or nothing any more."""
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -58,14 +75,15 @@ class Program(msgspec.Struct, frozen=True):
 class Child:
     """A child and everything that hangs on it. As a context manager it is sure to be stopped."""
 
-    def __init__(self, mask: Callable[[str], str], on_stderr: Callable[[str], None]) -> None:
+    def __init__(self, guard: Guard, mask: Callable[[str], str], on_stderr: Callable[[str], None]) -> None:
+        self._guard = guard
         self._mask = mask
         self._on_stderr = on_stderr
         self._process: subprocess.Popen[bytes] | None = None
-        self._stop_watching: Callable[[], None] = lambda: None
         self._stdin: Writer | None = None
         self._readers: list[LineReader] = []
         self._stdout_open = True
+        self._given_up = False
         self._exited = asyncio.Event()
         self._farewell: asyncio.TimerHandle | None = None
         self.exit_code: int | None = None
@@ -83,7 +101,7 @@ class Child:
         # Whoever cancels the owner wants the child gone, so that must not end the ending of the child.
         await _to_the_end(self.stop())
 
-    async def start(self, program: Program, on_line: OnLine, on_overlong: OnOverlong) -> None:
+    async def start(self, program: Program, receiver: Receiver, line_limit: int = LINE_LIMIT) -> None:
         """Starts the program. Raises OSError when the system cannot."""
         # Not through the loop: under uvloop a child would get sockets in place of pipes, and inherit more
         # descriptors than its own.
@@ -98,45 +116,83 @@ class Child:
             start_new_session=True,
         )
         self._process = process
-        self._stop_watching = _watch_exit(process, self._on_exit)
+        _watch_exit(process, self._on_exit)
         # A cancelled start goes on to this end too: half-connected pipes would belong to nobody.
-        await _to_the_end(self._connect(process, on_line, on_overlong))
+        await _to_the_end(self._connect(process, receiver, line_limit))
 
-    async def _connect(
-        self, process: subprocess.Popen[bytes], on_line: OnLine, on_overlong: OnOverlong
-    ) -> None:
+    async def _connect(self, process: subprocess.Popen[bytes], receiver: Receiver, line_limit: int) -> None:
         pipes = (process.stdin, process.stdout, process.stderr)
         stdin, stdout, stderr = (cast("BinaryIO", pipe) for pipe in pipes)
-        self._stdin = await open_writer(stdin, on_lost=self._part)
+        self._stdin = await open_writer(stdin, self._part, receiver.on_full)
         self._readers = [
-            LineReader(on_line, self._on_stdout_end, on_overlong),
+            LineReader(receiver.receive, self._on_stdout_end, receiver.receive_overlong, line_limit),
             LineReader(self._on_stderr_line, lambda: None, self._on_stderr_line, limit=STDERR_READ),
         ]
         await read_lines(stdout, self._readers[0])
         await read_lines(stderr, self._readers[1])
+
+    @property
+    def waiting(self) -> int:
+        """How many bytes wait for it to be read."""
+        return 0 if self._stdin is None else self._stdin.waiting
 
     def write(self, line: Outgoing) -> None:
         """Sends a line to its stdin."""
         if self._stdin is not None:
             self._stdin.write(line)
 
+    def pause(self) -> None:
+        """Reads nothing more of its stdout, so that it has to wait. Not for longer than it lives."""
+        if self._readers and self.exit_code is None:
+            self._readers[0].pause()
+
+    def resume(self) -> None:
+        """Reads its stdout again."""
+        if self._readers:
+            self._readers[0].resume()
+
+    def give_up(self, reason: str) -> None:
+        """Says that it can no longer be talked to. It is still to be stopped, which is then done at once."""
+        self._given_up = True
+        if not self.parting.done():
+            self.parting.set_result(None)
+        self._close(reason)
+
+    def kill(self) -> None:
+        """Ends it and its group without asking. It is still to be stopped, which then takes no time."""
+        self._signal(SIGKILL)
+
     async def stop(self) -> None:
         """Ends it and its group: input closed, then SIGTERM, then SIGKILL."""
         if self._process is None:
             return
         in_good_order = self.exit_code is None
+        exit_grace, term_grace = self._graces()
+        # One that waits for us to read could not finish its work.
+        self.resume()
         if self._stdin is not None:
             self._stdin.close()
-        if not await self._exits_within(EXIT_GRACE):
+        if not await self._exits_within(exit_grace):
             self._signal(signal.SIGTERM)
-            if not await self._exits_within(TERM_GRACE):
+            if not await self._exits_within(term_grace):
                 in_good_order = False
-                self._kill()
+                self._signal(SIGKILL)
                 await self._exits_within(REAP_LIMIT)
         await self._end_helpers(patiently=in_good_order)
-        self._stop_watching()
+        self._process = None  # its number may soon be a stranger's
+        if self._stdin is not None:
+            # Whoever was to read the rest is gone, though somebody may still hold the other end.
+            self._stdin.abort()
         for reader in self._readers:
             reader.close()
+
+    def _graces(self) -> tuple[float, float]:
+        """Seconds to go by itself, and after SIGTERM."""
+        if self._given_up:
+            return 0, CURT_GRACE
+        if self.closed.done():
+            return CURT_GRACE, CURT_GRACE
+        return EXIT_GRACE, TERM_GRACE
 
     async def _end_helpers(self, *, patiently: bool) -> None:
         """Ends what the leader left behind in its group: nobody else knows of it."""
@@ -145,16 +201,15 @@ class Child:
             deadline = loop.time() + HELPERS_GRACE
             while self._signal(0) and loop.time() < deadline:  # noqa: ASYNC110 - nothing reports their end
                 await asyncio.sleep(0.01)
-        self._kill()
+        self._signal(SIGKILL)
 
     async def _exits_within(self, seconds: float) -> bool:
+        if not seconds:
+            return self._exited.is_set()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._exited.wait()
         return self._exited.is_set()
-
-    def _kill(self) -> None:
-        self._signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
 
     def _signal(self, number: int) -> bool:
         """Signals the whole group; False when nothing of it is left."""
@@ -173,6 +228,8 @@ class Child:
     def _on_exit(self, code: int) -> None:
         self.exit_code = code
         self._exited.set()
+        # What it has left in the pipe may be answers, and is not much.
+        self.resume()
         self._part()
 
     def _on_stdout_end(self) -> None:
@@ -184,15 +241,16 @@ class Child:
         if not self.parting.done():
             self.parting.set_result(None)
         if self.exit_code is not None and not self._stdout_open:
-            self._close()
+            self._close(self._how_it_went())
         elif self._farewell is None:
-            self._farewell = asyncio.get_running_loop().call_later(PARTING_WAIT, self._close)
+            loop = asyncio.get_running_loop()
+            self._farewell = loop.call_later(PARTING_WAIT, lambda: self._close(self._how_it_went()))
 
-    def _close(self) -> None:
+    def _close(self, how: str) -> None:
         if self._farewell is not None:
             self._farewell.cancel()
         if not self.closed.done():
-            self.closed.set_result(self._how_it_went())
+            self.closed.set_result(how)
 
     def _how_it_went(self) -> str:
         if self.exit_code is None:
@@ -225,25 +283,18 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
         raise asyncio.CancelledError
 
 
-def _watch_exit(process: subprocess.Popen[bytes], on_exit: Callable[[int], None]) -> Callable[[], None]:
-    """Reports the exit at once, whoever still holds the pipes; returns what ends the watch."""
+def _watch_exit(process: subprocess.Popen[bytes], on_exit: Callable[[int], None]) -> None:
+    """Reports the exit at once, whoever still holds the pipes."""
     loop = asyncio.get_running_loop()
     try:
         descriptor = os.pidfd_open(process.pid)
     except (AttributeError, OSError):  # only Linux has these, since 5.3
         threads.wait_in_thread(process, on_exit)
-        return lambda: None
-
-    def stop() -> None:
-        nonlocal descriptor
-        if descriptor >= 0:
-            loop.remove_reader(descriptor)
-            os.close(descriptor)
-            descriptor = -1
+        return
 
     def report() -> None:
-        stop()
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
         on_exit(process.wait())
 
     loop.add_reader(descriptor, report)
-    return stop

@@ -82,8 +82,9 @@ encode: Final = msgspec.json.Encoder().encode
 class Undecodable(Exception):
     """A line that is no message: why, whether it is JSON all the same, and the id that it has then."""
 
-    def __init__(self, reason: str, line: bytes, *, is_json: bool) -> None:
+    def __init__(self, reason: str, line: bytes, *, is_json: bool, is_deep: bool = False) -> None:
         self.is_json = is_json
+        self.is_deep = is_deep
         self.request_id = _read_id(line) if is_json else None
         self.size = len(line)
         super().__init__(reason)
@@ -118,7 +119,7 @@ def _decode_with_care(line: bytes) -> Message:
     except msgspec.DecodeError as error:
         raise Undecodable(str(error), line, is_json=False) from None
     except RecursionError:
-        raise Undecodable("nested too deeply", line, is_json=True) from None
+        raise Undecodable("nested too deeply", line, is_json=True, is_deep=True) from None
 
 
 def _without_lone_surrogates(line: bytes) -> bytes:

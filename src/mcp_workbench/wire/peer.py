@@ -7,12 +7,13 @@ callable and come in through `receive`, which makes that pair the seam for tests
 from __future__ import annotations
 
 import asyncio
+import sys
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from mcp_workbench.errors import BadAnswer, ConnectionClosed
+from mcp_workbench.errors import BadAnswer, ConnectionClosed, TooDeep, TooLong, size_of
 from mcp_workbench.wire import message as rpc
 from mcp_workbench.wire.lines import LINE_LIMIT
 from mcp_workbench.wire.request import Question
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Id, Outgoing
     from mcp_workbench.wire.request import Request
-
-TOO_LONG = f"the line is longer than {LINE_LIMIT // 2**20} MiB"
 
 ID_DIGITS = 18
 """More than any id of ours has; a number without end must not be read."""
@@ -48,18 +47,33 @@ class Handler(Protocol):
 class Peer:
     """Sends, receives and correlates."""
 
-    def __init__(self, write: Callable[[Outgoing], None], handler: Handler) -> None:
+    def __init__(
+        self, write: Callable[[Outgoing], None], handler: Handler, line_limit: int = LINE_LIMIT
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._write = write
         self._handler = handler
+        self._line_limit = line_limit
         self.next_id = 1
         """The id that the next request will have, for those who must name it in its parameters."""
         self._in_flight: dict[int, Request] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._timer_end = inf
+        self._paused_at: float | None = None
         self._closed: str | None = None
+        self.capacity = sys.maxsize
+        """How many requests may be in flight at once. It is for whoever sends to keep to it."""
+        self.on_capacity: Callable[[], None] | None = None
+        """Called whenever the number of requests in flight reaches the capacity, or falls below it."""
+        self.is_full = False
+        """Whether it is reached."""
         self.takes_batches = False
         """Whether the other side may send several requests in an array. Answers may always come so."""
+
+    @property
+    def room(self) -> int:
+        """How many more requests may be in flight."""
+        return max(self.capacity - len(self._in_flight), 0)
 
     @property
     def is_busy(self) -> bool:
@@ -84,6 +98,8 @@ class Peer:
         self._in_flight[request_id] = request
         if now + request.idle < self._timer_end:
             self._wake_at(request.end)
+        if len(self._in_flight) >= self.capacity:
+            self._look_at_capacity()
         self._write(line)
 
     def find(self, request_id: Id | None) -> Request | None:
@@ -101,9 +117,24 @@ class Peer:
 
     def forget(self, request: Request) -> None:
         """An answer that comes after this is ignored."""
-        self._in_flight.pop(request.id, None)
+        self._take_out(request.id)
         if isinstance(request, Question):
             request.drop()
+
+    def pause(self) -> None:
+        """Nothing is read for now, so nothing that is in flight can be late."""
+        if self._paused_at is None:
+            self._paused_at = self._loop.time()
+
+    def resume(self) -> None:
+        """Time goes on where it was."""
+        paused_at, self._paused_at = self._paused_at, None
+        if paused_at is not None:
+            now = self._loop.time()
+            for request in self._in_flight.values():
+                request.started += now - max(paused_at, request.started)
+                request.heard += now - max(paused_at, request.heard)
+            self._set_timer()
 
     def notify(self, method: str, params: bytes = b"") -> None:
         """Sends a notification."""
@@ -136,6 +167,8 @@ class Peer:
                 # Nearly all answers; the others take the longer way.
                 if (request := self._in_flight.pop(request_id, None)) is not None:
                     request.succeed(message.result)
+                    if self.is_full:
+                        self._look_at_capacity()
             else:
                 self._receive_answer(line, message)
         elif message.jsonrpc != "2.0":
@@ -149,7 +182,11 @@ class Peer:
 
     def receive_overlong(self, edges: bytes) -> None:
         """Takes the beginning and the end of a line that was too long to keep."""
-        self._receive_garbage(edges, rpc.Undecodable(TOO_LONG, edges, is_json=True))
+        if self._in_flight and (request := self.find(find_answered_id(edges))):
+            self._fail(request, TooLong(self._line_limit))
+        else:
+            reason = f"the line is longer than {size_of(self._line_limit)}"
+            self._handler.on_garbage(rpc.Undecodable(reason, edges, is_json=True))
 
     def _receive_answer(self, line: Line, message: rpc.Message) -> None:
         request = None if message.id is msgspec.UNSET else self.find(message.id)
@@ -161,7 +198,7 @@ class Peer:
         elif message.error and message.error != rpc.NULL:
             self._fail(request, rpc.decode_error(bytes(message.error)))
         elif message.result:
-            del self._in_flight[request.id]
+            self._take_out(request.id)
             request.succeed(message.result)
         else:
             self._fail(request, BadAnswer("its answer has neither a result nor an error"))
@@ -183,13 +220,28 @@ class Peer:
     def _receive_garbage(self, line: bytes, problem: rpc.Undecodable) -> None:
         # A broken answer must still end the wait of whoever asked, so look for its id before giving it up.
         if self._in_flight and (request := self.find(find_answered_id(line))):
-            self._fail(request, BadAnswer(f"its answer could not be read: {problem}"))
+            unread = BadAnswer(f"its answer could not be read: {problem}")
+            self._fail(request, TooDeep(line) if problem.is_deep else unread)
         else:
             self._handler.on_garbage(problem)
 
     def _fail(self, request: Request, error: WireError) -> None:
-        del self._in_flight[request.id]
+        self._take_out(request.id)
         request.fail(error)
+
+    def _take_out(self, request_id: int) -> bool:
+        """Ends a request, if it is in flight."""
+        found = self._in_flight.pop(request_id, None) is not None
+        if self.is_full:
+            self._look_at_capacity()
+        return found
+
+    def _look_at_capacity(self) -> None:
+        is_full = len(self._in_flight) >= self.capacity
+        if is_full != self.is_full:
+            self.is_full = is_full
+            if self.on_capacity is not None:
+                self.on_capacity()
 
     def _wake_at(self, end: float) -> None:
         """One timer for all requests: it is set to the earliest end, and most end before theirs."""
@@ -202,11 +254,16 @@ class Peer:
         now = self._loop.time()
         self._timer = None
         self._timer_end = inf
+        if self._paused_at is not None:
+            return  # the timer is set again when time goes on
         overdue = [request for request in self._in_flight.values() if request.end <= now]
-        others = [request.end for request in self._in_flight.values() if request.end > now]
-        if others:
-            self._wake_at(min(others))
+        self._set_timer(after=now)
         for request in overdue:
             # Whoever is told may forget another.
-            if self._in_flight.pop(request.id, None):
+            if self._take_out(request.id):
                 request.fail(request.timeout())
+
+    def _set_timer(self, after: float = -inf) -> None:
+        ends = [request.end for request in self._in_flight.values()]
+        if later := [end for end in ends if end > after]:
+            self._wake_at(min(later))

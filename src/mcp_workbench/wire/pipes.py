@@ -27,16 +27,28 @@ MOST_IN_BATCH = 16
 """Of so many lines what they cause to be written goes out together. Of few at first: the other side waits."""
 WIDE = 1024 * 1024
 """What a pipe is made to hold once something long has come through it: most of that in one go."""
+FULL = 4 * 1024 * 1024
+"""With more than this waiting for the other side to read, a writer counts as full until all of it is read."""
 
 
 class Writer(Protocol):
-    """Where bytes go. Never blocks, keeps order, and is silent about a reader that is gone."""
+    """Where bytes go. Never blocks, keeps order, and is silent about a reader that is gone.
+
+    It takes everything, however much waits already: whoever writes has to look at whether it is full.
+    """
+
+    @property
+    def waiting(self) -> int:
+        """How many bytes wait for the other side to read."""
 
     def write(self, line: Outgoing) -> None:
         """Takes a line to be written as soon as the other side reads."""
 
     def close(self) -> None:
         """Ends the stream after what was written so far."""
+
+    def abort(self) -> None:
+        """Ends the stream now, and forgets what is not written yet."""
 
     async def closed(self) -> None:
         """Returns when the stream has ended: all is written, or nobody reads it."""
@@ -56,11 +68,14 @@ class LineReader(asyncio.Protocol):
         self._on_end = on_end
         self._splitter = LineSplitter(on_overlong, limit)
         self._in_place: _InPlace | None = None
+        self._is_paused = False
         self.transport: asyncio.ReadTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are no subclasses of asyncio's.
         self.transport = cast("asyncio.ReadTransport", transport)
+        if self._is_paused:
+            self.transport.pause_reading()
 
     def data_received(self, data: bytes) -> None:
         splitter = self._splitter
@@ -74,18 +89,41 @@ class LineReader(asyncio.Protocol):
         if splitter.held >= LONG and self.transport is not None:
             self._read_in_place(self.transport)
 
+    def hand_over(self, protocol: asyncio.BaseProtocol) -> None:
+        """Lets another protocol take what comes next."""
+        if self.transport is None or self.transport.is_closing():
+            return
+        # uvloop looks at the kind of the protocol when it begins to read.
+        self.transport.pause_reading()
+        self.transport.set_protocol(protocol)
+        if not self._is_paused:
+            self.transport.resume_reading()
+
     def _read_in_place(self, transport: asyncio.ReadTransport) -> None:
         if self._in_place is None:
-            self._in_place = _InPlace(self, self._on_line, self._splitter, transport)
+            self._in_place = _InPlace(self, self._on_line, self._splitter)
             _widen(transport.get_extra_info("pipe"))
-        # asyncio's own loops know chunks only.
-        if not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop) and not transport.is_closing():
-            _hand_over(transport, self._in_place)
+        # asyncio's own loops know chunks only, and so do threads.
+        is_by_loop = not isinstance(transport, threads.ReadThread)
+        if is_by_loop and not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):
+            self.hand_over(self._in_place)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         if rest := self._splitter.finish():
             self._on_line(rest)
         self._on_end()
+
+    def pause(self) -> None:
+        """Leaves what comes where it is: the other side will have to wait."""
+        self._is_paused = True
+        if self.transport is not None:
+            self.transport.pause_reading()
+
+    def resume(self) -> None:
+        """Reads on."""
+        self._is_paused = False
+        if self.transport is not None:
+            self.transport.resume_reading()
 
     def close(self) -> None:
         """Stops reading."""
@@ -104,12 +142,10 @@ class _InPlace(asyncio.BufferedProtocol):
         reader: LineReader,
         on_line: Callable[[Line], None],
         splitter: LineSplitter,
-        transport: asyncio.ReadTransport,
     ) -> None:
         self._reader = reader
         self._on_line = on_line
         self._splitter = splitter
-        self._transport = transport
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
         return self._splitter.room()
@@ -117,7 +153,7 @@ class _InPlace(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         lines = self._splitter.filled(nbytes)
         if self._splitter.held < LONG:
-            _hand_over(self._transport, self._reader)
+            self._reader.hand_over(self._reader)
         _pass_on(lines, self._on_line)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -150,31 +186,27 @@ def _pass_on_together(lines: list[Line], on_line: Callable[[Line], None]) -> Non
             writer.flush()
 
 
-def _hand_over(transport: asyncio.ReadTransport, protocol: asyncio.BaseProtocol) -> None:
-    # uvloop looks at the kind of the protocol when it begins to read.
-    transport.pause_reading()
-    transport.set_protocol(protocol)
-    transport.resume_reading()
-
-
 async def read_lines(file: BinaryIO, reader: LineReader) -> None:
     """Starts to feed `reader` from `file`, which it closes in the end."""
     if _can_be_watched(file):
         await asyncio.get_running_loop().connect_read_pipe(lambda: reader, file)
     else:
-        threads.read_in_thread(file, reader)
+        threads.ReadThread(file, reader)
 
 
-async def open_writer(file: BinaryIO, on_lost: Callable[[], None], *, read_too: bool = False) -> Writer:
-    """A writer onto `file`, which it closes in the end. `on_lost` is called when it has ended.
+async def open_writer(
+    file: BinaryIO, on_lost: Callable[[], None], on_full: Callable[[bool], None], *, read_too: bool = False
+) -> Writer:
+    """A writer onto `file`, which it closes in the end. `on_lost` is called when it has ended, `on_full` when
+    it is full, and when it is not any more.
 
     `read_too` says that somebody reads from the same socket: a transport for writing would read it empty to
     notice its end.
     """
     loop = asyncio.get_running_loop()
     if read_too or not _can_be_watched(file):
-        return threads.ThreadWriter(file, on_lost)
-    _, writer = await loop.connect_write_pipe(lambda: _PipeWriter(loop, on_lost), file)
+        return threads.ThreadWriter(file, on_lost, on_full, FULL)
+    _, writer = await loop.connect_write_pipe(lambda: _PipeWriter(loop, on_lost, on_full), file)
     return writer
 
 
@@ -199,8 +231,14 @@ def _widen(pipe: BinaryIO | None) -> None:
 
 
 class _PipeWriter(asyncio.BaseProtocol):
-    def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[], None]) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[], None], on_full: Callable[[bool], None]
+    ) -> None:
         self._on_lost = on_lost
+        self._on_full = on_full
+        self._is_behind = False
+        """Whether anything waits."""
+        self._is_full = False
         self._end: asyncio.Future[None] = loop.create_future()
         self._transport: asyncio.WriteTransport | None = None
         self._collected: list[Outgoing] = []
@@ -212,8 +250,22 @@ class _PipeWriter(asyncio.BaseProtocol):
         # uvloop writes what is above the limit at once, and all else when it has nothing more to read.
         self._transport.set_write_buffer_limits(high=0)
 
+    def pause_writing(self) -> None:
+        self._is_behind = True
+
+    def resume_writing(self) -> None:
+        self._is_behind = False
+        if self._is_full:
+            self._is_full = False
+            self._on_full(False)
+
+    @property
+    def waiting(self) -> int:
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         self._transport = None
+        self.resume_writing()
         if not self._end.done():
             self._end.set_result(None)
         self._on_lost()
@@ -226,6 +278,8 @@ class _PipeWriter(asyncio.BaseProtocol):
         elif isinstance(line, bytes):
             if self._transport is not None:
                 self._transport.write(line)
+                if self._is_behind:
+                    self._look_at_what_waits()
         else:
             self._write_parts(line)
 
@@ -250,11 +304,22 @@ class _PipeWriter(asyncio.BaseProtocol):
             self._is_wide = True
             _widen(self._transport.get_extra_info("pipe"))
         self._transport.writelines(memoryview(part) for part in parts)
+        if self._is_behind:
+            self._look_at_what_waits()
+
+    def _look_at_what_waits(self) -> None:
+        if not self._is_full and self.waiting > FULL:
+            self._is_full = True
+            self._on_full(True)
 
     def close(self) -> None:
         self.flush()
         if self._transport is not None:
             self._transport.close()
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
 
     async def closed(self) -> None:
         await asyncio.shield(self._end)

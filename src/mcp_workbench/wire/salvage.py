@@ -1,8 +1,10 @@
-"""What can be saved of a line that cannot be decoded: the id of the request it belongs to.
+"""What can be saved of a line that cannot be decoded.
 
-Without it, whoever waits for that answer would wait for the time-out. It is a look, not a parse, so it
-trusts only the places where programs write an id: first or last in the message. Anywhere else it may belong
-to something in the body.
+The id of the request it belongs to: without it, whoever waits for that answer would wait for the time-out. It
+is a look, not a parse, so it trusts only the places where programs write an id: first or last in the message.
+Anywhere else it may belong to something in the body.
+
+And of one that is nested too deeply all that is not, for whoever knows where to look for it.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ _ID_FIRST: Final = rb"\s*\{\s*(?:" + _VERSION + rb",\s*)?" + _ID + rb"[,}]"
 _ID_LAST: Final = _ID + rb"(?:,\s*" + _VERSION + rb")?\}\s*$"
 _METHOD_EARLY: Final = rb'\s*\{(?:\s*"(?:jsonrpc|id)"\s*:\s*[^,{}\[\]]{0,120},)*\s*"method"\s*:'
 _LAST_REACH: Final = 200
+_NO_BRACKETS: Final = bytes(set(range(256)) - set(b"{}[]"))
+_TOKEN: Final = rb'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]'
 
 
 def find_id(line: bytes) -> int | str | None:
@@ -34,3 +38,34 @@ def find_id(line: bytes) -> int | str | None:
 def find_answered_id(line: bytes) -> int | str | None:
     """The same, if the line looks like an answer and not like a request with an id of its sender's."""
     return None if re.match(_METHOD_EARLY, line) else find_id(line)
+
+
+def without_deep_values(line: bytes, level: int, depth: int) -> bytes:
+    """The line with null in place of each array or object at that level of nesting in which it goes deeper
+    than `depth`.
+    """
+    kept: list[bytes] = []
+    copied_to = start = reached = at = 0
+    for token in re.finditer(_TOKEN, line, re.DOTALL):
+        kind = token[0]
+        if kind in b"{[":
+            at += 1
+            reached = max(reached, at)
+            if at == level:
+                start, reached = token.start(), at
+        elif kind in b"]}":
+            if at == level and reached > depth:
+                kept += line[copied_to:start], b"null"
+                copied_to = token.end()
+            at -= 1
+    return b"".join((*kept, line[copied_to:]))
+
+
+def depth_of(value: bytes) -> int:
+    """How many levels of nesting a JSON text has."""
+    brackets = re.sub(rb'"(?:[^"\\]|\\.)*+"', b"", value, flags=re.DOTALL).translate(None, _NO_BRACKETS)
+    depth = deepest = 0
+    for bracket in brackets:
+        depth += 1 if bracket in b"{[" else -1
+        deepest = max(deepest, depth)
+    return deepest

@@ -11,6 +11,7 @@ import os
 import queue
 import select
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ CHUNK = 256 * 1024
 class Reader(Protocol):
     """What a thread feeds."""
 
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """What comes can be held up from now on."""
+
     def data_received(self, data: bytes) -> None:
         """Something has come."""
 
@@ -33,21 +37,57 @@ class Reader(Protocol):
         """Nothing more will come."""
 
 
-def read_in_thread(file: BinaryIO, reader: Reader) -> None:
-    """Feeds `reader` from `file`, which it closes in the end."""
-    loop = asyncio.get_running_loop()
+class ReadThread(asyncio.ReadTransport):
+    """A transport for reading a file that may block. One piece at a time: the next is read when the last was
+    taken, and reading is not paused."""
 
-    def read() -> None:
+    def __init__(self, file: BinaryIO, reader: Reader) -> None:
+        super().__init__()
+        self._loop = asyncio.get_running_loop()
+        self._file = file
+        self._reader = reader
+        self._may_read = threading.Event()
+        self._may_read.set()
+        self._is_paused = self._is_closing = False
+        reader.connection_made(self)
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def is_closing(self) -> bool:
+        """Whether it will pass on nothing more."""
+        return self._is_closing
+
+    def close(self) -> None:
+        """Passes on nothing more. The thread may stay in a read that nobody can end."""
+        self._is_closing = True
+        self._may_read.set()
+
+    def pause_reading(self) -> None:
+        """Reads no further."""
+        self._is_paused = True
+
+    def resume_reading(self) -> None:
+        """Reads on."""
+        self._is_paused = False
+        self._may_read.set()
+
+    def _run(self) -> None:
         try:
-            while data := os.read(file.fileno(), CHUNK):
-                _tell(loop, reader.data_received, data)
+            while not self._is_closing and (data := os.read(self._file.fileno(), CHUNK)):
+                self._may_read.clear()
+                if not _tell(self._loop, self._take, data):
+                    break
+                self._may_read.wait()
         except OSError:
             pass  # the same to us as the end of the stream
         finally:
-            file.close()
-            _tell(loop, reader.connection_lost, None)
+            self._file.close()
+            _tell(self._loop, self._reader.connection_lost, None)
 
-    threading.Thread(target=read, daemon=True).start()
+    def _take(self, data: bytes) -> None:
+        if not self._is_closing:
+            self._reader.data_received(data)
+        if not self._is_paused:
+            self._may_read.set()
 
 
 def wait_in_thread(process: subprocess.Popen[bytes], on_exit: Callable[[int], None]) -> None:
@@ -59,19 +99,48 @@ def wait_in_thread(process: subprocess.Popen[bytes], on_exit: Callable[[int], No
 class ThreadWriter:
     """A `Writer` onto a file that may block."""
 
-    def __init__(self, file: BinaryIO, on_lost: Callable[[], None]) -> None:
+    def __init__(
+        self, file: BinaryIO, on_lost: Callable[[], None], on_full: Callable[[bool], None], full: int
+    ) -> None:
         loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._end: asyncio.Future[None] = loop.create_future()
         self._on_lost = on_lost
+        self._on_full = on_full
+        self._full = full
+        self._is_full = False
+        # Each is written by one thread only.
+        self._taken = 0
+        self._written = 0
         threading.Thread(target=self._run, args=(loop, file), daemon=True).start()
+
+    @property
+    def waiting(self) -> int:
+        """How many bytes wait for the thread."""
+        return self._taken - self._written
 
     def write(self, line: Outgoing) -> None:
         """Takes a line to be written by the thread."""
-        self._queue.put(line if isinstance(line, bytes) else b"".join(line))
+        if self._end.done():
+            return
+        data = line if isinstance(line, bytes) else b"".join(line)
+        self._taken += len(data)
+        self._queue.put(data)
+        if not self._is_full and self.waiting > self._full:
+            self._is_full = True
+            self._on_full(True)
+            # The thread may have written it all before it could see that it is to say so.
+            self._on_written()
 
     def close(self) -> None:
         """Ends the thread after what was written so far."""
+        self._queue.put(None)
+
+    def abort(self) -> None:
+        """Ends the thread after what it is writing just now."""
+        with suppress(queue.Empty):
+            while True:
+                self._queue.get_nowait()
         self._queue.put(None)
 
     async def closed(self) -> None:
@@ -84,13 +153,23 @@ class ThreadWriter:
                 rest = memoryview(data)
                 while rest:
                     rest = rest[_write(file.fileno(), rest) :]
+                self._written += len(data)
+                if self._is_full and not self.waiting:
+                    _tell(loop, self._on_written)
         except OSError:
             pass  # nobody reads any more, which is the end too
         finally:
             file.close()
             _tell(loop, self._on_end)
 
+    def _on_written(self) -> None:
+        if self._is_full and not self.waiting:
+            self._is_full = False
+            self._on_full(False)
+
     def _on_end(self) -> None:
+        self._written = self._taken
+        self._on_written()
         if not self._end.done():
             self._end.set_result(None)
         self._on_lost()
@@ -105,8 +184,10 @@ def _write(descriptor: int, data: memoryview) -> int:
         return 0
 
 
-def _tell(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *args: object) -> None:
+def _tell(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *args: object) -> bool:
+    """Calls back on the loop's thread; False if it has ended, and with it everyone who could care."""
     try:
         loop.call_soon_threadsafe(callback, *args)
     except RuntimeError:
-        return  # the loop has ended: so has everyone who could care
+        return False
+    return True

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.errors import ExecutionFailed, StartError, ToolNotFound, WireError
+from mcp_workbench.downstream.session import MAX_DEPTH
+from mcp_workbench.errors import ExecutionFailed, Overloaded, StartError, ToolNotFound, WireError
+from mcp_workbench.wire.salvage import depth_of
 from mcp_workbench.workbench.filters import compile_filters
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     Index = Mapping[str, msgspec.Raw]
 
 SIMILAR_SHOWN = 3
+NOTES_SHOWN = 10
 ATTEMPTS = 3
 """How often a server is made ready for one call, if it ends before the call is sent."""
 
@@ -40,6 +44,8 @@ class Shelf:
         self._shows = compile_filters(server.config.tool_filters)
         self._listed: Tools = ()
         self._index: Index = {}
+        self.notes: list[str] = []
+        """What had to be done to the list to make it usable."""
         self.server = server
 
     async def tools(self) -> Index:
@@ -52,24 +58,43 @@ class Shelf:
     def ready(self, tool: str) -> Connection | None:
         """Where a tool can be called at once: the server is up, and is known to have it."""
         connection = self.server.connection
-        if connection is None or connection.is_stale:
+        if connection is None or not connection.is_clear:
             return None
         if connection.listed is not self._listed:
             self._read(connection.listed)
         return connection if tool in self._index else None
 
-    async def connect(self, tool: str) -> Connection:
-        """Where a tool can be called; connects first if need be. Raises CallError."""
+    async def connect(self, tool: str, size: int) -> Connection:
+        """Where a tool can be called, which the caller does at once, with arguments of that size. Connects
+        first if need be, and waits for the call's turn. Raises CallError.
+        """
+        try:
+            with self.server.waiting_room.seat(size):
+                return await self._connect(tool)
+        except StartError as error:
+            raise self._failure(tool, error.explained()) from error
+        except Overloaded as error:
+            raise self._failure(tool, f"{error}.") from error
+
+    async def _connect(self, tool: str) -> Connection:
         for _ in range(ATTEMPTS):
-            try:
-                index = await self.tools()
-            except StartError as error:
-                raise self._failure(tool, error.explained()) from error
+            index = await self.tools()
             if tool not in index:
                 raise ToolNotFound(tool, self.server.name, self._toolbox, _similar(tool, index))
-            if connection := self.server.connection:
+            connection = self.server.connection
+            if connection is not None and await self._turn(tool, connection):
                 return connection
         raise self._failure(tool, "the server ended, again and again, as soon as it had listed its tools")
+
+    async def _turn(self, tool: str, connection: Connection) -> bool:
+        try:
+            async with asyncio.timeout(connection.timeout):
+                return await connection.turn()
+        except TimeoutError:
+            config = self.server.config
+            waited = f"the call has waited {connection.timeout:g} s for its turn and was not sent"
+            busy = f'the server works on {config.call_limit} calls ("callLimit"), or does not read more'
+            raise self._failure(tool, f"{waited}: {busy}.") from None
 
     def explain(self, tool: str, error: WireError) -> ExecutionFailed:
         """What a caller is to be told about a call that has failed."""
@@ -79,29 +104,34 @@ class Shelf:
         return ExecutionFailed(tool, self.server.name, self._toolbox, reason)
 
     def _read(self, listed: Tools) -> None:
+        """One bad tool must not lose the list."""
         index: dict[str, msgspec.Raw] = {}
+        notes: list[str] = []
         for tool in listed:
             try:
                 name = _decode_name(tool).name
             except (msgspec.DecodeError, RecursionError) as error:
-                # One bad tool must not lose the list.
-                log.warning(
-                    "[%s/%s] left out a tool without a usable name: %s",
-                    self._toolbox,
-                    self.server.name,
-                    error,
-                )
+                notes.append(f"left out a tool without a usable name: {error}")
                 continue
-            if not name:
-                log.warning("[%s/%s] left out a tool whose name is empty", self._toolbox, self.server.name)
+            if _is_deep(tool):
+                notes.append(f"left out the tool '{name}': it is nested more than {MAX_DEPTH} levels deep")
+            elif not name:
+                notes.append("left out a tool whose name is empty")
             elif name in index:
-                log.warning(
-                    "[%s/%s] lists '%s' twice; the first counts", self._toolbox, self.server.name, name
-                )
+                notes.append(f"the server lists '{name}' twice; the first counts")
             elif self._shows(name):
                 index[name] = tool
+        for note in notes:
+            log.warning("[%s/%s] %s", self._toolbox, self.server.name, note)
+        self.notes = notes[:NOTES_SHOWN]
         self._index = index
         self._listed = listed
+
+
+def _is_deep(tool: msgspec.Raw) -> bool:
+    raw = bytes(tool)
+    # To count brackets takes no time, and few tools have that many.
+    return raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and depth_of(raw) > MAX_DEPTH
 
 
 def _similar(name: str, index: Index) -> list[str]:

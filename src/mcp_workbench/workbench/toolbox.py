@@ -10,17 +10,19 @@ import msgspec
 from mcp_workbench.errors import OpeningFailed, ServerNotFound, StartError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from mcp_workbench.workbench.shelf import Shelf
+    from mcp_workbench.workbench.shelf import Index, Shelf
 
 
 class Opening(msgspec.Struct, frozen=True):
     """What came of opening a toolbox: the tools of the servers that serve, and why others do not."""
 
     toolbox: Toolbox
-    tools: list[tuple[str, Mapping[str, msgspec.Raw]]]
-    """For each connected server its name and its tools, in the order of the configuration."""
+    tools: list[tuple[Shelf, Index]]
+    """For each connected server its shelf and its tools, in the order of the configuration."""
+    starting: list[str]
+    """The servers that are not ready yet."""
     failures: list[StartError]
 
 
@@ -28,41 +30,63 @@ class Toolbox:
     """The servers of one toolbox that are switched on, and the names of those that are not."""
 
     def __init__(
-        self, name: str, description: str, shelves: Sequence[Shelf], disabled: Sequence[str]
+        self,
+        name: str,
+        description: str,
+        shelves: Sequence[Shelf],
+        disabled: Sequence[str],
+        open_deadline: float,
     ) -> None:
         self.name = name
         self.description = description
         self.shelves = {shelf.server.name: shelf for shelf in shelves}
+        self.open_deadline = open_deadline
+        """Seconds after which opening it answers without those that are still starting."""
         self._disabled = tuple(disabled)
 
     async def open(self) -> Opening:
         """Connects all servers at once and returns their tools. Raises OpeningFailed.
 
-        Safe to call at any time and by many: each server has one opening, which all callers share.
+        Safe to call at any time and by many: each server has one opening, which all callers share, and which
+        goes on when a caller goes away or has waited long enough.
         """
         were_up = {name for name, shelf in self.shelves.items() if shelf.server.connection}
-        outcomes = await asyncio.gather(
-            *(shelf.tools() for shelf in self.shelves.values()), return_exceptions=True
-        )
-        opening = Opening(self, [], [])
+        outcomes = await self._outcomes()
+        opening = Opening(self, [], [], [])
         required_failed = False
-        for shelf, outcome in zip(self.shelves.values(), outcomes, strict=True):
-            if isinstance(outcome, StartError):
+        for name, shelf in self.shelves.items():
+            outcome = outcomes.get(name)
+            if outcome is None:
+                opening.starting.append(name)
+            elif isinstance(outcome, StartError):
                 opening.failures.append(outcome)
                 required_failed |= shelf.server.config.required
-            elif isinstance(outcome, BaseException):
-                raise outcome
             else:
-                opening.tools.append((shelf.server.name, outcome))
-        if required_failed or (opening.failures and not opening.tools):
-            await self._clean_up(were_up)
+                opening.tools.append((shelf, outcome))
+        if required_failed or (opening.failures and not (opening.tools or opening.starting)):
+            self._clean_up(were_up)
             raise OpeningFailed(self.name, opening.failures)
         return opening
 
-    async def _clean_up(self, were_up: set[str]) -> None:
+    async def _outcomes(self) -> dict[str, Index | StartError]:
+        """Of the servers that are ready or have failed within the deadline."""
+        tasks = {name: asyncio.create_task(_attempt(shelf)) for name, shelf in self.shelves.items()}
+        if not tasks:
+            return {}
+        try:
+            _, late = await asyncio.wait(tasks.values(), timeout=self.open_deadline)
+        finally:
+            for task in tasks.values():
+                task.cancel()
+        if late:
+            await asyncio.wait(late)  # for the moment that it takes them to go
+        return {name: task.result() for name, task in tasks.items() if task not in late}
+
+    def _clean_up(self, were_up: set[str]) -> None:
         """Ends what a failed opening has started, unless somebody else has come to need it."""
-        started = [shelf.server for name, shelf in self.shelves.items() if name not in were_up]
-        await asyncio.gather(*(server.close() for server in started if not server.in_use))
+        for name, shelf in self.shelves.items():
+            if name not in were_up and not shelf.server.in_use:
+                shelf.server.begin_to_close()
 
     def shelf(self, server: str) -> Shelf:
         """The place of one server. Raises ServerNotFound."""
@@ -72,6 +96,9 @@ class Toolbox:
             disabled = server in self._disabled
             raise ServerNotFound(server, self.name, list(self.shelves), disabled=disabled) from None
 
-    async def close(self) -> None:
-        """Ends all its servers, in parallel."""
-        await asyncio.gather(*(shelf.server.close() for shelf in self.shelves.values()))
+
+async def _attempt(shelf: Shelf) -> Index | StartError:
+    try:
+        return await shelf.tools()
+    except StartError as error:
+        return error
