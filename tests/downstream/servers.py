@@ -50,7 +50,7 @@ async def server(
     entry: Json, directory: Path, secrets: dict[str, str] | None = None
 ) -> AsyncIterator[Server]:
     """The server of an entry of `mcpServers`, named `files` in the toolbox `dev`; ended with the block."""
-    guard = Guard()
+    guard = Guard({})
     it = Server(
         "dev",
         "files",

@@ -62,7 +62,7 @@ class Relayed:
         self._connection.listed = (msgspec.Raw(b'{"name":"read"}'),)
         if modern if modern_server is None else modern_server:
             self._connection.session.speak_modern(announces_changes=False)
-        surroundings = Surroundings({}, EraMemory(directory), Guard(), Valve())
+        surroundings = Surroundings({}, EraMemory(directory), Guard({}), Valve())
         server = Server("dev", "files", config, Secrets({}), surroundings)
         server.connection = self._connection
         self._server = server

@@ -53,7 +53,9 @@ class Script(TypedDict, total=False):
     behaviours: dict[str, dict[str, Any]]  # tool name -> {"do": ..., ...}; a tool without one echoes
     ignore_term: bool
     ignore_eof: bool
-    grandchild: bool
+    eof_delay: float  # work to finish after the end of its input
+    grandchild: bool  # a helper in our group
+    distant_grandchild: bool  # one in a session of its own
 
 
 class Options(Script, total=False):
@@ -146,7 +148,9 @@ class Server:
         if self.options.get("ignore_term"):
             signal.signal(signal.SIGTERM, lambda *_: self.journal("sigterm"))
         if self.options.get("grandchild"):
-            self.journal("grandchild", pid=_stubborn_grandchild())
+            self.journal("grandchild", pid=_stubborn_grandchild(distant=False))
+        if self.options.get("distant_grandchild"):
+            self.journal("grandchild", pid=_stubborn_grandchild(distant=True))
         for line in self.options.get("stderr", []) * self.options.get("stderr_times", 1):
             print(line, file=sys.stderr, flush=True)
         for line in self.options.get("stdout", ()):
@@ -168,6 +172,8 @@ class Server:
         self.journal("eof")
         while self.options.get("ignore_eof"):
             signal.pause()
+        time.sleep(self.options.get("eof_delay", 0))
+        self.journal("finished")
         os._exit(0)  # calls in progress must not keep a server alive whose client has gone
 
     def receive(self, line: str, message: dict[str, Any]) -> None:
@@ -387,14 +393,14 @@ def do_change_tools(call: Call, script: dict[str, Any]) -> None:
 BEHAVIOURS = {name.removeprefix("do_"): it for name, it in dict(globals()).items() if name.startswith("do_")}
 
 
-def _stubborn_grandchild() -> int:
+def _stubborn_grandchild(*, distant: bool) -> int:
     """A helper that holds our pipes and outlives a SIGTERM."""
     import subprocess
 
     code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(LIFE)".replace(
         "LIFE", str(LONGEST_LIFE)
     )
-    return subprocess.Popen([sys.executable, "-S", "-c", code]).pid
+    return subprocess.Popen([sys.executable, "-S", "-c", code], start_new_session=distant).pid
 
 
 def _is_open(descriptor: int) -> bool:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.support.waiting import poll
+from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +22,6 @@ def is_running(pid: int) -> bool:
     return not (stat.exists() and stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z")
 
 
-async def wait_until_gone(pids: Iterable[int]) -> None:
+async def wait_until_gone(pids: Iterable[int], within: float = PATIENCE) -> None:
     wanted = list(pids)
-    await poll(lambda: not any(map(is_running, wanted)))
+    await poll(lambda: not any(map(is_running, wanted)), within)

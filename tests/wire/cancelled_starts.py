@@ -14,6 +14,7 @@ import sys
 import warnings
 
 from mcp_workbench.wire import child as child_module
+from mcp_workbench.wire.guard import Guard
 from tests.wire.children import Watched, open_descriptors, program
 from tests.wire.loops import FACTORIES
 
@@ -21,7 +22,8 @@ STEPS = 8
 
 
 async def start_and_cancel(steps: int) -> None:
-    watched = Watched()
+    guard = Guard({})
+    watched = Watched(guard)
 
     async def work() -> None:
         async with watched.child:
@@ -33,6 +35,7 @@ async def start_and_cancel(steps: int) -> None:
         await asyncio.sleep(0)
     working.cancel()
     await asyncio.wait([working])
+    await guard.close()
     for _ in range(10):
         await asyncio.sleep(0)  # transports close their descriptors a turn or two later
 

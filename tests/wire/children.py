@@ -37,11 +37,12 @@ def program(command: list[str], env: dict[str, str] | None = None, cwd: str | No
 class Watched:
     """A child with what it has said so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, guard: Guard) -> None:
+        self.guard = guard
         self.stderr: list[str] = []
         self.lines: list[bytes] = []
         self.full: list[bool] = []
-        self.child = Child(Guard(), str, self.stderr.append)
+        self.child = Child(guard, str, self.stderr.append)
 
     def receive(self, line: bytes | memoryview) -> None:
         self.lines.append(bytes(line))
@@ -73,12 +74,18 @@ class Watched:
 
 
 @asynccontextmanager
-async def started(what: Program | str) -> AsyncIterator[Watched]:
-    watched = Watched()
-    async with watched.child:
-        to_run = program(shell(what)) if isinstance(what, str) else what
-        await watched.child.start(to_run, watched)
-        yield watched
+async def started(what: Program | str, guard: Guard | None = None) -> AsyncIterator[Watched]:
+    """A child of its own guard, unless there is one already."""
+    its_guard = guard or Guard({})
+    watched = Watched(its_guard)
+    try:
+        async with watched.child:
+            to_run = program(shell(what)) if isinstance(what, str) else what
+            await watched.child.start(to_run, watched)
+            yield watched
+    finally:
+        if guard is None:
+            await its_guard.close()
 
 
 def open_descriptors() -> int:

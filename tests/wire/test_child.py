@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.wire.child import STDERR_LINES, STDERR_WIDTH, Child
-from mcp_workbench.wire.guard import Guard
+from mcp_workbench.wire.guard import MARK, Guard
 from tests.support.waiting import poll
 from tests.wire.children import open_descriptors, program, python, shell, started
 from tests.wire.loops import ON_BOTH_LOOPS
@@ -31,9 +31,10 @@ async def test_what_is_written_arrives_and_what_it_says_comes_back() -> None:
 async def test_it_gets_the_environment_and_the_directory_that_it_was_given_and_no_more(
     tmp_path: Path,
 ) -> None:
-    code = "import os; print(dict(os.environ) | {'LC_CTYPE': ''}, os.getcwd(), flush=True)"
-    async with started(program(python(code), {"ONLY": "this"}, str(tmp_path))) as it:
-        assert await it.line() == f"{ {'ONLY': 'this', 'LC_CTYPE': ''} } {tmp_path}"
+    code = "import os; print(dict(os.environ) | {'LC_CTYPE': '', MARK: ''}, os.getcwd(), flush=True)"
+    given = program(python(f"MARK = {MARK!r}; {code}"), {"ONLY": "this"}, str(tmp_path))
+    async with started(given) as it:
+        assert await it.line() == f"{ {'ONLY': 'this', MARK: '', 'LC_CTYPE': ''} } {tmp_path}"
 
 
 async def test_its_stdin_stdout_and_stderr_are_pipes() -> None:
@@ -70,7 +71,7 @@ async def test_a_directory_that_is_not_there_is_an_error() -> None:
 
 
 async def test_writing_to_one_that_never_started_is_harmless() -> None:
-    child = Child(Guard(), str, print)
+    child = Child(Guard({}), str, print)
     child.write(b"x\n")
     await child.stop()
     assert (child.exit_code, child.closed.done()) == (None, False)

@@ -11,6 +11,7 @@ import pytest
 
 from mcp_workbench.wire import child as child_module
 from mcp_workbench.wire.child import CURT_GRACE, EXIT_GRACE
+from mcp_workbench.wire.guard import Guard
 from tests.support.processes import is_running, wait_until_gone
 from tests.support.waiting import PATIENCE, poll
 from tests.wire.children import HELPER, IGNORE_END, open_descriptors, program, python, started
@@ -149,11 +150,12 @@ async def test_one_that_is_stopped_while_it_is_paused_can_finish_its_work() -> N
 async def test_what_one_never_read_is_forgotten_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when a process that we know nothing of still holds the other end of its input."""
     monkeypatch.setattr(child_module, "EXIT_GRACE", 0.1)
-    async with started("echo ready; exec cat") as first:
+    guard = Guard({})
+    async with started("echo ready; exec cat", guard) as first:
         await first.line()
     gc.collect()
     before = open_descriptors()
-    async with started(program(python(STRAY_READER))) as it:
+    async with started(program(python(STRAY_READER)), guard) as it:
         stray = int(await it.line())
         try:
             it.child.write(b"x" * 5_000_000)
@@ -164,6 +166,7 @@ async def test_what_one_never_read_is_forgotten_with_it(monkeypatch: pytest.Monk
             os.kill(stray, signal.SIGKILL)
     async with asyncio.timeout(PATIENCE):
         await it.child.closed
+    await guard.close()
 
 
 STRAY_READER = """

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import msgspec
 
 from mcp_workbench.wire import threads
+from mcp_workbench.wire.guard import MARK
 from mcp_workbench.wire.lines import LINE_LIMIT
 from mcp_workbench.wire.pipes import LineReader, open_writer, read_lines
 
@@ -103,6 +104,7 @@ class Child:
 
     async def start(self, program: Program, receiver: Receiver, line_limit: int = LINE_LIMIT) -> None:
         """Starts the program. Raises OSError when the system cannot."""
+        mark = self._guard.prepare()
         # Not through the loop: under uvloop a child would get sockets in place of pipes, and inherit more
         # descriptors than its own.
         process = subprocess.Popen(  # noqa: ASYNC220 - a quarter of a millisecond, and see above
@@ -111,11 +113,12 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            env=program.env,
+            env={**program.env, MARK: mark},
             cwd=program.cwd,
             start_new_session=True,
         )
         self._process = process
+        self._guard.watch(process.pid)
         _watch_exit(process, self._on_exit)
         # A cancelled start goes on to this end too: half-connected pipes would belong to nobody.
         await _to_the_end(self._connect(process, receiver, line_limit))
@@ -179,7 +182,9 @@ class Child:
                 self._signal(SIGKILL)
                 await self._exits_within(REAP_LIMIT)
         await self._end_helpers(patiently=in_good_order)
-        self._process = None  # its number may soon be a stranger's
+        if self._process is not None:
+            self._guard.forget(self._process.pid)
+            self._process = None  # its number may soon be a stranger's
         if self._stdin is not None:
             # Whoever was to read the rest is gone, though somebody may still hold the other end.
             self._stdin.abort()

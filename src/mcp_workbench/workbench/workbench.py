@@ -65,7 +65,7 @@ class Workbench:
 
 def build(loaded: LoadedConfig, *, environ: Mapping[str, str], memory: EraMemory) -> Workbench:
     """The workbench that a configuration describes. Starts nothing."""
-    surroundings = Surroundings(environ, memory, Guard(), Valve())
+    surroundings = Surroundings(environ, memory, Guard(environ), Valve())
     toolboxes = []
     for name, config in loaded.config.toolboxes.items():
         servers = [
