@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
+import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.serve.logs import PIPE_ATOM, StderrHandler, set_up
+from mcp_workbench.config import Secrets
+from mcp_workbench.serve.logs import StderrHandler, set_up
+from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+def lines(*messages: str) -> str:
+    return "".join(f"mcp-workbench: {message}\n" for message in messages)
 
 
 class Pipe:
@@ -21,7 +29,7 @@ class Pipe:
     def __init__(self) -> None:
         self.reader, self.writer = os.pipe()
         os.set_blocking(self.reader, False)
-        self.handler = StderrHandler(self.writer)
+        self.handler = StderrHandler(descriptor=self.writer)
 
     def log(self, *texts: str) -> None:
         for text in texts:
@@ -54,12 +62,7 @@ def pipe() -> Iterator[Pipe]:
 
 def test_each_record_is_a_line(pipe: Pipe) -> None:
     pipe.log("one", "two é", "three \ud800")
-    assert pipe.read() == "one\ntwo é\nthree \n"
-
-
-def test_what_a_server_says_cannot_move_the_cursor_or_fake_a_line(pipe: Pipe) -> None:
-    pipe.log("[dev/s] \x1b[2J\x1b]0;title\x07hi\rmcp-workbench: all is well")
-    assert pipe.read() == "[dev/s] hi mcp-workbench: all is well\n"
+    assert pipe.read() == lines("one", "two é", "three ")
 
 
 def test_a_full_pipe_is_not_waited_for_and_what_was_dropped_is_counted(pipe: Pipe) -> None:
@@ -67,7 +70,7 @@ def test_a_full_pipe_is_not_waited_for_and_what_was_dropped_is_counted(pipe: Pip
     pipe.log("lost", "lost", "lost")
     assert set(pipe.read()) == {"x"}
     pipe.log("after", "and on")
-    assert pipe.read() == "mcp-workbench: log lines dropped: 3\nafter\nand on\n"
+    assert pipe.read() == lines("log lines dropped: 3", "after", "and on")
 
 
 def test_what_is_dropped_later_is_counted_anew(pipe: Pipe) -> None:
@@ -76,22 +79,29 @@ def test_what_is_dropped_later_is_counted_anew(pipe: Pipe) -> None:
         pipe.log("lost", "lost")
         pipe.read()
         pipe.log("after")
-        assert pipe.read() == "mcp-workbench: log lines dropped: 2\nafter\n"
+        assert pipe.read() == lines("log lines dropped: 2", "after")
 
 
 def test_a_pipe_is_filled_to_the_brim_without_waiting(pipe: Pipe) -> None:
     # Every write must fit at once: a reader that is merely slow would stop us otherwise.
     pipe.log(*["x" * 3000] * 1000)
-    lines = pipe.read().splitlines()
-    assert set(lines) == {"x" * 3000}
-    assert len(lines) > 10
+    shown = pipe.read().splitlines(keepends=True)
+    assert set(shown) == {lines("x" * 3000)}
+    assert len(shown) > 10
 
 
-def test_a_record_too_long_to_be_written_at_once_is_cut(pipe: Pipe) -> None:
-    pipe.log("x" * 100_000, "next")
-    cut, following = pipe.read().splitlines()
-    assert (cut.rstrip("…").strip("x"), cut[-1], following) == ("", "…", "next")
-    assert PIPE_ATOM // 2 < len(cut.encode()) < PIPE_ATOM
+def test_a_record_that_cannot_be_read_is_counted_and_stops_nobody(pipe: Pipe) -> None:
+    pipe.handler.handle(logging.LogRecord("x", logging.INFO, __file__, 1, "%d and %d", (1,), None))
+    pipe.log("after")
+    assert pipe.read() == lines("log lines dropped: 1", "after")
+
+
+def test_secrets_are_masked_and_stay_so_when_there_are_others(pipe: Pipe) -> None:
+    pipe.log("first and second")
+    pipe.handler.hide(Secrets({"the first": "<one>"}))
+    pipe.handler.hide(Secrets({"the second": "<two>"}))
+    pipe.log("the first and the second")
+    assert pipe.read() == lines("first and second", "<one> and <two>")
 
 
 def test_a_reader_that_has_gone_is_harmless(pipe: Pipe) -> None:
@@ -110,7 +120,9 @@ def logger() -> Iterator[logging.Logger]:
     """The package's logger; what is set up is put back as it was afterwards."""
     loggers = [logging.getLogger("mcp_workbench"), logging.getLogger("asyncio")]
     before = [(it.handlers[:], it.level, it.propagate) for it in loggers]
+    hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
     yield loggers[0]
+    sys.excepthook, sys.unraisablehook, threading.excepthook = hooks
     for it, was in zip(loggers, before, strict=True):
         it.handlers[:], it.level, it.propagate = was
         it.manager._clear_cache()  # type: ignore[attr-defined] # levels are remembered by each logger below
@@ -129,19 +141,19 @@ def logger() -> Iterator[logging.Logger]:
 def test_the_level_decides_what_is_shown(
     logger: logging.Logger, capfd: pytest.CaptureFixture[str], level: str, shown: list[str]
 ) -> None:
-    set_up(level)
+    set_up(level, "text")
     for name in ("debug", "info", "warning", "error", "critical"):
         getattr(logger.getChild("downstream.server"), name)("this is %s", name)
-    assert capfd.readouterr() == ("", "".join(f"mcp-workbench: this is {name}\n" for name in shown))
+    assert capfd.readouterr() == ("", lines(*(f"this is {name}" for name in shown)))
 
 
 def test_setting_up_twice_does_not_say_things_twice(
     logger: logging.Logger, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    set_up("info")
-    set_up("info")
+    set_up("info", "text")
+    set_up("info", "text")
     logger.info("once")
-    assert capfd.readouterr().err == "mcp-workbench: once\n"
+    assert capfd.readouterr().err == lines("once")
 
 
 @pytest.mark.parametrize(("level", "shown"), [("debug", ["error"]), ("error", ["error"]), ("off", [])])
@@ -149,7 +161,35 @@ def test_setting_up_twice_does_not_say_things_twice(
 def test_of_the_loop_only_errors_are_shown(
     capfd: pytest.CaptureFixture[str], level: str, shown: list[str]
 ) -> None:
-    set_up(level)
+    set_up(level, "text")
     for name in ("debug", "warning", "error"):
         getattr(logging.getLogger("asyncio"), name)("this is %s", name)
-    assert capfd.readouterr() == ("", "".join(f"mcp-workbench: this is {name}\n" for name in shown))
+    assert capfd.readouterr() == ("", lines(*(f"this is {name}" for name in shown)))
+
+
+@pytest.mark.usefixtures("logger")
+def test_faults_that_nobody_has_caught_are_masked_too(capfd: pytest.CaptureFixture[str]) -> None:
+    set_up("info", "text").hide(Secrets({"hunter2": "<env TOKEN>"}))
+    sys.excepthook(ValueError, ValueError("in the end: hunter2"), None)
+    thread = threading.Thread(target=int, args=["in a thread: hunter2"])
+    thread.start()
+    thread.join(PATIENCE)
+    Unreachable()
+    shown = capfd.readouterr().err
+    for place in ("in the end", "in a thread", "in clean-up"):
+        assert f"{place}: <env TOKEN>" in shown
+    assert "hunter2" not in shown
+
+
+class Unreachable:
+    """Fails where nobody can be told of it."""
+
+    def __del__(self) -> None:
+        raise ValueError("in clean-up: hunter2")
+
+
+@pytest.mark.usefixtures("logger")
+def test_what_ends_us_is_said_at_any_level(capfd: pytest.CaptureFixture[str]) -> None:
+    set_up("off", "text")
+    sys.excepthook(ValueError, ValueError("this is why"), None)
+    assert capfd.readouterr().err == lines("ended by a fault of ours") + "  ValueError: this is why\n"

@@ -20,6 +20,7 @@ __all__ = ["main"]
 DEFAULT_WIDTH = 80
 MIN_WIDTH = 40
 LOG_LEVELS = ("debug", "info", "warning", "error", "off")
+LOG_FORMATS = ("text", "json")
 
 DESCRIPTION = """\
 One MCP server in front of all your MCP servers.
@@ -33,6 +34,7 @@ exit codes: 0 all is well, 1 something failed, 2 the command line or the configu
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit code."""
+    _ensure_stderr()
     options = _parser().parse_args(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that lacks a character shows a question mark, and the command goes on.
@@ -50,9 +52,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def _ensure_stderr() -> None:
+    """Makes sure that there is one, before anything that is opened takes its number."""
+    if sys.stderr is None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        if nowhere != 2:
+            os.dup2(nowhere, 2)
+            os.close(nowhere)
+        # What is printed to no file at all goes to stdout.
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - it stays open
+
+
 def _run(options: argparse.Namespace) -> int:
     if options.command is None:
-        return _serve(options.config, options.log_level or "info")
+        return _serve(options.config, options.log_level or "info", options.log_format or "text")
     gc.enable()
     if options.command == "schema":
         from mcp_workbench.cli.schema import run as run_schema
@@ -65,23 +78,27 @@ def _run(options: argparse.Namespace) -> int:
     from mcp_workbench.cli.check import run as run_check
 
     return run_check(
-        options.config, connect=options.connect, as_json=options.json, log_level=options.log_level
+        options.config,
+        connect=options.connect,
+        as_json=options.json,
+        log_level=options.log_level or "off",
+        log_format=options.log_format or "text",
     )
 
 
-def _serve(config: str | None, log_level: str) -> int:
+def _serve(config: str | None, log_level: str, log_format: str) -> int:
     from mcp_workbench.config import load, locate
     from mcp_workbench.errors import ConfigError
-    from mcp_workbench.serve.logs import set_up
+    from mcp_workbench.serve.logs import report, set_up
     from mcp_workbench.serve.stdio import run as run_stdio
 
-    set_up(log_level)
+    log_handler = set_up(log_level, log_format)
     try:
         loaded = load(locate(config, os.environ), os.environ)
     except ConfigError as error:
-        print(f"mcp-workbench: {error}", file=sys.stderr)
+        report(error, log_format)
         return 2
-    return run_stdio(loaded, os.environ)
+    return run_stdio(loaded, os.environ, log_handler)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -134,4 +151,7 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="the configuration file")
     parser.add_argument(
         "--log-level", choices=LOG_LEVELS, help="what to write to stderr (default: info; for check: off)"
+    )
+    parser.add_argument(
+        "--log-format", choices=LOG_FORMATS, help="lines for people, or JSON for machines (default: text)"
     )

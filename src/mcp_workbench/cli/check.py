@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 import time
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +14,7 @@ from mcp_workbench.cli.check_display import Display
 from mcp_workbench.config import load, locate
 from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
 from mcp_workbench.errors import ConfigError, StartError
-from mcp_workbench.serve.logs import set_up
+from mcp_workbench.serve.logs import report, set_up
 from mcp_workbench.serve.signals import on_request_to_end
 from mcp_workbench.workbench.sanitise import clean_text
 from mcp_workbench.workbench.workbench import build
@@ -42,7 +41,7 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
     hint: str | None = None
 
 
-def run(option: str | None, *, connect: bool, as_json: bool, log_level: str | None) -> int:
+def run(option: str | None, *, connect: bool, as_json: bool, log_level: str, log_format: str) -> int:
     """Checks, reports, and returns 0, 1 (a server failed) or 2 (a bad file)."""
     path = locate(option, os.environ)
     try:
@@ -52,19 +51,18 @@ def run(option: str | None, *, connect: bool, as_json: bool, log_level: str | No
             problems = [msgspec.to_builtins(problem) for problem in error.problems]
             _print_json({"file": str(path), "valid": False, "problems": problems})
         else:
-            print(f"mcp-workbench: {error}", file=sys.stderr)
+            report(error, log_format)
         return 2
+    set_up(log_level, log_format).hide(loaded.secrets)
     rows = _rows(loaded)
     if as_json:
         if connect:
-            set_up(log_level or "off")
             asyncio.run(_connect(loaded, rows, lambda: None))
         servers = [msgspec.to_builtins(row) for row in rows.values()]
         _print_json({"file": str(path), "valid": True, "warnings": list(loaded.warnings), "servers": servers})
     else:
         with Display(loaded, list(rows.values()), connecting=connect) as display:
             if connect:
-                set_up(log_level or "off")
                 asyncio.run(_connect(loaded, rows, display.update))
     return 1 if any(row.state == "failed" for row in rows.values()) else 0
 

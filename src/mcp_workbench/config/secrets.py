@@ -23,6 +23,11 @@ class Secrets:
         self._labels = dict(_with_spellings(labels))
         self._pattern: re.Pattern[str] | None = None
 
+    def __or__(self, others: Secrets) -> Secrets:
+        both = Secrets({})
+        both._labels = self._labels | others._labels
+        return both
+
     def mask(self, text: str) -> str:
         if not self._labels:
             return text

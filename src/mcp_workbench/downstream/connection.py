@@ -55,7 +55,7 @@ class Connection:
     def __init__(
         self, label: str, channel: Channel, mask: Callable[[str], str], config: ServerConfig
     ) -> None:
-        self._label = label
+        self._log = logging.LoggerAdapter(log, {"server": label})
         self._channel = channel
         self._mask = mask
         self.timeout = config.timeout
@@ -182,7 +182,7 @@ class Connection:
                 self.listed = await self.session.list_tools(timeout=self.timeout)
         except (WireError, TimeoutError) as error:
             reason = self._mask(str(error)) or f"no end within {self.timeout:g} s"
-            log.warning("[%s] its changed tools could not be listed: %s", self._label, reason)
+            self._log.warning("its changed tools could not be listed: %s", reason)
             if isinstance(error, (RequestTimeout, TimeoutError)):
                 self.suspect()
         finally:

@@ -58,6 +58,7 @@ class Server:
         self.name = name
         self.config = config
         self._label = f"{toolbox}/{name}"
+        self._log = logging.LoggerAdapter(log, {"server": self._label})
         self._secrets = secrets
         self._surroundings = surroundings
         self._lives: set[asyncio.Task[None]] = set()
@@ -107,7 +108,7 @@ class Server:
     def begin_to_close(self) -> tuple[asyncio.Task[None], ...]:
         """The same, without waiting for the end."""
         if self._ready is not None:
-            log.debug("[%s] stopping", self._label)
+            self._log.debug("stopping")
         self._ready = self.connection = None  # whoever comes from now on gets a new life, after this one
         lives = tuple(self._lives)
         for life in lives:
@@ -156,8 +157,8 @@ class Server:
             if earlier:
                 await asyncio.wait(earlier)
             await self._live(ready)
-        except Exception:
-            log.exception("[%s] failed inside the workbench", self._label)
+        except Exception:  # noqa: BLE001 - nobody is to wait for ever
+            self._log.exception("failed inside the workbench")
             self._fail(ready, StartError(self.name, "a fault of the workbench; its log has the details"))
 
     def _on_end_of_life(self, life: asyncio.Task[None], ready: asyncio.Future[Connection]) -> None:
@@ -168,7 +169,7 @@ class Server:
         """It did not come up. Whoever waits is told at once: to end what there is of it takes its time."""
         self._backoff.fail(asyncio.get_running_loop().time())
         self._last_failure = error
-        log.warning("[%s] failed: %s%s", self._label, error.reason, diagnosis.next_try(self._wait()))
+        self._log.warning("failed: %s%s", error.reason, diagnosis.next_try(self._wait()))
         self._refuse(ready, error)
 
     def _refuse(self, ready: asyncio.Future[Connection], error: StartError) -> None:
@@ -183,7 +184,7 @@ class Server:
             reason, hint = diagnosis.REMOTE_REASON, diagnosis.REMOTE_HINT
             self._fail(ready, StartError(self.name, reason, hint=hint))
             return
-        log.info("[%s] starting", self._label)
+        self._log.info("starting")
         forced: Era | None = None if self.config.protocol == "auto" else self.config.protocol
         memory = self._surroundings.memory
         remembered = memory.recall(self._identity()) if forced is None else None
@@ -221,7 +222,7 @@ class Server:
             return
         if forced is None and era != memory.recall(identity):
             memory.remember(identity, era)
-        log.info("[%s] ready: %s, tools: %d", self._label, era, len(connection.listed))
+        self._log.info("ready: %s, tools: %d", era, len(connection.listed))
         self._last_failure = None
         self.connection = connection
         ready.set_result(connection)
@@ -244,7 +245,7 @@ class Server:
             up = now - connection.up_since
             self._backoff.end(now, up=up, served=connection.session.has_served)
             self._last_failure = StartError(self.name, how, stderr=self._stderr_tail())
-            log.warning("[%s] failed: %s%s", self._label, how, diagnosis.next_try(self._wait()))
+            self._log.warning("failed: %s%s", how, diagnosis.next_try(self._wait()))
         connection.close(how)
 
     async def _start(self, child: Child, connection: Connection) -> None:
@@ -288,7 +289,7 @@ class Server:
         return self._backoff.remaining(asyncio.get_running_loop().time())
 
     def _on_stderr(self, line: str) -> None:
-        log.info("[%s] %s", self._label, line)
+        self._log.info("%s", line)
 
     def _stderr_tail(self) -> list[str]:
         return [line for line in [*self._last_words][-TAIL_SHOWN:] if line]

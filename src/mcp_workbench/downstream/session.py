@@ -160,7 +160,7 @@ class Session:
         on_silence: Callable[[], None],
         line_limit: int,
     ) -> None:
-        self._label = label
+        self._log = logging.LoggerAdapter(log, {"server": label})
         self._on_tools_changed = on_tools_changed
         self.on_silence = on_silence
         """Told when a request was not answered in time."""
@@ -230,7 +230,7 @@ class Session:
         """A list without the tools that nobody could look into: one of them must not lose the others."""
         if len(error.line) > MOST_TO_SAVE:
             raise error
-        log.warning("[%s] leaves out tools whose definitions are nested too deeply", self._label)
+        self._log.warning("leaves out tools whose definitions are nested too deeply")
         # The line, its result, the list, the tool.
         return decode(without_deep_values(error.line, 4, MAX_DEPTH)).result
 
@@ -277,7 +277,7 @@ class Session:
             # It does not read, so the answers would pile up. Nothing of it is owed to anybody else.
             self._unanswered += 1
             if self._unanswered == 1:
-                log.warning("[%s] does not read the answers to its requests; they are dropped", self._label)
+                self._log.warning("does not read the answers to its requests; they are dropped")
         elif method == "ping":
             self.peer.send(result_line(request_id, b"{}"))
         else:
@@ -291,15 +291,15 @@ class Session:
             self._on_tools_changed()
         else:
             self._hear_noise(NOTE_SIZE)
-            log.debug("[%s] %s", self._label, method)
+            self._log.debug("%s", method)
 
     def on_garbage(self, problem: Undecodable) -> None:
         """Skips and counts: a banner on stdout must not break the conversation."""
         self._garbage += 1
         self._hear_noise(problem.size)
         if self._garbage == 1:
-            log.info("[%s] writes to its stdout what is not MCP; such lines are skipped", self._label)
-        log.debug("[%s] skipped line %d of %d bytes: %s", self._label, self._garbage, problem.size, problem)
+            self._log.info("writes to its stdout what is not MCP; such lines are skipped")
+        self._log.debug("skipped line %d of %d bytes: %s", self._garbage, problem.size, problem)
 
     def _hear_noise(self, size: int) -> None:
         """A server may talk without end to nobody, and take our time for it."""

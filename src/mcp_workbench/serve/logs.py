@@ -1,7 +1,9 @@
-"""Our log: lines for people on stderr, which nobody may be reading.
+"""Our log: a line for each event on stderr, which nobody may be reading.
 
 A write that would block is not made: the event loop must not wait for whoever reads our stderr, or does
-not. What is dropped is counted, and said when there is room again.
+not. What is dropped is counted, and said when there is room again. No secret of the configuration gets
+through: every record is masked here, whatever its author has done about it. What a line looks like is
+decided in `log_lines`.
 """
 
 from __future__ import annotations
@@ -10,55 +12,81 @@ import logging
 import os
 import select
 import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.workbench.sanitise import clean_text
+from mcp_workbench.config import Secrets
+from mcp_workbench.serve.log_lines import LONGEST_LINE, to_json, to_text
 
-PIPE_ATOM = 4096
-"""A pipe that is writable takes this much without blocking."""
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from mcp_workbench.errors import ConfigError
+    from mcp_workbench.serve.log_lines import ToLine
+
+    Fault = tuple[type[BaseException], BaseException, TracebackType | None]
+
+FORMATS: Final[dict[str, ToLine]] = {"text": to_text, "json": to_json}
+STDERR: Final = 2
+REPORT_LIMIT: Final = 1.0
+"""Seconds for whoever reads stderr to take a report."""
+
+log = logging.getLogger(__name__)
 
 
 class StderrHandler(logging.Handler):
     """Writes each record as one line, if stderr takes it now."""
 
-    def __init__(self, descriptor: int = 2) -> None:
+    def __init__(self, to_line: ToLine = to_text, descriptor: int = STDERR) -> None:
         super().__init__()
+        self._to_line = to_line
         self._descriptor = descriptor
+        self._secrets = Secrets({})
         self._dropped = 0
+
+    def hide(self, secrets: Secrets) -> None:
+        """Masks these too from now on. Earlier ones stay masked: a server that leaves may still echo them."""
+        self._secrets |= secrets
 
     def emit(self, record: logging.LogRecord) -> None:
         """Never raises and never waits."""
         try:
-            # What servers say reaches a person's terminal here: it must not move the cursor or fake a line.
-            text = clean_text(self.format(record)).replace("\r", " ")
-            if self._dropped and self._write(f"mcp-workbench: log lines dropped: {self._dropped}"):
-                self._dropped = 0
-            if not self._write(text):
+            line = self._to_line(record, self._secrets.mask)
+            if self._dropped:
+                note = _record(logging.WARNING, f"log lines dropped: {self._dropped}")
+                if self._write(self._to_line(note, str)):
+                    self._dropped = 0
+            if not self._write(line):
                 self._dropped += 1
-        except (OSError, ValueError):
+        except Exception:  # noqa: BLE001 - whoever logs is not to be stopped by that
             self._dropped += 1
 
-    def _write(self, text: str) -> bool:
-        if not _takes_bytes(self._descriptor):
+    def _write(self, line: bytes) -> bool:
+        if not _takes_bytes(self._descriptor, 0):
             return False
-        data = text.encode(errors="replace")
-        if len(data) >= PIPE_ATOM:
-            data = data[: PIPE_ATOM - 4] + "…".encode()
-        os.write(self._descriptor, data + b"\n")
+        os.write(self._descriptor, line)
         return True
 
 
-def _takes_bytes(descriptor: int) -> bool:
+def _record(level: int, message: str, fault: Fault | None = None) -> logging.LogRecord:
+    return log.makeRecord(log.name, level, __file__, 0, message, (), exc_info=fault)
+
+
+def _takes_bytes(descriptor: int, seconds: float) -> bool:
     if sys.platform == "win32":
         return True
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
-    return any(event & select.POLLOUT for _, event in poll.poll(0))
+    return any(event & select.POLLOUT for _, event in poll.poll(seconds * 1000))
 
 
-def set_up(level: str) -> None:
-    """Sends the log of the whole package to stderr from `level` on, and the errors of its event loop."""
-    handler = StderrHandler()
-    handler.setFormatter(logging.Formatter("mcp-workbench: %(message)s"))
+def set_up(level: str, format_: str) -> StderrHandler:
+    """Sends the log of the whole package to stderr from `level` on, and the errors of its event loop.
+
+    Faults that nobody has caught go there too: Python itself would wait for stderr, and mask nothing.
+    """
+    handler = StderrHandler(FORMATS[format_])
     least: int = logging.CRITICAL + 1 if level == "off" else getattr(logging, level.upper())
     # A loop warns of every write to a server that is gone, which its callers are told of anyway.
     for name, above in (("mcp_workbench", least), ("asyncio", max(least, logging.ERROR))):
@@ -66,3 +94,24 @@ def set_up(level: str) -> None:
         logger.handlers[:] = [handler]
         logger.setLevel(above)
         logger.propagate = False
+    sys.excepthook = lambda *fault: handler.emit(_record(logging.CRITICAL, "ended by a fault of ours", fault))
+    sys.unraisablehook = lambda fault: log.error(
+        "a fault that nobody could be told of: %s", fault.err_msg or "in clean-up", exc_info=fault.exc_value
+    )
+    threading.excepthook = lambda fault: log.error("a thread has failed", exc_info=fault.exc_value)
+    return handler
+
+
+def report(error: ConfigError, format_: str) -> None:
+    """Says in full why we end before we have begun, whatever the level. Waits a moment for a slow reader."""
+    if format_ == "json":
+        problems = [_record(logging.ERROR, f"{error.path}: {problem}") for problem in error.problems]
+        data = b"".join(to_json(problem, str) for problem in problems)
+    else:
+        data = f"mcp-workbench: {error}\n".encode(errors="replace")
+    deadline = time.monotonic() + REPORT_LIMIT
+    try:
+        while data and _takes_bytes(STDERR, max(deadline - time.monotonic(), 0)):
+            data = data[os.write(STDERR, data[:LONGEST_LINE]) :]
+    except OSError:
+        return  # nobody will read it

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.serve.logs import StderrHandler
     from mcp_workbench.wire.pipes import Writer
     from mcp_workbench.workbench.workbench import Workbench
 
@@ -34,8 +35,10 @@ FLUSH_LIMIT = 0.5
 log = logging.getLogger(__name__)
 
 
-def run(loaded: LoadedConfig, environ: Mapping[str, str]) -> int:
+def run(loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler) -> int:
     """Serves until the input ends or a signal comes."""
+    _part_stderr_from_stdout()
+    log_handler.hide(loaded.secrets)
     for warning in loaded.warnings:
         log.warning("warning: %s", warning)
     try:
@@ -51,6 +54,15 @@ def run(loaded: LoadedConfig, environ: Mapping[str, str]) -> int:
     with _modes_restored(stdin, stdout):
         _loop_runner()(_serve(loaded, environ, os.dup(stdin), os.dup(stdout)))
     return 0
+
+
+def _part_stderr_from_stdout() -> None:
+    """Where both lead to one place that is no terminal, the log would come between the answers."""
+    with suppress(OSError):
+        if os.path.sameopenfile(1, 2) and not os.isatty(2):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 2)
+            os.close(nowhere)
 
 
 @contextmanager

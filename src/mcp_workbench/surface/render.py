@@ -69,7 +69,7 @@ def _tools(toolbox: str, server: str, index: Index, notes: list[Note]) -> list[b
         shown = ", ".join(clean_text(name) for name in cleaned[:NAMES_SHOWN])
         more = f" and {len(cleaned) - NAMES_SHOWN} more" if len(cleaned) > NAMES_SHOWN else ""
         note = f"hidden characters were removed from the definitions of these tools: {shown}{more}"
-        log.warning("[%s/%s] %s", toolbox, server, note)
+        log.warning("%s", note, extra={"server": f"{toolbox}/{server}"})
         notes.append(_note(server, note))
     return tools
 

@@ -41,6 +41,7 @@ class Shelf:
 
     def __init__(self, toolbox: str, server: Server) -> None:
         self._toolbox = toolbox
+        self._log = logging.LoggerAdapter(log, {"server": f"{toolbox}/{server.name}"})
         self._shows = compile_filters(server.config.tool_filters)
         self._listed: Tools = ()
         self._index: Index = {}
@@ -122,7 +123,7 @@ class Shelf:
             elif self._shows(name):
                 index[name] = tool
         for note in notes:
-            log.warning("[%s/%s] %s", self._toolbox, self.server.name, note)
+            self._log.warning("%s", note)
         self.notes = notes[:NOTES_SHOWN]
         self._index = index
         self._listed = listed
