@@ -117,7 +117,13 @@ def _inherited(config: WorkbenchConfig, environ: Mapping[str, str]) -> dict[str,
 def _secrets(config: WorkbenchConfig, variables: dict[str, str]) -> Secrets:
     servers = [server for toolbox in config.toolboxes.values() for server in toolbox.servers.values()]
     env = {value: f"<env {name}>" for server in servers for name, value in server.env.items()}
-    headers = {value: f"<header {name}>" for server in servers for name, value in server.headers.items()}
+    headers = {
+        secret: f"<header {name}>"
+        for server in servers
+        for name, value in server.headers.items()
+        # Of `Bearer abc`, whoever uses it may say `abc` alone.
+        for secret in (value, value.partition(" ")[2] if name.lower().endswith("authorization") else value)
+    }
     # What stands in a name is public: the names of toolboxes and servers are there to be shown.
     names = [*config.toolboxes, *(name for toolbox in config.toolboxes.values() for name in toolbox.servers)]
     labels = env | headers | variables
