@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_workbench.errors import StartError, WireError
-from mcp_workbench.wire.child import STDERR_WIDTH
+from mcp_workbench.wire.stderr import WIDTH
 from tests.downstream.servers import Awaited, server, shell
 from tests.support.waiting import poll
 from tests.wire.loops import ON_BOTH_LOOPS
@@ -92,7 +92,7 @@ async def test_one_that_stands_where_a_long_line_is_cut_is_masked(
     tmp_path: Path, logged: Callable[[], str]
 ) -> None:
     shown = len(SECRET) - 3
-    script = f'printf "%0{STDERR_WIDTH - shown}d$TOKEN\\n" 0 >&2; exit 1'
+    script = f'printf "%0{WIDTH - shown}d$TOKEN\\n" 0 >&2; exit 1'
     async with server(shell(script, env=ENV), tmp_path, SECRETS) as it:
         text = await failure_of(it)
     assert SECRET[:shown] not in text + logged()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,14 @@ import pytest
 
 from tests.structure.documents import blocks
 from tests.structure.package import ROOT
+from tests.support.client import clean_environment, serve_command, write_config
 from tests.support.configs import acting, server, toolboxes
 from tests.support.sessions import ModernSession, failure_of, text_of
+from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.conftest import Start
     from tests.support.client import Json
 
@@ -129,6 +134,17 @@ async def test_warnings_about_the_configuration_are_events_too(start: Start) -> 
     events = objects(await stderr_of(start, config, "--log-format", "json"))
     (warning,) = [event for event in events if "toolMode" in event["message"]]
     assert (warning["level"], "server" in warning) == ("warning", False)
+
+
+def test_a_bad_configuration_is_an_event_for_each_problem_at_any_level(tmp_path: Path) -> None:
+    path = write_config(tmp_path, {"toolboxes": {"dev": {"mcpServers": {"a": {"command": 1}}}}})
+    command = serve_command(path, "--log-format", "json", "--log-level", "off")
+    environment = clean_environment(tmp_path)
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=PATIENCE, check=False)
+    events = objects(done.stderr.decode())
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert [event["level"] for event in events] == ["error"] * 2
+    assert [event["message"].startswith(f"{path}: toolboxes.dev.") for event in events] == [True] * 2
 
 
 async def test_what_is_logged_goes_on_after_a_crash(start: Start) -> None:

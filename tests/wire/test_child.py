@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.wire.child import STDERR_LINES, STDERR_WIDTH, Child
+from mcp_workbench.wire import stderr
+from mcp_workbench.wire.child import Child
 from mcp_workbench.wire.guard import MARK, Guard
 from tests.support.waiting import poll
 from tests.wire.children import open_descriptors, program, python, shell, started
@@ -112,7 +113,7 @@ async def test_only_its_last_words_are_kept_but_all_are_heard() -> None:
         await it.line()
         await poll(lambda: len(it.stderr) == 500)
     assert it.stderr == [str(number) for number in range(1, 501)]
-    assert list(it.child.stderr) == it.stderr[-STDERR_LINES:]
+    assert list(it.child.stderr) == it.stderr[-stderr.KEPT :]
 
 
 async def test_its_words_are_cut_to_a_width_and_made_readable() -> None:
@@ -120,7 +121,7 @@ async def test_its_words_are_cut_to_a_width_and_made_readable() -> None:
     async with started(program(python(code))) as it:
         await it.closed()
         await poll(lambda: len(it.stderr) == 3)
-    assert it.stderr == ["caf\ufffd", "x" * STDERR_WIDTH, "last"]
+    assert it.stderr == ["caf\ufffd", "x" * stderr.WIDTH, "last"]
 
 
 async def test_a_flood_of_its_words_does_not_keep_it_from_answering() -> None:

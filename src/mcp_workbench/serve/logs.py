@@ -52,21 +52,16 @@ class StderrHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Never raises and never waits."""
         try:
-            line = self._to_line(record, self._secrets.mask)
-            if self._dropped:
+            if self._dropped and _takes_bytes(self._descriptor, 0):
                 note = _record(logging.WARNING, f"log lines dropped: {self._dropped}")
-                if self._write(self._to_line(note, str)):
-                    self._dropped = 0
-            if not self._write(line):
+                os.write(self._descriptor, self._to_line(note, str))
+                self._dropped = 0
+            if _takes_bytes(self._descriptor, 0):
+                os.write(self._descriptor, self._to_line(record, self._secrets.mask))
+            else:
                 self._dropped += 1
         except Exception:  # noqa: BLE001 - whoever logs is not to be stopped by that
             self._dropped += 1
-
-    def _write(self, line: bytes) -> bool:
-        if not _takes_bytes(self._descriptor, 0):
-            return False
-        os.write(self._descriptor, line)
-        return True
 
 
 def _record(level: int, message: str, fault: Fault | None = None) -> logging.LogRecord:

@@ -11,13 +11,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
-from mcp_workbench.wire import threads
+from mcp_workbench.wire import stderr, threads
 from mcp_workbench.wire.guard import MARK
 from mcp_workbench.wire.lines import LINE_LIMIT
 from mcp_workbench.wire.pipes import LineReader, open_writer, read_lines
@@ -47,10 +46,6 @@ PARTING_WAIT = 0.25
 
 SIGKILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
 
-STDERR_LINES = 50
-STDERR_WIDTH = 2000
-STDERR_READ = 8 * STDERR_WIDTH
-
 
 class Receiver(Protocol):
     """Who talks to a child."""
@@ -78,8 +73,7 @@ class Child:
 
     def __init__(self, guard: Guard, mask: Callable[[str], str], on_stderr: Callable[[str], None]) -> None:
         self._guard = guard
-        self._mask = mask
-        self._on_stderr = on_stderr
+        self._stderr = stderr.Stderr(mask, on_stderr)
         self._process: subprocess.Popen[bytes] | None = None
         self._stdin: Writer | None = None
         self._readers: list[LineReader] = []
@@ -88,7 +82,7 @@ class Child:
         self._exited = asyncio.Event()
         self._farewell: asyncio.TimerHandle | None = None
         self.exit_code: int | None = None
-        self.stderr: deque[str] = deque(maxlen=STDERR_LINES)
+        self.stderr = self._stderr.lines
         """Its last words, masked."""
         self.parting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done at the first sign of its end: nothing new should be sent, but answers may still come."""
@@ -125,14 +119,14 @@ class Child:
 
     async def _connect(self, process: subprocess.Popen[bytes], receiver: Receiver, line_limit: int) -> None:
         pipes = (process.stdin, process.stdout, process.stderr)
-        stdin, stdout, stderr = (cast("BinaryIO", pipe) for pipe in pipes)
+        stdin, stdout, errors = (cast("BinaryIO", pipe) for pipe in pipes)
         self._stdin = await open_writer(stdin, self._part, receiver.on_full)
         self._readers = [
             LineReader(receiver.receive, self._on_stdout_end, receiver.receive_overlong, line_limit),
-            LineReader(self._on_stderr_line, lambda: None, self._on_stderr_line, limit=STDERR_READ),
+            LineReader(self._stderr.receive, self._stderr.settle, self._stderr.receive, limit=stderr.READ),
         ]
         await read_lines(stdout, self._readers[0])
-        await read_lines(stderr, self._readers[1])
+        await read_lines(errors, self._readers[1])
 
     @property
     def waiting(self) -> int:
@@ -190,6 +184,7 @@ class Child:
             self._stdin.abort()
         for reader in self._readers:
             reader.close()
+        self._stderr.close()
 
     def _graces(self) -> tuple[float, float]:
         """Seconds to go by itself, and after SIGTERM."""
@@ -254,6 +249,7 @@ class Child:
     def _close(self, how: str) -> None:
         if self._farewell is not None:
             self._farewell.cancel()
+        self._stderr.settle()
         if not self.closed.done():
             self.closed.set_result(how)
 
@@ -264,14 +260,6 @@ class Child:
             with suppress(ValueError):
                 return f"the server was ended by {signal.Signals(-self.exit_code).name}"
         return f"the server exited with code {self.exit_code}"
-
-    def _on_stderr_line(self, line: Line) -> None:
-        # Masked before it is cut, or the beginning of a secret at the cut would stay.
-        text = self._mask(bytes(line[:STDERR_READ]).decode(errors="replace"))[:STDERR_WIDTH].rstrip()
-        if not text:
-            return
-        self.stderr.append(text)
-        self._on_stderr(text)
 
 
 async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:

@@ -1,0 +1,77 @@
+"""What a child writes to its stderr: passed on line by line, within limits, with the last lines kept.
+
+A child may write without end. Each line that is passed on costs as much as a call, so beyond a number of them
+a second the others are only counted, and the latest of them shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_workbench.wire.lines import Line
+
+KEPT = 50
+WIDTH = 2000
+READ = 8 * WIDTH
+"""What is looked at of a line, in bytes."""
+LINES_A_SECOND = 1000
+
+
+class Stderr:
+    """The lines of one child. It is fed by a reader, and `settle` is for when no more is expected."""
+
+    def __init__(self, mask: Callable[[str], str], on_line: Callable[[str], None]) -> None:
+        self._mask = mask
+        self._on_line = on_line
+        self._passed_on = 0
+        """Lines in this second."""
+        self._held_back = 0
+        """Lines since then."""
+        self._latest: deque[Line] = deque(maxlen=KEPT)
+        """The last of those that are held back, as they came."""
+        self._next_second: asyncio.TimerHandle | None = None
+        self.lines: deque[str] = deque(maxlen=KEPT)
+        """The last lines, masked."""
+
+    def receive(self, line: Line) -> None:
+        """Takes a line."""
+        if self._passed_on >= LINES_A_SECOND:
+            self._held_back += 1
+            self._latest.append(line)
+            return
+        if self._next_second is None:
+            self._next_second = asyncio.get_running_loop().call_later(1, self._begin_anew)
+        self._passed_on += 1
+        self._pass_on(line)
+
+    def settle(self) -> None:
+        """Shows the end of what was held back, and says how much more that was."""
+        if left_out := self._held_back - len(self._latest):
+            self._on_line(f"(too much for the log: {left_out} lines of its stderr are left out here)")
+        for line in self._latest:
+            self._pass_on(line)
+        self._latest.clear()
+        self._held_back = 0
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        self.settle()
+        if self._next_second is not None:
+            self._next_second.cancel()
+
+    def _begin_anew(self) -> None:
+        self._next_second = None
+        self._passed_on = 0
+        self.settle()
+
+    def _pass_on(self, line: Line) -> None:
+        # Masked before it is cut, or the beginning of a secret at the cut would stay.
+        text = self._mask(bytes(line[:READ]).decode(errors="replace"))[:WIDTH].rstrip()
+        if text:
+            self.lines.append(text)
+            self._on_line(text)
