@@ -90,14 +90,14 @@ def test_check_works(tmp_path: Path, kind: str) -> None:
     assert row["state"] == "ready"
 
 
-def converse(directory: Path, *, stdout_too: bool) -> tuple[bytes, bytes]:
+def converse(directory: Path, *, stdout_too: bool, kind: str = "given") -> tuple[bytes, bytes]:
     """What comes back through a socket that is stdin and stderr, and through stdout if that is not it too."""
     config = write_config(directory, toolboxes(dev={"files": server(stderr=["hello from below"])}))
     ours, theirs = socket.socketpair()
     with (
         ours,
         subprocess.Popen(
-            serve_command(config),
+            with_stderr(kind, serve_command(config)),
             env=clean_environment(directory),
             stdin=theirs.fileno(),
             stdout=theirs.fileno() if stdout_too else subprocess.PIPE,
@@ -120,6 +120,12 @@ def ids(output: bytes) -> list[object]:
 
 def test_one_socket_for_all_carries_answers_only(tmp_path: Path) -> None:
     received, _ = converse(tmp_path, stdout_too=True)
+    assert ids(received) == [1, 2]
+
+
+def test_nothing_else_takes_the_place_of_a_stderr_that_is_closed(tmp_path: Path) -> None:
+    # The next that is opened would: the copy of stdin, and a socket can be written to as well.
+    received, _ = converse(tmp_path, stdout_too=True, kind="closed")
     assert ids(received) == [1, 2]
 
 

@@ -21,6 +21,7 @@ os.set_inheritable(r, True)
 """
 
 KINDS = {
+    "given": "",
     "closed": "import os; os.close(2)",
     "full device": "import os; os.dup2(os.open('/dev/full', os.O_WRONLY), 2)",
     "reader gone": _READER_GONE,
