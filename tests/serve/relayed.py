@@ -120,7 +120,7 @@ class Relayed:
 
 def arrived(text: bytes) -> Line:
     """A line as it comes out of a pipe."""
-    splitter = LineSplitter(lambda _: None)
+    splitter = LineSplitter(lambda *_, **__: None)
     rest = memoryview(text + b"\n")
     lines: list[Line] = []
     while not lines:

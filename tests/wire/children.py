@@ -47,8 +47,11 @@ class Watched:
     def receive(self, line: bytes | memoryview) -> None:
         self.lines.append(bytes(line))
 
-    def receive_overlong(self, edges: bytes) -> None:
-        raise AssertionError(f"no line of these tests is too long, but one was: {edges!r}")
+    def receive_rest(self, line: bytes | memoryview) -> None:
+        self.receive(line)
+
+    def receive_overlong(self, edges: bytes, *, is_over: bool) -> None:
+        raise AssertionError(f"no line of these tests is too long, but one was: {edges!r}, {is_over}")
 
     def on_full(self, is_full: bool) -> None:
         self.full.append(is_full)

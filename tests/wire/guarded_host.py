@@ -34,7 +34,9 @@ async def main(scripts: list[str]) -> None:
     for first in scripts:
         to_run.put_nowait(first)
     reader = LineReader(
-        lambda line: to_run.put_nowait(bytes(line).decode()), lambda: to_run.put_nowait(None), print
+        lambda line: to_run.put_nowait(bytes(line).decode()),
+        lambda: to_run.put_nowait(None),
+        lambda edges, *, is_over: print(edges, is_over),
     )
     await read_lines(os.fdopen(0, "rb", 0), reader)
     try:

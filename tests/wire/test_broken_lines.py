@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_workbench.errors import BadAnswer
+from mcp_workbench.errors import BadAnswer, ConnectionClosed, TooLong
 from tests.wire.loops import IN_JUMPING_TIME
 from tests.wire.wires import Wire
 
@@ -58,7 +58,7 @@ async def test_an_answer_whose_id_has_a_fraction_of_zero_does_not_keep_its_reque
 async def test_a_line_too_long_to_keep_fails_the_request_whose_id_it_begins_or_ends_with(line: bytes) -> None:
     wire = Wire()
     request = wire.peer.ask("x", b"{}", limit=5)
-    wire.peer.receive_overlong(line)
+    wire.peer.receive_overlong(line, is_over=True)
     with pytest.raises(BadAnswer, match=r"^its answer is longer than 64 MiB$"):
         await request.answer
 
@@ -68,7 +68,7 @@ async def test_a_line_too_long_to_keep_fails_the_request_whose_id_it_begins_or_e
     [
         (b"Welcome!", "JSON is malformed: invalid character (byte 0)"),
         (b"[]", "Expected `object`, got `array`"),
-        (b"\xff", "JSON is malformed: invalid character (byte 0)"),
+        (b"\xff", "invalid UTF-8 at byte 0"),
         (b'{"id":99', "Input data was truncated"),
         (b'{"jsonrpc":"2.0","id":99}', "`method` is missing"),
         (b'{"jsonrpc":"2.0"}', "`method` is missing"),
@@ -108,7 +108,7 @@ async def test_a_broken_request_of_theirs_is_not_taken_for_the_answer_to_ours() 
 
 async def test_a_line_too_long_to_keep_that_answers_nothing_is_garbage() -> None:
     wire = Wire()
-    wire.peer.receive_overlong(b'{"jsonrpc":"2.0","id":1,"result":')
+    wire.peer.receive_overlong(b'{"jsonrpc":"2.0","id":1,"result":', is_over=True)
     assert wire.handled == [("garbage", "the line is longer than 64 MiB")]
 
 
@@ -149,3 +149,48 @@ async def test_a_blank_line_is_nothing(line: bytes) -> None:
     wire = Wire()
     wire.peer.receive(line)
     assert (wire.handled, wire.lines) == ([], [])
+
+
+async def test_an_answer_that_is_too_long_fails_its_request_before_it_is_over() -> None:
+    wire = Wire()
+    request = wire.peer.ask("x", b"{}", limit=5)
+    wire.peer.receive_overlong(b'{"jsonrpc":"2.0","id":1,"result":{"text":"aaaa', is_over=False)
+    with pytest.raises(TooLong):
+        await request.answer
+    assert wire.handled == []
+
+
+async def test_a_line_that_is_too_long_and_answers_nothing_is_told_when_it_is_over() -> None:
+    wire = Wire()
+    for is_over in (False, True):
+        wire.peer.receive_overlong(b'{"method":"x","params":"aaaa', is_over=is_over)
+    assert wire.handled == [("garbage", "the line is longer than 64 MiB")]
+
+
+@pytest.mark.parametrize("rest", [b'{"jsonrpc":"2.0","id":1,"resu', b"{", b"bye"])
+async def test_half_a_line_at_the_end_of_all_is_no_answer(rest: bytes) -> None:
+    wire = Wire()
+    request = wire.peer.ask("x", b"{}", limit=5)
+    wire.peer.receive_rest(rest)
+    assert not request.answer.done()
+    wire.peer.close("the server exited with code 7")
+    with pytest.raises(ConnectionClosed):
+        await request.answer
+    assert wire.handled == []
+
+
+async def test_a_whole_line_without_its_newline_is_an_answer() -> None:
+    wire = Wire()
+    request = wire.peer.ask("x", b"{}", limit=5)
+    wire.peer.receive_rest(b'{"jsonrpc":"2.0","id":1,"result":"yes"}')
+    assert bytes(await request.answer) == b'"yes"'
+
+
+@pytest.mark.parametrize("line", [b"garbage", memoryview(b"x" * 1_000_000), b"\xff\xfe"])
+async def test_what_does_not_begin_like_json_is_garbage_at_first_sight(line: bytes | memoryview) -> None:
+    wire = Wire()
+    request = wire.peer.ask("x", b"{}", limit=5)
+    wire.peer.receive(line)
+    assert [kind for kind, _ in wire.handled] == ["garbage"]
+    wire.answer(1, "yes")
+    assert bytes(await request.answer) == b'"yes"'

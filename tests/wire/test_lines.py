@@ -17,8 +17,12 @@ class Fed:
 
     def __init__(self, *chunks: bytes, limit: int = LIMIT) -> None:
         self.overlong: list[bytes] = []
-        self.splitter = LineSplitter(self.overlong.append, limit)
+        self.begun: list[bytes] = []
+        self.splitter = LineSplitter(self.on_overlong, limit)
         self.lines = [line for chunk in chunks for line in self.splitter.feed(chunk)]
+
+    def on_overlong(self, edges: bytes, *, is_over: bool) -> None:
+        (self.overlong if is_over else self.begun).append(edges)
 
 
 def cut(stream: bytes, places: tuple[int, ...]) -> list[bytes]:
@@ -60,6 +64,13 @@ def test_a_line_of_just_the_limit_is_kept() -> None:
     assert Fed(b"012345\n").lines == []
 
 
+def test_an_overlong_line_is_told_as_soon_as_it_is_one() -> None:
+    fed = Fed(b"01234", b"5678", b"9ab", limit=8)
+    assert (fed.lines, fed.begun, fed.overlong) == ([], [b"012345678"], [])
+    assert fed.splitter.feed(b"c\nok\n") == [b"ok"]
+    assert (fed.begun, fed.overlong) == ([b"012345678"], [b"0123456789abc"])
+
+
 def test_two_overlong_lines_in_a_row_are_both_reported() -> None:
     fed = Fed(b"aaaaaaaaa", b"\nbbbb", b"bbbbb", b"\nok\n")
     assert (fed.lines, fed.overlong) == ([b"ok"], [b"aaaaaaaaa", b"bbbbbbbbb"])
@@ -88,7 +99,7 @@ def allocated(splitter: LineSplitter, chunk: bytes) -> int:
 def test_the_room_for_a_long_line_grows_in_steps_and_its_end_copies_nothing() -> None:
     # A copy of what is there for every chunk would let the cost grow with the square.
     chunk, count = b"x" * 65536, 32
-    splitter = LineSplitter(lambda _: None)
+    splitter = LineSplitter(lambda *_, **__: None)
     tracemalloc.start()
     try:
         while_it_grew = [allocated(splitter, chunk) for _ in range(count)]
@@ -137,7 +148,7 @@ def test_a_long_line_that_is_not_text_comes_as_bytes(wrong: bytes, after: bytes)
 def test_what_is_put_in_place_gives_the_same_lines(sizes: tuple[int, ...]) -> None:
     lines = [b"a" * (3 * LONG), b"short", b"b" * (LONG + 5), b"", b"d" * (30 * LONG), b"c" * LONG]
     stream = b"\n".join(lines)
-    splitter = LineSplitter(lambda _: None)
+    splitter = LineSplitter(lambda *_, **__: None)
     found: list[bytes] = []
     for size in cycle(sizes):
         if splitter.held >= LONG:
@@ -186,7 +197,7 @@ def test_no_chunk_of_a_long_line_is_looked_at_again() -> None:
 
 def test_an_endless_line_takes_no_more_memory_than_the_limit() -> None:
     chunk, limit = b"x" * 65536, 1_000_000
-    splitter = LineSplitter(lambda _: None, limit)
+    splitter = LineSplitter(lambda *_, **__: None, limit)
     # A fresh copy of the chunk each time, as a pipe would give.
     tracemalloc.start()
     try:

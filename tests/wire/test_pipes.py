@@ -33,11 +33,15 @@ class Reading:
         self.overlong: list[bytes] = []
         self.ended = asyncio.Event()
         self.on_line: Callable[[], None] = lambda: None
-        self.reader = LineReader(self._take, self.ended.set, self.overlong.append)
+        self.reader = LineReader(self._take, self.ended.set, self._take_overlong)
 
     def _take(self, line: bytes | memoryview) -> None:
         self.lines.append(bytes(line))
         self.on_line()
+
+    def _take_overlong(self, edges: bytes, *, is_over: bool) -> None:
+        if is_over:
+            self.overlong.append(edges)
 
     async def end(self) -> list[bytes]:
         async with asyncio.timeout(PATIENCE):
@@ -56,7 +60,7 @@ def pipe() -> tuple[BinaryIO, BinaryIO]:
     return os.fdopen(read_end, "rb", 0), os.fdopen(write_end, "wb", 0)
 
 
-def unheard(*_: object) -> None:
+def unheard(*_: object, **__: object) -> None:
     """For tests that do not ask about the loss of a reader."""
 
 
@@ -109,7 +113,7 @@ async def test_what_the_lines_of_one_read_cause_to_be_written_goes_out_in_order(
     source, sink = pipe()
     answers, answering = pipe()
     writer = await open_writer(answering, unheard, unheard)
-    reader = LineReader(lambda line: writer.write(answer_to(bytes(line))), writer.close, lambda _: None)
+    reader = LineReader(lambda line: writer.write(answer_to(bytes(line))), writer.close, unheard)
     questions = [b"%d" % number for number in range(100)]
     sink.write(b"\n".join(questions))
     sink.close()

@@ -81,6 +81,7 @@ class Connection:
         self._peer.on_capacity = self._review
         # As whoever reads from the server calls them, without a step between.
         self.receive = self._peer.receive
+        self.receive_rest = self._peer.receive_rest
         self.receive_overlong = self._peer.receive_overlong
 
     @property

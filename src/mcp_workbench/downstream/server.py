@@ -220,6 +220,9 @@ class Server:
             self._fail(ready, error)
             child.give_up(error.reason)
             return
+        except _DiedOnProbe:
+            child.give_up("it ended when it was asked for its era")
+            raise
         if forced is None and era != memory.recall(identity):
             memory.remember(identity, era)
         self._log.info("ready: %s, tools: %d", era, len(connection.listed))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.errors import BadAnswer, RemoteError, RequestTimeout, TooDeep, size_of
+from mcp_workbench.errors import BadAnswer, RemoteError, RequestTimeout, TooDeep, TooLong, size_of
 from mcp_workbench.protocol import (
     IMPLEMENTATION,
     META_CAPABILITIES,
@@ -122,6 +122,9 @@ class Call(Request):
         self.on_failure(error)
         if isinstance(error, RequestTimeout):
             self.session.stop(self, "timed out")
+            self.session.on_silence()
+        elif isinstance(error, TooLong):
+            # Its line may never end.
             self.session.on_silence()
 
     def cancel(self) -> None:

@@ -53,8 +53,11 @@ class Receiver(Protocol):
     def receive(self, line: Line) -> None:
         """It has said something."""
 
-    def receive_overlong(self, edges: bytes) -> None:
-        """It has said something too long to keep: this is the beginning and the end of it."""
+    def receive_rest(self, line: Line) -> None:
+        """It has said something without ending the line, and will say no more."""
+
+    def receive_overlong(self, edges: bytes, *, is_over: bool) -> None:
+        """It says something too long to keep: this is the beginning of it, and the end if it is over."""
 
     def on_full(self, is_full: bool) -> None:
         """Much waits for it to be read, or nothing any more."""
@@ -122,8 +125,14 @@ class Child:
         stdin, stdout, errors = (cast("BinaryIO", pipe) for pipe in pipes)
         self._stdin = await open_writer(stdin, self._part, receiver.on_full)
         self._readers = [
-            LineReader(receiver.receive, self._on_stdout_end, receiver.receive_overlong, line_limit),
-            LineReader(self._stderr.receive, self._stderr.settle, self._stderr.receive, limit=stderr.READ),
+            LineReader(
+                receiver.receive,
+                self._on_stdout_end,
+                receiver.receive_overlong,
+                line_limit,
+                receiver.receive_rest,
+            ),
+            LineReader(self._stderr.receive, self._stderr.settle, self._stderr.receive_overlong, stderr.READ),
         ]
         await read_lines(stdout, self._readers[0])
         await read_lines(errors, self._readers[1])

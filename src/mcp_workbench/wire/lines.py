@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import codecs
 from contextlib import suppress
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Protocol
 
 Line = bytes | memoryview
 """A line without its newline. A long one is a view of the buffer it was read into, which is its own, if it is
@@ -28,17 +25,25 @@ EXPECTED = 4 * 1024 * 1024
 _ZEROS = bytes(STEP)
 
 
+class OnOverlong(Protocol):
+    """Who is told of a line that is too long."""
+
+    def __call__(self, edges: bytes, /, *, is_over: bool) -> None:
+        """Takes what is kept of it: its beginning, and its end if it is over."""
+
+
 class LineSplitter:
     """Takes what arrives, gives back the complete lines in it, without their newline.
 
     It arrives as chunks, or, once as much as `LONG` is held of a line, in place: in the room that is offered
     for it. So a long line is not copied as a whole.
 
-    A line longer than `limit` is thrown away as it arrives. When it ends, its beginning and its end go to
-    `on_overlong` in one piece, so that the request it answers can still be found and failed.
+    A line longer than `limit` is thrown away as it arrives. Its beginning goes to `on_overlong` as soon as
+    that is known, and when it ends its beginning and its end in one piece, so that the request it answers can
+    be found and failed.
     """
 
-    def __init__(self, on_overlong: Callable[[bytes], None], limit: int = LINE_LIMIT) -> None:
+    def __init__(self, on_overlong: OnOverlong, limit: int = LINE_LIMIT) -> None:
         self._on_overlong = on_overlong
         self.limit = limit
         self.is_inside = False
@@ -98,7 +103,7 @@ class LineSplitter:
         self._head = b""
         if not head:
             return line
-        self._on_overlong(head + line)
+        self._on_overlong(head + line, is_over=True)
         return None
 
     def _with_first(self, first: Line | None, rest: bytes) -> list[Line]:
@@ -108,7 +113,8 @@ class LineSplitter:
     def _within_limit(self, lines: list[bytes]) -> list[Line]:
         for line in lines:
             if len(line) > self.limit:
-                self._on_overlong(line if len(line) <= 2 * EDGE else line[:EDGE] + line[-EDGE:])
+                edges = line if len(line) <= 2 * EDGE else line[:EDGE] + line[-EDGE:]
+                self._on_overlong(edges, is_over=True)
         return [line for line in lines if len(line) <= self.limit]
 
     def _hold(self, part: bytes) -> None:
@@ -150,5 +156,6 @@ class LineSplitter:
         if not self._head:
             self._head = bytes(memoryview(self._buffer)[: min(EDGE, self.held)])
             tail = max(tail, EDGE)
+            self._on_overlong(self._head, is_over=False)
         self._buffer = self._buffer[tail : self.held]
         self.held = len(self._buffer)

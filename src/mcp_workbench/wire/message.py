@@ -7,12 +7,14 @@ their text, so whether a line is UTF-8 is checked before it is decoded: of a lon
 
 from __future__ import annotations
 
+import codecs
 import re
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from mcp_workbench.errors import BadAnswer, RemoteError
+from mcp_workbench.wire.lines import EDGE
 from mcp_workbench.wire.salvage import find_id
 
 if TYPE_CHECKING:
@@ -36,6 +38,10 @@ NULL: Final = msgspec.Raw(b"null")
 
 BOM: Final = b"\xef\xbb\xbf"
 QUOTED_LIMIT: Final = 80
+PIECE: Final = 1024 * 1024
+
+_JSON_STARTS: Final = BOM[:1] + b' \t\r\n\v\f{["-0123456789tfn'
+_ANY_SURROGATE: Final = rb"\\u[dD][89a-fA-F]"
 
 # An escaped backslash, a surrogate pair, or a surrogate that stands alone.
 _SURROGATES: Final = (
@@ -80,11 +86,17 @@ encode: Final = msgspec.json.Encoder().encode
 
 
 class Undecodable(Exception):
-    """A line that is no message: why, whether it is JSON all the same, and the id that it has then."""
+    """A line that is no message: why, whether it is JSON all the same, and the id that it has then.
 
-    def __init__(self, reason: str, line: bytes, *, is_json: bool, is_deep: bool = False) -> None:
+    One that does not even begin like JSON is `hopeless`: nothing in it needs looking for.
+    """
+
+    def __init__(
+        self, reason: str, line: Line, *, is_json: bool, is_deep: bool = False, is_hopeless: bool = False
+    ) -> None:
         self.is_json = is_json
         self.is_deep = is_deep
+        self.is_hopeless = is_hopeless
         self.request_id = _read_id(line) if is_json else None
         self.size = len(line)
         super().__init__(reason)
@@ -96,24 +108,28 @@ def decode(line: Line) -> Message:
         if isinstance(line, bytes) and not line.isascii():
             line.decode()
         return _decode_message(line)
-    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
-        return _decode_with_care(bytes(line).removeprefix(BOM))
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as error:
+        # There may be floods of such lines, and one may be very long.
+        if line and line[0] not in _JSON_STARTS:
+            raise Undecodable(_reason(error), line, is_json=False, is_hopeless=True) from None
+        return _decode_with_care(line[len(BOM) :] if line[: len(BOM)] == BOM else line)
 
 
-def _decode_with_care(line: bytes) -> Message:
+def _decode_with_care(line: Line) -> Message:
     """Decodes a line that something is wrong with, or says what that is."""
     try:
-        line.decode()
+        if isinstance(line, bytes):
+            line.decode()
         try:
             return _decode_message(line)
         except msgspec.DecodeError:
             # Half of a surrogate pair is JSON by the grammar, but no text. JavaScript writes it when it cuts
             # an emoji in two.
-            if (repaired := _without_lone_surrogates(line)) == line:
+            if re.search(_ANY_SURROGATE, line) is None:
                 raise
-            return _decode_message(repaired)
+            return _decode_message(_without_lone_surrogates(line))
     except UnicodeDecodeError as error:
-        raise Undecodable(f"invalid UTF-8 at byte {error.start}", line, is_json=False) from None
+        raise Undecodable(_reason(error), line, is_json=False) from None
     except msgspec.ValidationError as error:
         raise Undecodable(str(error), line, is_json=is_json(line)) from None
     except msgspec.DecodeError as error:
@@ -122,24 +138,35 @@ def _decode_with_care(line: bytes) -> Message:
         raise Undecodable("nested too deeply", line, is_json=True, is_deep=True) from None
 
 
-def _without_lone_surrogates(line: bytes) -> bytes:
+def _reason(error: Exception) -> str:
+    return f"invalid UTF-8 at byte {error.start}" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
+def _without_lone_surrogates(line: Line) -> bytes:
     return re.sub(_SURROGATES, lambda found: rb"\ufffd" if found[1] else found[0], line)
 
 
-def decode_batch(line: bytes) -> list[bytes]:
+def decode_batch(line: Line) -> list[bytes]:
     """The messages in a line that holds an array of them; none if it does not."""
+    if not bytes(line[:EDGE]).lstrip().startswith(b"["):
+        return []
     try:
         return [bytes(part) for part in _decode_batch(line) if starts_with(part, b"{")]
     except (msgspec.DecodeError, RecursionError):
         return []
 
 
-def repair_text(line: bytes) -> bytes | None:
+def repair_text(line: Line) -> bytes | None:
     """The line with what is no UTF-8 in it replaced, or None if there is no such thing in it."""
     try:
-        line.decode()
+        if isinstance(line, bytes):
+            line.decode()
     except UnicodeDecodeError:
-        return line.decode(errors="replace").encode()
+        # In pieces: as text it would take up to four times the memory.
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        starts = range(0, len(line), PIECE)
+        pieces = [decoder.decode(line[at : at + PIECE]).encode() for at in starts]
+        return b"".join([*pieces, decoder.decode(b"", final=True).encode()])
     return None
 
 
@@ -151,7 +178,7 @@ def decode_text(raw: msgspec.Raw) -> str | None:
         return None
 
 
-def is_json(text: bytes) -> bool:
+def is_json(text: Line) -> bool:
     """Whether it is one JSON value."""
     try:
         _decode_any(text)
@@ -160,7 +187,7 @@ def is_json(text: bytes) -> bool:
     return True
 
 
-def _read_id(line: bytes) -> Id | None:
+def _read_id(line: Line) -> Id | None:
     try:
         found = _decode_id(line).id
     except msgspec.ValidationError:

@@ -15,7 +15,7 @@ import msgspec
 
 from mcp_workbench.errors import BadAnswer, ConnectionClosed, TooDeep, TooLong, size_of
 from mcp_workbench.wire import message as rpc
-from mcp_workbench.wire.lines import LINE_LIMIT
+from mcp_workbench.wire.lines import EDGE, LINE_LIMIT
 from mcp_workbench.wire.request import Question
 from mcp_workbench.wire.salvage import find_answered_id
 
@@ -159,7 +159,10 @@ class Peer:
         try:
             message = rpc.decode(line)
         except rpc.Undecodable as problem:
-            self._receive_again(bytes(line), problem)
+            if problem.is_hopeless:
+                self._handler.on_garbage(problem)
+            else:
+                self._receive_again(line, problem)
             return
         request_id = message.id
         if message.method is None:
@@ -172,19 +175,27 @@ class Peer:
             else:
                 self._receive_answer(line, message)
         elif message.jsonrpc != "2.0":
-            self._handler.on_garbage(rpc.Undecodable('`jsonrpc` must be "2.0"', bytes(line), is_json=True))
+            self._handler.on_garbage(rpc.Undecodable('`jsonrpc` must be "2.0"', line, is_json=True))
         elif request_id is msgspec.UNSET:
             self._handler.on_notification(message.method, message.params)
         elif request_id is None:
-            self._handler.on_garbage(rpc.Undecodable("`id` must not be null", bytes(line), is_json=True))
+            self._handler.on_garbage(rpc.Undecodable("`id` must not be null", line, is_json=True))
         else:
             self._handler.on_request(request_id, message.method, message.params)
 
-    def receive_overlong(self, edges: bytes) -> None:
-        """Takes the beginning and the end of a line that was too long to keep."""
+    def receive_rest(self, line: Line) -> None:
+        """Takes what came after the last line, when nothing more will: a message, or the beginning of one."""
+        try:
+            rpc.decode(line)
+        except rpc.Undecodable:
+            return  # what was to follow it will be missed, and told with the reason why it did not
+        self.receive(line)
+
+    def receive_overlong(self, edges: bytes, *, is_over: bool) -> None:
+        """Takes the beginning of a line that is too long to keep, and when it is over also its end."""
         if self._in_flight and (request := self.find(find_answered_id(edges))):
             self._fail(request, TooLong(self._line_limit))
-        else:
+        elif is_over:
             reason = f"the line is longer than {size_of(self._line_limit)}"
             self._handler.on_garbage(rpc.Undecodable(reason, edges, is_json=True))
 
@@ -192,7 +203,7 @@ class Peer:
         request = None if message.id is msgspec.UNSET else self.find(message.id)
         has_body = bool(message.result or message.error)
         if not has_body and (request is None or message.jsonrpc != "2.0"):
-            self._handler.on_garbage(rpc.Undecodable("`method` is missing", bytes(line), is_json=True))
+            self._handler.on_garbage(rpc.Undecodable("`method` is missing", line, is_json=True))
         elif request is None:
             return  # an answer to nothing: cancelled, timed out, or sent twice
         elif message.error and message.error != rpc.NULL:
@@ -203,9 +214,9 @@ class Peer:
         else:
             self._fail(request, BadAnswer("its answer has neither a result nor an error"))
 
-    def _receive_again(self, line: bytes, problem: rpc.Undecodable) -> None:
+    def _receive_again(self, line: Line, problem: rpc.Undecodable) -> None:
         """Takes what can be understood all the same of a line that is no message."""
-        if line.isspace():
+        if not bytes(line[:EDGE]).strip() and not bytes(line).strip():
             return
         expects_answers = bool(self._in_flight)
         if (expects_answers or self.takes_batches) and (batch := rpc.decode_batch(line)):
@@ -217,11 +228,11 @@ class Peer:
         else:
             self._receive_garbage(line, problem)
 
-    def _receive_garbage(self, line: bytes, problem: rpc.Undecodable) -> None:
+    def _receive_garbage(self, line: Line, problem: rpc.Undecodable) -> None:
         # A broken answer must still end the wait of whoever asked, so look for its id before giving it up.
         if self._in_flight and (request := self.find(find_answered_id(line))):
             unread = BadAnswer(f"its answer could not be read: {problem}")
-            self._fail(request, TooDeep(line) if problem.is_deep else unread)
+            self._fail(request, TooDeep(bytes(line)) if problem.is_deep else unread)
         else:
             self._handler.on_garbage(problem)
 

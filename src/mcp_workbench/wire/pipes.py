@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
-    from mcp_workbench.wire.lines import Line
+    from mcp_workbench.wire.lines import Line, OnOverlong
     from mcp_workbench.wire.message import Body, Outgoing
 
 FIRST_BATCH = 4
 MOST_IN_BATCH = 16
 """Of so many lines what they cause to be written goes out together. Of few at first: the other side waits."""
+MANY = 1000
+"""After so many lines in one read others get their turn."""
 WIDE = 1024 * 1024
 """What a pipe is made to hold once something long has come through it: most of that in one go."""
 FULL = 4 * 1024 * 1024
@@ -55,20 +57,25 @@ class Writer(Protocol):
 
 
 class LineReader(asyncio.Protocol):
-    """Turns what arrives into calls: `on_line` for each line that is not empty, `on_end` once."""
+    """Turns what arrives into calls: `on_line` for each line that is not empty, `on_rest` for what comes
+    after the last newline, if that is to be told apart, and `on_end` once.
+    """
 
     def __init__(
         self,
         on_line: Callable[[Line], None],
         on_end: Callable[[], None],
-        on_overlong: Callable[[bytes], None],
+        on_overlong: OnOverlong,
         limit: int = LINE_LIMIT,
+        on_rest: Callable[[Line], None] | None = None,
     ) -> None:
         self._on_line = on_line
         self._on_end = on_end
+        self._on_rest = on_rest or on_line
         self._splitter = LineSplitter(on_overlong, limit)
         self._in_place: _InPlace | None = None
         self._is_paused = False
+        self._is_closed = False
         self.transport: asyncio.ReadTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -85,9 +92,20 @@ class LineReader(asyncio.Protocol):
             if end:
                 self._on_line(data[:end])
             return
-        _pass_on(splitter.feed(data), self._on_line)
-        if splitter.held >= LONG and self.transport is not None:
+        lines = splitter.feed(data)
+        _pass_on(lines, self._on_line)
+        if self.transport is None:
+            return
+        if splitter.held >= LONG:
             self._read_in_place(self.transport)
+        elif len(lines) > MANY and not self._is_paused:
+            # The loop would read on and on from a pipe that is never empty, and let all others wait.
+            self.transport.pause_reading()
+            asyncio.get_running_loop().call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        if self.transport is not None and not self._is_paused:
+            self.transport.resume_reading()
 
     def hand_over(self, protocol: asyncio.BaseProtocol) -> None:
         """Lets another protocol take what comes next."""
@@ -109,8 +127,9 @@ class LineReader(asyncio.Protocol):
             self.hand_over(self._in_place)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        if rest := self._splitter.finish():
-            self._on_line(rest)
+        rest = self._splitter.finish()
+        if rest and not self._is_closed:
+            self._on_rest(rest)
         self._on_end()
 
     def pause(self) -> None:
@@ -126,7 +145,8 @@ class LineReader(asyncio.Protocol):
             self.transport.resume_reading()
 
     def close(self) -> None:
-        """Stops reading."""
+        """Stops reading. What has come of a line is forgotten: it is we who do not take the rest of it."""
+        self._is_closed = True
         if self.transport is not None:
             self.transport.close()
 

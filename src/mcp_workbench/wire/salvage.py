@@ -10,9 +10,12 @@ And of one that is nested too deeply all that is not, for whoever knows where to
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
+
+if TYPE_CHECKING:
+    from mcp_workbench.wire.lines import Line
 
 _ID: Final = rb'"id"\s*:\s*(?:(-?(?:0|[1-9]\d{0,17}))(?:\.0+)?|("[\x20\x21\x23-\x5b\x5d-\x7e]{1,100}"))\s*'
 _VERSION: Final = rb'"jsonrpc"\s*:\s*(?:"[^"]{0,10}"|[\d.]{1,10})\s*'
@@ -24,10 +27,10 @@ _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"{}[]"))
 _TOKEN: Final = rb'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]'
 
 
-def find_id(line: bytes) -> int | str | None:
+def find_id(line: Line) -> int | str | None:
     """The id that the line seems to have."""
     match = re.match(_ID_FIRST, line)
-    if match is None and line.lstrip().startswith(b"{"):
+    if match is None and re.match(rb"\s*+\{", line):
         match = re.search(_ID_LAST, line[-_LAST_REACH:])
     if match is None:
         return None
@@ -35,7 +38,7 @@ def find_id(line: bytes) -> int | str | None:
     return found
 
 
-def find_answered_id(line: bytes) -> int | str | None:
+def find_answered_id(line: Line) -> int | str | None:
     """The same, if the line looks like an answer and not like a request with an id of its sender's."""
     return None if re.match(_METHOD_EARLY, line) else find_id(line)
 

@@ -49,6 +49,11 @@ class Stderr:
         self._passed_on += 1
         self._pass_on(line)
 
+    def receive_overlong(self, edges: bytes, *, is_over: bool) -> None:
+        """Takes a line that was too long to be kept whole."""
+        if is_over:
+            self.receive(edges)
+
     def settle(self) -> None:
         """Shows the end of what was held back, and says how much more that was."""
         if left_out := self._held_back - len(self._latest):
