@@ -113,7 +113,7 @@ async def test_an_event_for_machines_names_its_server(start: Start) -> None:
     assert {**hello, "time": ""} == {
         "time": "",
         "level": "info",
-        "logger": "mcp_workbench.downstream.server",
+        "logger": "mcp_workbench.stderr",
         "server": "dev/good",
         "message": "hello",
     }

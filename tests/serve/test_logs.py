@@ -6,13 +6,15 @@ import logging
 import os
 import sys
 import threading
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_workbench.config import Secrets
-from mcp_workbench.serve.logs import StderrHandler, set_up
+from mcp_workbench.serve.logs import MOST_WAITING, StderrHandler, set_up
+from mcp_workbench.wire.stderr import LOGGER as SERVERS_STDERR
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -31,9 +33,12 @@ class Pipe:
         os.set_blocking(self.reader, False)
         self.handler = StderrHandler(descriptor=self.writer)
 
-    def log(self, *texts: str) -> None:
+    def log(self, *texts: str, name: str = "mcp_workbench.x") -> None:
         for text in texts:
-            self.handler.handle(logging.LogRecord("x", logging.INFO, __file__, 1, text, None, None))
+            self.handler.handle(logging.LogRecord(name, logging.INFO, __file__, 1, text, None, None))
+
+    def log_of_servers(self, *texts: str) -> None:
+        self.log(*texts, name=SERVERS_STDERR)
 
     def fill(self) -> None:
         """Nobody reads, and there is no room for another byte."""
@@ -67,7 +72,7 @@ def test_each_record_is_a_line(pipe: Pipe) -> None:
 
 def test_a_full_pipe_is_not_waited_for_and_what_was_dropped_is_counted(pipe: Pipe) -> None:
     pipe.fill()
-    pipe.log("lost", "lost", "lost")
+    pipe.log_of_servers("lost", "lost", "lost")
     assert set(pipe.read()) == {"x"}
     pipe.log("after", "and on")
     assert pipe.read() == lines("log lines dropped: 3", "after", "and on")
@@ -76,7 +81,7 @@ def test_a_full_pipe_is_not_waited_for_and_what_was_dropped_is_counted(pipe: Pip
 def test_what_is_dropped_later_is_counted_anew(pipe: Pipe) -> None:
     for _ in range(2):
         pipe.fill()
-        pipe.log("lost", "lost")
+        pipe.log_of_servers("lost", "lost")
         pipe.read()
         pipe.log("after")
         assert pipe.read() == lines("log lines dropped: 2", "after")
@@ -84,10 +89,46 @@ def test_what_is_dropped_later_is_counted_anew(pipe: Pipe) -> None:
 
 def test_a_pipe_is_filled_to_the_brim_without_waiting(pipe: Pipe) -> None:
     # Every write must fit at once: a reader that is merely slow would stop us otherwise.
-    pipe.log(*["x" * 3000] * 1000)
+    pipe.log_of_servers(*["x" * 3000] * 1000)
     shown = pipe.read().splitlines(keepends=True)
     assert set(shown) == {lines("x" * 3000)}
     assert len(shown) > 10
+
+
+def test_our_own_events_wait_until_there_is_room(pipe: Pipe) -> None:
+    pipe.fill()
+    pipe.log("first")
+    pipe.log_of_servers("lost")
+    pipe.log("second")
+    pipe.read()
+    pipe.log_of_servers("after")
+    assert pipe.read() == lines("log lines dropped: 1", "first", "second", "after")
+
+
+def test_no_more_of_them_wait_than_there_is_memory_for(pipe: Pipe) -> None:
+    pipe.fill()
+    pipe.log(*map(str, range(MOST_WAITING + 10)))
+    pipe.read()
+    pipe.log("after")
+    assert pipe.read() == lines("log lines dropped: 10", *map(str, range(MOST_WAITING)), "after")
+
+
+def test_what_waits_is_taken_in_the_end_by_a_reader_that_is_late(pipe: Pipe) -> None:
+    pipe.fill()
+    pipe.log("the last event")
+    pipe.log_of_servers("lost")
+    pipe.read()
+    pipe.handler.flush()
+    assert pipe.read() == lines("log lines dropped: 1", "the last event")
+
+
+def test_a_reader_that_never_comes_is_not_waited_for_in_the_end(pipe: Pipe) -> None:
+    pipe.fill()
+    pipe.log("the last event")
+    started = time.monotonic()
+    pipe.handler.flush()
+    assert time.monotonic() - started < 1
+    assert set(pipe.read()) == {"x"}
 
 
 def test_a_record_that_cannot_be_read_is_counted_and_stops_nobody(pipe: Pipe) -> None:

@@ -20,6 +20,7 @@ from mcp_workbench.downstream.environment import child_environment
 from mcp_workbench.downstream.eras import open_conversation
 from mcp_workbench.downstream.waiting import WaitingRoom
 from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, TooLong, WireError
+from mcp_workbench.wire import stderr
 from mcp_workbench.wire.child import Child, Program
 from mcp_workbench.wire.message import encode
 
@@ -59,6 +60,7 @@ class Server:
         self.config = config
         self._label = f"{toolbox}/{name}"
         self._log = logging.LoggerAdapter(log, {"server": self._label})
+        self._stderr_log = logging.LoggerAdapter(logging.getLogger(stderr.LOGGER), {"server": self._label})
         self._secrets = secrets
         self._surroundings = surroundings
         self._lives: set[asyncio.Task[None]] = set()
@@ -292,7 +294,7 @@ class Server:
         return self._backoff.remaining(asyncio.get_running_loop().time())
 
     def _on_stderr(self, line: str) -> None:
-        self._log.info("%s", line)
+        self._stderr_log.info("%s", line)
 
     def _stderr_tail(self) -> list[str]:
         return [line for line in [*self._last_words][-TAIL_SHOWN:] if line]

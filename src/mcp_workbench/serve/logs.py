@@ -1,7 +1,8 @@
 """Our log: a line for each event on stderr, which nobody may be reading.
 
 A write that would block is not made: the event loop must not wait for whoever reads our stderr, or does
-not. What is dropped is counted, and said when there is room again. No secret of the configuration gets
+not. Events of ours wait until there is room again, within limits; what servers say is dropped, counted, and
+the number said. No secret of the configuration gets
 through: every record is masked here, whatever its author has done about it. What a line looks like is
 decided in `log_lines`.
 """
@@ -14,10 +15,13 @@ import select
 import sys
 import threading
 import time
+from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.config import Secrets
 from mcp_workbench.serve.log_lines import LONGEST_LINE, to_json, to_text
+from mcp_workbench.wire.stderr import LOGGER as SERVERS_STDERR
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -29,6 +33,10 @@ if TYPE_CHECKING:
 
 FORMATS: Final[dict[str, ToLine]] = {"text": to_text, "json": to_json}
 STDERR: Final = 2
+MOST_WAITING: Final = 200
+"""Lines that are kept for whoever does not read them now."""
+LAST_LIMIT: Final = 0.25
+"""Seconds for these to be taken in the end."""
 REPORT_LIMIT: Final = 1.0
 """Seconds for whoever reads stderr to take a report."""
 
@@ -43,6 +51,7 @@ class StderrHandler(logging.Handler):
         self._to_line = to_line
         self._descriptor = descriptor
         self._secrets = Secrets({})
+        self._waiting: deque[bytes] = deque()
         self._dropped = 0
 
     def hide(self, secrets: Secrets) -> None:
@@ -52,16 +61,34 @@ class StderrHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Never raises and never waits."""
         try:
-            if self._dropped and _takes_bytes(self._descriptor, 0):
+            self._catch_up(0)
+            # Made only if there is use for it: a flood that nobody reads should cost little.
+            if not self._waiting and _takes_bytes(self._descriptor, 0):
+                os.write(self._descriptor, self._to_line(record, self._secrets.mask))
+            elif record.name == SERVERS_STDERR or len(self._waiting) >= MOST_WAITING:
+                self._dropped += 1
+            else:
+                self._waiting.append(self._to_line(record, self._secrets.mask))
+        except Exception:  # noqa: BLE001 - whoever logs is not to be stopped by that
+            self._dropped += 1
+
+    def flush(self) -> None:
+        """Gives whoever reads a last moment to take what waits: `logging` calls this in the end."""
+        with suppress(Exception):
+            self._catch_up(LAST_LIMIT)
+
+    def _catch_up(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while (self._dropped or self._waiting) and _takes_bytes(
+            self._descriptor, max(deadline - time.monotonic(), 0)
+        ):
+            if self._dropped:
                 note = _record(logging.WARNING, f"log lines dropped: {self._dropped}")
                 os.write(self._descriptor, self._to_line(note, str))
                 self._dropped = 0
-            if _takes_bytes(self._descriptor, 0):
-                os.write(self._descriptor, self._to_line(record, self._secrets.mask))
             else:
-                self._dropped += 1
-        except Exception:  # noqa: BLE001 - whoever logs is not to be stopped by that
-            self._dropped += 1
+                os.write(self._descriptor, self._waiting[0])
+                self._waiting.popleft()
 
 
 def _record(level: int, message: str, fault: Fault | None = None) -> logging.LogRecord:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from mcp_workbench.wire.lines import Line
 
+LOGGER = "mcp_workbench.stderr"
+"""Whoever logs such lines does it under this name: of all that is logged, they are what can be spared."""
 KEPT = 50
 WIDTH = 2000
 READ = 8 * WIDTH
