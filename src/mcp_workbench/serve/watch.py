@@ -1,0 +1,65 @@
+"""Notices that a file has changed.
+
+Owns when a change counts, not what is done about it. Looks at the file's status now and then: that costs next
+to nothing, works on every file system, and follows the links that others swap to change a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from mcp_workbench.config import stamp_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_workbench.config import Stamp
+
+INTERVAL = 1.0
+"""Seconds between two looks."""
+LOOKS_WHEN_CHANGED = 2
+"""How often a new state is seen before it counts: a file that is still being written changes again."""
+LOOKS_WHEN_GONE = 5
+"""The same for a file that is not there: many programs replace a file by removing it first."""
+
+
+class Watcher:
+    """Looks at a file until it is closed, and calls back when it is no longer what it was."""
+
+    def __init__(self, path: str, stamp: Stamp, on_change: Callable[[], None]) -> None:
+        self._path = path
+        self._on_change = on_change
+        self._known: Stamp | None = stamp
+        self._new: Stamp | None = stamp
+        self._looks = 0
+        """How often the new state has been seen in a row."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Looks from now on. The callback is called for a file that is gone too, once."""
+        self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._look)
+
+    def close(self) -> None:
+        """Looks no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        self.start()
+        try:
+            status = os.stat(self._path)  # noqa: PTH116 - pathlib costs start-up
+        except OSError:
+            seen = None
+        else:
+            if not stat.S_ISREG(status.st_mode):
+                return  # a pipe can be read only once
+            seen = stamp_of(status)
+        self._looks = self._looks + 1 if seen == self._new else 1
+        self._new = seen
+        enough = LOOKS_WHEN_GONE if seen is None else LOOKS_WHEN_CHANGED
+        if seen != self._known and self._looks >= enough:
+            self._known = seen
+            self._on_change()
