@@ -47,9 +47,13 @@ class Problem(msgspec.Struct, frozen=True):
     what: str
     remedy: str
 
+    @property
+    def brief(self) -> str:
+        """Without the remedy, in one line."""
+        return f"{self.where}: {self.what}" if self.where else self.what
+
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.where else ""
-        return f"{place}{self.what}\n    {self.remedy}" if self.remedy else f"{place}{self.what}"
+        return f"{self.brief}\n    {self.remedy}" if self.remedy else self.brief
 
 
 class ConfigError(WorkbenchError):

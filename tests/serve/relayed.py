@@ -67,7 +67,7 @@ class Relayed:
         server.connection = self._connection
         self._server = server
         toolbox = Toolbox("dev", "Files", [Shelf("dev", server)], [], 15)
-        workbench = Workbench([toolbox], surroundings.guard, surroundings.valve)
+        workbench = Workbench([toolbox], surroundings)
         self._face = Face(workbench, self.to_client.append)
         if handshake:
             self.client_says(

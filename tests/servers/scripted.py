@@ -343,6 +343,13 @@ def do_hang(call: Call, script: dict[str, Any]) -> None:
     call.server.journal("cancelled", id=call.id)
 
 
+def do_wait(call: Call, script: dict[str, Any]) -> None:
+    """Answers when the test has made a file."""
+    while not Path(script["for"]).exists():
+        time.sleep(0.01)
+    call.answer("waited")
+
+
 def do_progress(call: Call, script: dict[str, Any]) -> None:
     for step in range(1, script["steps"] + 1):
         params = {

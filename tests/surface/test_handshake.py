@@ -32,7 +32,7 @@ async def test_the_handshake_says_who_we_are_and_what_we_can(start: Start) -> No
     greeting = await LegacySession(await start(CONFIG)).greet()
     assert greeting["serverInfo"]["name"] == "mcp-workbench"
     assert greeting["serverInfo"]["version"]
-    assert "tools" in greeting["capabilities"]
+    assert greeting["capabilities"] == {"tools": {"listChanged": True}}
     assert greeting["instructions"].startswith("Available Toolboxes:")
 
 
@@ -40,7 +40,7 @@ async def test_discovery_says_who_we_are_and_what_we_can(start: Start) -> None:
     found = await ModernSession(await start(CONFIG)).greet()
     assert found["resultType"] == "complete"
     assert MODERN_VERSION in found["supportedVersions"]
-    assert "tools" in found["capabilities"]
+    assert found["capabilities"] == {"tools": {"listChanged": True}}
     assert found["instructions"].startswith("Available Toolboxes:")
     assert found["ttlMs"] >= 0
     assert found["cacheScope"] in ("public", "private")
@@ -111,13 +111,37 @@ async def test_a_subscription_is_acknowledged_and_ended_by_us_in_good_order(star
         {
             "jsonrpc": "2.0",
             "method": "notifications/subscriptions/acknowledged",
-            "params": {"_meta": mark, "notifications": {}},
+            "params": {"_meta": mark, "notifications": {"toolsListChanged": True}},
         }
     ]
     await session.client.close()
     (ended,) = (message for message in session.client.received if message.get("id") == "ear")
     assert ended["result"]["resultType"] == "complete"
     assert mark.items() <= ended["result"]["_meta"].items()
+
+
+@pytest.mark.parametrize(
+    ("asked", "promised"),
+    [
+        ("{}", {}),
+        ('{"toolsListChanged":false}', {}),
+        ('{"promptsListChanged":true,"resourceSubscriptions":["file:///a"]}', {}),
+        ('{"toolsListChanged":true,"resourcesListChanged":true}', {"toolsListChanged": True}),
+    ],
+)
+async def test_a_subscription_is_promised_what_it_asks_for_and_there_is(
+    start: Start, asked: str, promised: object
+) -> None:
+    session = ModernSession(await start(CONFIG))
+    await session.begin("subscriptions/listen", f'{{"notifications":{asked}}}', request_id="ear")
+    acknowledged = await session.client.wait_for(lambda it: "method" in it)
+    assert acknowledged["params"]["notifications"] == promised
+
+
+async def test_a_subscription_to_what_is_no_filter_is_refused(start: Start) -> None:
+    session = ModernSession(await start(CONFIG))
+    refused = await session.request("subscriptions/listen", {"notifications": {"toolsListChanged": "yes"}})
+    assert refused["error"]["code"] == -32602
 
 
 async def test_a_subscription_that_the_client_cancels_gets_no_answer(start: Start) -> None:

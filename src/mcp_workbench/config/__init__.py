@@ -4,7 +4,7 @@ Owns everything between a path and a `LoadedConfig`. Starts nothing and connects
 """
 
 from mcp_workbench.config.load import LoadedConfig, load, locate
-from mcp_workbench.config.model import ServerConfig, ToolboxConfig, WorkbenchConfig
+from mcp_workbench.config.model import ServerConfig, ToolboxConfig, WorkbenchConfig, is_same_program
 from mcp_workbench.config.schema import json_schema
 from mcp_workbench.config.secrets import Secrets
 from mcp_workbench.config.stamp import Stamp, stamp_of
@@ -16,6 +16,7 @@ __all__ = [
     "Stamp",
     "ToolboxConfig",
     "WorkbenchConfig",
+    "is_same_program",
     "json_schema",
     "load",
     "locate",

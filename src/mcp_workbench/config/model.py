@@ -155,6 +155,23 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ] = "auto"
 
 
+_WHILE_IT_RUNS = (
+    "tool_filters",
+    "required",
+    "disabled",
+    "timeout",
+    "startup_timeout",
+    "call_limit",
+    "message_limit",
+)
+
+
+def is_same_program(one: ServerConfig, other: ServerConfig) -> bool:
+    """Whether a server that runs as the one may go on under the other."""
+    taken_over = {name: getattr(other, name) for name in _WHILE_IT_RUNS}
+    return msgspec.structs.replace(one, **taken_over) == other
+
+
 class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A named group of servers that are opened together."""
 

@@ -89,6 +89,11 @@ class Connection:
         """How many bytes wait for the server to read them."""
         return self._channel.waiting
 
+    def adopt(self, config: ServerConfig) -> None:
+        """Goes by other limits from now on."""
+        self.timeout = config.timeout
+        self._peer.limit_to(config.call_limit)
+
     async def tools(self) -> Tools:
         """The list, after any change that the server has announced by now."""
         # At most two: the one under way may have been asked for before the change, the next one not.

@@ -92,6 +92,13 @@ class Server:
         is_busy = self.connection is not None and self.connection.session.peer.is_busy
         return is_busy or self._users > 0 or self.waiting_room.calls > 0
 
+    def adopt(self, config: ServerConfig, secrets: Secrets) -> None:
+        """Takes over what has changed in a configuration for the same program."""
+        self.config = config
+        self._secrets = secrets
+        if self.connection is not None:
+            self.connection.adopt(config)
+
     async def tools(self) -> Tools:
         """Its tools, after any change that it has announced; connects first if need be. Raises StartError."""
         self._users += 1
@@ -229,6 +236,7 @@ class Server:
             memory.remember(identity, era)
         self._log.info("ready: %s, tools: %d", era, len(connection.listed))
         self._last_failure = None
+        connection.adopt(self.config)  # which may have changed while it was starting
         self.connection = connection
         ready.set_result(connection)
         child.parting.add_done_callback(lambda _: self._part_from(ready))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
 from mcp_workbench.serve.pressure import Pressure
+from mcp_workbench.serve.reload import Reloader
 from mcp_workbench.serve.signals import Hurry
 from mcp_workbench.surface.face import Face
 from mcp_workbench.wire.pipes import LineReader, open_writer, read_lines
@@ -52,7 +53,7 @@ def run(loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHan
     with suppress(OSError):
         os.dup2(2, 1)
     with _modes_restored(stdin, stdout):
-        _loop_runner()(_serve(loaded, environ, os.dup(stdin), os.dup(stdout)))
+        _loop_runner()(_serve(loaded, environ, log_handler, os.dup(stdin), os.dup(stdout)))
     return 0
 
 
@@ -79,7 +80,9 @@ def _modes_restored(*descriptors: int) -> Iterator[None]:
             os.set_blocking(descriptor, blocking)
 
 
-async def _serve(loaded: LoadedConfig, environ: Mapping[str, str], stdin: int, stdout: int) -> None:
+async def _serve(
+    loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler, stdin: int, stdout: int
+) -> None:
     workbench = build(loaded, environ=environ, memory=EraMemory(cache_directory(environ)))
     ended = asyncio.Event()
     interrupted = asyncio.Event()
@@ -89,6 +92,8 @@ async def _serve(loaded: LoadedConfig, environ: Mapping[str, str], stdin: int, s
     output = os.fdopen(stdout, "wb", 0)
     client = await open_writer(output, interrupted.set, pressure.on_full, read_too=read_too)
     face = Face(workbench, client.write)
+    reloader = Reloader(loaded, environ, workbench, log_handler, face.refresh)
+    reloader.start()
     reader = LineReader(face.receive, ended.set, face.receive_overlong)
     pressure.watch(client, reader)
     await read_lines(os.fdopen(stdin, "rb", 0), reader)
@@ -100,6 +105,7 @@ async def _serve(loaded: LoadedConfig, environ: Mapping[str, str], stdin: int, s
             "waiting for an MCP client on stdin; this command is meant to be launched by one (Ctrl-C ends it)"
         )
     await _first(ended.wait(), interrupted.wait())
+    reloader.close()
     if not interrupted.is_set():
         await _first(face.drain(DRAIN_LIMIT), interrupted.wait())
     reader.close()

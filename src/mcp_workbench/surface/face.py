@@ -35,12 +35,13 @@ from mcp_workbench.wire.peer import Peer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_workbench.surface.requests import Meta, Params
+    from mcp_workbench.surface.requests import Filter, Meta, Params
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body, Id, Outgoing, Undecodable
     from mcp_workbench.workbench.workbench import Workbench
 
-CAPABILITIES: Final = b'{"tools":{}}'
+CAPABILITIES: Final = b'{"tools":{"listChanged":true}}'
+TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 NEITHER_ERA: Final = (
     f"Invalid params: send `initialize` first (protocol versions up to {LEGACY_VERSIONS[0]}), or carry "
@@ -59,11 +60,9 @@ class Face:
     """One client's view of the workbench."""
 
     def __init__(self, workbench: Workbench, write: Callable[[Outgoing], None]) -> None:
-        toolboxes = list(workbench.toolboxes.values())
         self._workbench = workbench
-        self._instructions = encode(instructions(toolboxes))
-        self._tools = metatools.definitions(toolboxes)
-        self._subscriptions: list[Id] = []
+        self._instructions, self._tools = _introduction(workbench)
+        self._subscriptions: dict[Id, Filter] = {}
         self._calls = Calls(workbench, write, self._subscriptions)
         self._peer = Peer(write, self)
         self.receive_overlong = self._peer.receive_overlong
@@ -72,6 +71,18 @@ class Face:
         """Takes one line off the wire. Never raises for what the client sent."""
         if not self._calls.relay(line):
             self._peer.receive(line)
+
+    def refresh(self) -> None:
+        """Looks at the workbench anew, and tells the client if the tools are no longer what they were."""
+        before = self._tools
+        self._instructions, self._tools = _introduction(self._workbench)
+        if self._tools == before:
+            return
+        if self._calls.has_handshake:
+            self._peer.notify(TOOLS_CHANGED)
+        for request_id, wanted in self._subscriptions.items():
+            if wanted.tools_list_changed:
+                self._peer.notify(TOOLS_CHANGED, b'{"_meta":{%b}}' % _subscription(request_id))
 
     async def drain(self, seconds: float) -> None:
         """Lets the calls in flight finish, within limits."""
@@ -102,8 +113,7 @@ class Face:
             cancelled = msgspec.json.decode(params, type=_Cancelled)
         except (msgspec.DecodeError, RecursionError):
             return
-        if cancelled.request_id in self._subscriptions:
-            self._subscriptions.remove(cancelled.request_id)
+        self._subscriptions.pop(cancelled.request_id, None)
         if self._calls.cancel(cancelled.request_id):
             log.debug("request %r was cancelled by the client: %s", cancelled.request_id, cancelled.reason)
 
@@ -131,7 +141,7 @@ class Face:
         if method == "tools/call":
             self._call(request_id, params, modern=modern)
         elif method == "subscriptions/listen" and modern:
-            self._subscribe(request_id)
+            self._subscribe(request_id, params.notifications)
         else:
             self._send_own(request_id, (self._answer(method, params, modern=modern),), modern=modern)
 
@@ -174,10 +184,11 @@ class Face:
             )
         raise Refusal(METHOD_NOT_FOUND, f"Method not found: {method}")
 
-    def _subscribe(self, request_id: Id) -> None:
-        """Opens a stream of notifications. Our two tools never change, so it promises none."""
-        self._subscriptions.append(request_id)
-        acknowledged = b'{"_meta":{%b},"notifications":{}}' % _subscription(request_id)
+    def _subscribe(self, request_id: Id, wanted: Filter) -> None:
+        """Opens a stream of notifications, and promises those of what is wanted that there are."""
+        self._subscriptions[request_id] = wanted
+        promised = b'"toolsListChanged":true' if wanted.tools_list_changed else b""
+        acknowledged = b'{"_meta":{%b},"notifications":{%b}}' % (_subscription(request_id), promised)
         self._peer.notify("notifications/subscriptions/acknowledged", acknowledged)
 
     def _call(self, request_id: Id, params: Params, *, modern: bool) -> None:
@@ -200,6 +211,12 @@ class Face:
     async def _open(self, arguments: Body) -> tuple[bytes, ...]:
         toolbox = metatools.read_open(arguments, list(self._workbench.toolboxes))
         return render.opening_result(await self._workbench.open(toolbox))
+
+
+def _introduction(workbench: Workbench) -> tuple[bytes, bytes]:
+    """The instructions and the definitions of the tools, as JSON."""
+    toolboxes = list(workbench.toolboxes.values())
+    return encode(instructions(toolboxes)), metatools.definitions(toolboxes)
 
 
 def _subscription(request_id: Id) -> bytes:

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     Meta = Mapping[str, msgspec.Raw]
 
 
+class Filter(msgspec.Struct, rename="camel"):
+    """Which notifications a subscription is for, of those that we send."""
+
+    tools_list_changed: bool = False
+
+
 class Params(msgspec.Struct):
     """The parameters that we look at, of whatever request."""
 
@@ -32,6 +38,7 @@ class Params(msgspec.Struct):
     arguments: msgspec.Raw = ABSENT
     cursor: str | None = None
     version: str | None = msgspec.field(default=None, name="protocolVersion")
+    notifications: Filter = msgspec.field(default_factory=Filter)
 
     @property
     def meta(self) -> Meta:

@@ -102,6 +102,11 @@ class Peer:
             self._look_at_capacity()
         self._write(line)
 
+    def limit_to(self, capacity: int) -> None:
+        """From now on so many requests may be in flight."""
+        self.capacity = capacity
+        self._look_at_capacity()
+
     def find(self, request_id: Id | None) -> Request | None:
         """The request in flight that has this id."""
         if isinstance(request_id, str):

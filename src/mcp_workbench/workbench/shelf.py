@@ -16,6 +16,7 @@ from mcp_workbench.workbench.filters import compile_filters
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcp_workbench.config import Secrets, ServerConfig
     from mcp_workbench.downstream.connection import Connection, Tools
     from mcp_workbench.downstream.server import Server
 
@@ -48,6 +49,13 @@ class Shelf:
         self.notes: list[str] = []
         """What had to be done to the list to make it usable."""
         self.server = server
+
+    def adopt(self, config: ServerConfig, secrets: Secrets) -> None:
+        """Takes over what has changed in the configuration of a server whose program is the same."""
+        if config.tool_filters != self.server.config.tool_filters:
+            self._shows = compile_filters(config.tool_filters)
+            self._listed, self._index = (), {}
+        self.server.adopt(config, secrets)
 
     async def tools(self) -> Index:
         """The tools that can be used now, by name; connects first if need be. Raises StartError."""

@@ -1,10 +1,15 @@
-"""All the toolboxes: the one thing that the faces to clients talk to."""
+"""All the toolboxes: the one thing that the faces to clients talk to.
+
+Owns which servers there are, and how they change with the configuration. What a server does is its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING
 
+from mcp_workbench.config import is_same_program
 from mcp_workbench.downstream.server import Server, Surroundings
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.errors import ToolboxNotFound
@@ -15,28 +20,30 @@ from mcp_workbench.workbench.toolbox import Toolbox
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.config import LoadedConfig, ServerConfig
     from mcp_workbench.downstream.era_memory import EraMemory
     from mcp_workbench.workbench.toolbox import Opening
+
+LINGER = 0.1
+"""Seconds between two looks whether a server that is no longer configured is still in use."""
+
+log = logging.getLogger(__name__)
 
 
 class Workbench:
     """Finds toolboxes, servers and tools by name. State is the process's, never a session's."""
 
-    def __init__(self, toolboxes: Sequence[Toolbox], guard: Guard, valve: Valve) -> None:
-        self.toolboxes = {toolbox.name: toolbox for toolbox in toolboxes}
-        self.shelves = {
-            (toolbox.name, server): shelf
-            for toolbox in toolboxes
-            for server, shelf in toolbox.shelves.items()
-        }
-        self.valve = valve
-        self._guard = guard
+    def __init__(self, toolboxes: Sequence[Toolbox], surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self._retiring: dict[Server, asyncio.Task[None]] = {}
+        """Servers that are no longer configured, and what ends them when they are not in use any more."""
+        self.valve = surroundings.valve
+        self._hold(toolboxes)
 
     @property
     def waiting(self) -> int:
         """How many bytes of calls wait for servers."""
-        return self.valve.waiting + sum(shelf.server.waiting_room.bytes for shelf in self.shelves.values())
+        return self.valve.waiting + sum(server.waiting_room.bytes for server in self._servers)
 
     async def open(self, toolbox: str) -> Opening:
         """Connects a toolbox and returns its tools. Raises CallError."""
@@ -46,15 +53,70 @@ class Workbench:
         """The place of one server. Raises CallError."""
         return self.shelves.get((toolbox, server)) or self._find(toolbox).shelf(server)
 
+    def reconfigure(self, loaded: LoadedConfig) -> None:
+        """Becomes what a configuration describes. Starts nothing.
+
+        A server goes on, with what has changed about it, if its program is the same. Any other is not found
+        from now on, and ends when its calls have.
+        """
+        before = self.shelves
+
+        def shelve(toolbox: str, name: str, config: ServerConfig) -> Shelf:
+            shelf = before.get((toolbox, name))
+            if shelf is not None and is_same_program(shelf.server.config, config):
+                shelf.adopt(config, loaded.secrets)
+                return shelf
+            return Shelf(toolbox, Server(toolbox, name, config, loaded.secrets, self._surroundings))
+
+        toolboxes = []
+        for name, toolbox in loaded.config.toolboxes.items():
+            enabled = {server: config for server, config in toolbox.servers.items() if not config.disabled}
+            shelves = [shelve(name, server, config) for server, config in enabled.items()]
+            disabled = [server for server in toolbox.servers if server not in enabled]
+            toolboxes.append(Toolbox(name, toolbox.description, shelves, disabled, toolbox.open_deadline))
+        self._hold(toolboxes)
+        for place, shelf in before.items():
+            if self.shelves.get(place) is not shelf:
+                what = "has changed; its next use starts it anew" if place in self.shelves else "is removed"
+                label = {"server": "/".join(place)}
+                log.info("%s, and what runs of it ends when its calls have", what, extra=label)
+                self._retire(shelf.server)
+
     async def close(self) -> None:
         """Ends everything downstream, in parallel."""
-        await asyncio.gather(*(shelf.server.close() for shelf in self.shelves.values()))
-        await self._guard.close()
+        for task in self._retiring.values():
+            task.cancel()
+        await asyncio.gather(*(server.close() for server in self._servers))
+        await self._surroundings.guard.close()
 
     def kill(self) -> None:
         """Ends all processes this instant. It remains to be closed, which takes no time after this."""
-        for shelf in self.shelves.values():
-            shelf.server.kill()
+        for server in self._servers:
+            server.kill()
+
+    @property
+    def _servers(self) -> list[Server]:
+        """Those that are no longer configured but still in use included."""
+        return [*(shelf.server for shelf in self.shelves.values()), *self._retiring]
+
+    def _hold(self, toolboxes: Sequence[Toolbox]) -> None:
+        self.toolboxes = {toolbox.name: toolbox for toolbox in toolboxes}
+        self.shelves = {
+            (toolbox.name, server): shelf
+            for toolbox in toolboxes
+            for server, shelf in toolbox.shelves.items()
+        }
+
+    def _retire(self, server: Server) -> None:
+        self._retiring[server] = asyncio.create_task(self._end_when_unused(server))
+
+    async def _end_when_unused(self, server: Server) -> None:
+        # Not at once: whoever has just found it has yet to say that it is in use.
+        await asyncio.sleep(LINGER)
+        while server.in_use:  # noqa: ASYNC110 - an event would cost every call something
+            await asyncio.sleep(LINGER)
+        await server.close()
+        del self._retiring[server]
 
     def _find(self, toolbox: str) -> Toolbox:
         try:
@@ -65,15 +127,6 @@ class Workbench:
 
 def build(loaded: LoadedConfig, *, environ: Mapping[str, str], memory: EraMemory) -> Workbench:
     """The workbench that a configuration describes. Starts nothing."""
-    surroundings = Surroundings(environ, memory, Guard(environ), Valve())
-    toolboxes = []
-    for name, config in loaded.config.toolboxes.items():
-        servers = [
-            Server(name, server, settings, loaded.secrets, surroundings)
-            for server, settings in config.servers.items()
-            if not settings.disabled
-        ]
-        disabled = [server for server, settings in config.servers.items() if settings.disabled]
-        shelves = [Shelf(name, server) for server in servers]
-        toolboxes.append(Toolbox(name, config.description, shelves, disabled, config.open_deadline))
-    return Workbench(toolboxes, surroundings.guard, surroundings.valve)
+    workbench = Workbench([], Surroundings(environ, memory, Guard(environ), Valve()))
+    workbench.reconfigure(loaded)
+    return workbench

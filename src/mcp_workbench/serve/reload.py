@@ -1,0 +1,69 @@
+"""Takes a changed configuration over while the workbench serves.
+
+Owns what happens when the file has changed, and what people are told of it. Which servers a change concerns
+is the workbench's to find out.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from mcp_workbench.config import load
+from mcp_workbench.errors import ConfigError
+from mcp_workbench.serve.watch import Watcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.serve.logs import StderrHandler
+    from mcp_workbench.workbench.workbench import Workbench
+
+log = logging.getLogger(__name__)
+
+
+class Reloader:
+    """Keeps a workbench as its file says, until it is closed."""
+
+    def __init__(
+        self,
+        loaded: LoadedConfig,
+        environ: Mapping[str, str],
+        workbench: Workbench,
+        log_handler: StderrHandler,
+        on_reload: Callable[[], None],
+    ) -> None:
+        self._path = loaded.path
+        self._environ = environ
+        self._workbench = workbench
+        self._log_handler = log_handler
+        self._on_reload = on_reload
+        self._watcher = Watcher(loaded.path, loaded.stamp, self.reload)
+
+    def start(self) -> None:
+        """Watches the file from now on."""
+        self._watcher.start()
+
+    def close(self) -> None:
+        """Leaves the workbench as it is."""
+        self._watcher.close()
+
+    def reload(self) -> None:
+        """Reads the file, and does as it says if it can be used."""
+        try:
+            loaded = load(self._path, self._environ)
+        except ConfigError as error:
+            problems = "; ".join(problem.brief for problem in error.problems)
+            log.error(  # noqa: TRY400 - no traceback
+                "%s has changed and cannot be used; the configuration stays as it was: %s",
+                error.path,
+                problems,
+            )
+            return
+        self._log_handler.hide(loaded.secrets)
+        for warning in loaded.warnings:
+            log.warning("warning: %s", warning)
+        self._workbench.reconfigure(loaded)
+        self._on_reload()
+        log.info("%s has changed; the configuration is reloaded", loaded.path)
