@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.servers.scripted import LEGACY_VERSIONS, MODERN_VERSION, RESERVED
+from tests.servers.scripted import LEGACY_VERSIONS, MODERN_VERSION, RESERVED, SUBSCRIPTION
 from tests.support.configs import server, toolboxes
 from tests.support.sessions import NEWEST_LEGACY, LegacySession, ModernSession, names, text_of
 
@@ -136,6 +136,17 @@ async def test_a_subscription_is_promised_what_it_asks_for_and_there_is(
     await session.begin("subscriptions/listen", f'{{"notifications":{asked}}}', request_id="ear")
     acknowledged = await session.client.wait_for(lambda it: "method" in it)
     assert acknowledged["params"]["notifications"] == promised
+
+
+async def test_a_client_cannot_have_subscriptions_without_end(start: Start) -> None:
+    session = ModernSession(await start(CONFIG))
+    for number in range(1000):
+        await session.begin("subscriptions/listen", '{"notifications":{}}', request_id=f"ear {number}")
+    refused = await session.request("subscriptions/listen", {"notifications": {}})
+    assert refused["error"]["code"] == -32600
+    await session.client.notify("notifications/cancelled", {"requestId": "ear 0"})
+    await session.begin("subscriptions/listen", '{"notifications":{}}', request_id="another")
+    await session.client.wait_for(lambda it: it.get("params", {}).get("_meta") == {SUBSCRIPTION: "another"})
 
 
 async def test_a_subscription_to_what_is_no_filter_is_refused(start: Start) -> None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.workbench import Workbench
 
 CAPABILITIES: Final = b'{"tools":{"listChanged":true}}'
+MOST_SUBSCRIPTIONS: Final = 1000
 TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 NEITHER_ERA: Final = (
@@ -186,6 +187,9 @@ class Face:
 
     def _subscribe(self, request_id: Id, wanted: Filter) -> None:
         """Opens a stream of notifications, and promises those of what is wanted that there are."""
+        if len(self._subscriptions) >= MOST_SUBSCRIPTIONS:
+            open_ = f"{MOST_SUBSCRIPTIONS} subscriptions are open already, and one is enough"
+            raise Refusal(INVALID_REQUEST, f"Invalid Request: {open_}")
         self._subscriptions[request_id] = wanted
         promised = b'"toolsListChanged":true' if wanted.tools_list_changed else b""
         acknowledged = b'{"_meta":{%b},"notifications":{%b}}' % (_subscription(request_id), promised)
