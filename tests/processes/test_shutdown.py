@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.configs import acting, server, toolboxes
+from tests.support.configs import acting, server, tool, toolboxes
 from tests.support.processes import wait_until_gone
-from tests.support.sessions import LegacySession
+from tests.support.sessions import LegacySession, failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from tests.support.journal import Journal
 
 LIMIT = 5.0
-STUBBORN: Script = {"ignore_term": True, "ignore_eof": True, "grandchild": True}
+HELPERS: Script = {"grandchild": True, "distant_grandchild": Path("/proc/self/environ").exists()}
+STUBBORN: Script = {"ignore_term": True, "ignore_eof": True, **HELPERS}
 STUBBORN_AND_MUTE: Script = {"mute": True, **STUBBORN}
 OPEN = '{"name":"open_toolbox","arguments":{"toolbox_name":"dev"}}'
 
@@ -54,7 +56,7 @@ async def test_stubborn_servers_and_their_helpers_are_all_gone(
     assert left.code == 0
     assert left.seconds < LIMIT
     for journal in journals:
-        assert len(journal.pids) == 2
+        assert len(journal.pids) == 2 + HELPERS["distant_grandchild"]
         assert journal.events("eof")
         await wait_until_gone(journal.pids)
 
@@ -94,11 +96,20 @@ async def test_a_polite_server_is_asked_by_the_end_of_its_input_alone(
 
 
 async def test_the_helpers_of_a_polite_server_do_not_outlive_it(start: Start, journal: Journal) -> None:
-    session = await greeted(start, toolboxes(dev={"files": server(journal, grandchild=True)}))
+    session = await greeted(start, toolboxes(dev={"files": server(journal, **HELPERS)}))
     await session.open_toolbox("dev")
     left = await session.client.close()
     assert left.seconds < LIMIT
-    assert len(journal.pids) == 2
+    assert len(journal.pids) == 2 + HELPERS["distant_grandchild"]
+    await wait_until_gone(journal.pids)
+
+
+async def test_the_helpers_of_a_server_that_crashed_are_gone_before_we_are(
+    start: Start, journal: Journal
+) -> None:
+    crashing: Script = {"tools": [tool("crash")], "behaviours": {"crash": {"do": "crash"}}, **HELPERS}
+    session = await greeted(start, toolboxes(dev={"files": server(journal, **crashing)}))
+    assert failure_of(await session.use_tool("dev", "files", "crash"))
     await wait_until_gone(journal.pids)
 
 

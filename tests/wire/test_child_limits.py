@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from mcp_workbench.serve.stdio import DRAIN_LIMIT, FLUSH_LIMIT
-from mcp_workbench.wire.child import CURT_GRACE, EXIT_GRACE, HELPERS_GRACE, REAP_LIMIT, TERM_GRACE
+from mcp_workbench.wire.child import CURT_GRACE, EXIT_GRACE, REAP_LIMIT, TERM_GRACE
+from mcp_workbench.wire.family import HELPERS_GRACE, KILL_LIMIT
 from tests.support.waiting import PATIENCE
 
 
 def test_the_worst_end_fits_into_the_five_seconds_of_a_shutdown() -> None:
-    ending = EXIT_GRACE + TERM_GRACE + max(REAP_LIMIT, HELPERS_GRACE)
+    ending = EXIT_GRACE + TERM_GRACE + max(REAP_LIMIT, HELPERS_GRACE) + KILL_LIMIT
     # With time to spare for what takes none by the book.
     assert DRAIN_LIMIT + ending + FLUSH_LIMIT <= 4.5
     assert 2 * CURT_GRACE < EXIT_GRACE + TERM_GRACE

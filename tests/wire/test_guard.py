@@ -14,7 +14,7 @@ from mcp_workbench.wire import guard as guard_module
 from mcp_workbench.wire.guard import MARK, Guard
 from tests.support.processes import is_running, wait_until_gone
 from tests.support.waiting import poll
-from tests.wire.children import HELPER, IGNORE_END, open_descriptors, started
+from tests.wire.children import DISTANT_HELPER, HELPER, IGNORE_END, open_descriptors, started
 from tests.wire.hosts import host, seconds_until_gone
 
 pytestmark = pytest.mark.asyncio(loop_factories=["asyncio"])
@@ -22,7 +22,6 @@ pytestmark = pytest.mark.asyncio(loop_factories=["asyncio"])
 LIMIT = 5.0
 AT_ONCE = 1.0
 STUBBORN = f"trap '' TERM; echo $$; {IGNORE_END}"
-DISTANT_HELPER = "(trap '' TERM; exec setsid sh -c 'echo $$; exec sleep 600') &"
 linux_only = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 
 

@@ -1,7 +1,7 @@
 """A child process: its own process group, its pipes, its last words, and its end.
 
 Owns the process from start to reaping. `Child.closed` is the one signal that it can no longer be talked
-to; `stop` is the one way to end it, and leaves nothing of its group behind.
+to; `stop` is the one way to end it, and leaves nothing of its family behind.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import asyncio
 import os
 import signal
 import subprocess
-import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
 from mcp_workbench.wire import stderr, threads
+from mcp_workbench.wire.family import Family
 from mcp_workbench.wire.guard import MARK
 from mcp_workbench.wire.lines import LINE_LIMIT
 from mcp_workbench.wire.pipes import LineReader, open_writer, read_lines
@@ -35,16 +35,12 @@ EXIT_GRACE = 2.0
 """Seconds for a child to finish its work after its input has ended."""
 TERM_GRACE = 0.75
 """Seconds more after SIGTERM, before SIGKILL."""
-HELPERS_GRACE = 0.3
-"""Seconds for what is left of the group when its leader has gone in good order."""
-REAP_LIMIT = 0.5
+REAP_LIMIT = 0.3
 """Seconds for the system to report the end of a killed child."""
 CURT_GRACE = 0.5
 """Seconds, in place of each of the first two, for one that cannot be talked to any more."""
 PARTING_WAIT = 0.25
 """Seconds from the first sign of a child's end to `closed`: time for its last answer and its exit code."""
-
-SIGKILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
 
 
 class Receiver(Protocol):
@@ -77,7 +73,7 @@ class Child:
     def __init__(self, guard: Guard, mask: Callable[[str], str], on_stderr: Callable[[str], None]) -> None:
         self._guard = guard
         self._stderr = stderr.Stderr(mask, on_stderr)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._family: Family | None = None
         self._stdin: Writer | None = None
         self._readers: list[LineReader] = []
         self._stdout_open = True
@@ -101,7 +97,7 @@ class Child:
 
     async def start(self, program: Program, receiver: Receiver, line_limit: int = LINE_LIMIT) -> None:
         """Starts the program. Raises OSError when the system cannot."""
-        mark = self._guard.prepare()
+        number = self._guard.prepare()
         # Not through the loop: under uvloop a child would get sockets in place of pipes, and inherit more
         # descriptors than its own.
         process = subprocess.Popen(  # noqa: ASYNC220 - a quarter of a millisecond, and see above
@@ -110,12 +106,12 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            env={**program.env, MARK: mark},
+            env={**program.env, MARK: self._guard.mark(number)},
             cwd=program.cwd,
             start_new_session=True,
         )
-        self._process = process
-        self._guard.watch(process.pid)
+        self._family = Family(process, number, self._guard.census)
+        self._guard.watch(self._family.group)
         _watch_exit(process, self._on_exit)
         # A cancelled start goes on to this end too: half-connected pipes would belong to nobody.
         await _to_the_end(self._connect(process, receiver, line_limit))
@@ -165,29 +161,31 @@ class Child:
         self._close(reason)
 
     def kill(self) -> None:
-        """Ends it and its group without asking. It is still to be stopped, which then takes no time."""
-        self._signal(SIGKILL)
+        """Ends it and its family without asking. It is still to be stopped, which then takes no time."""
+        if self._family is not None:
+            self._family.kill()
 
     async def stop(self) -> None:
-        """Ends it and its group: input closed, then SIGTERM, then SIGKILL."""
-        if self._process is None:
+        """Ends it and its family: input closed, then SIGTERM, then SIGKILL."""
+        family = self._family
+        if family is None:
             return
         in_good_order = self.exit_code is None
         exit_grace, term_grace = self._graces()
+        family.meet()
         # One that waits for us to read could not finish its work.
         self.resume()
         if self._stdin is not None:
             self._stdin.close()
         if not await self._exits_within(exit_grace):
-            self._signal(signal.SIGTERM)
+            family.signal_group(signal.SIGTERM)
             if not await self._exits_within(term_grace):
                 in_good_order = False
-                self._signal(SIGKILL)
+                family.kill()
                 await self._exits_within(REAP_LIMIT)
-        await self._end_helpers(patiently=in_good_order)
-        if self._process is not None:
-            self._guard.forget(self._process.pid)
-            self._process = None  # its number may soon be a stranger's
+        await family.end(patiently=in_good_order)
+        self._guard.forget(family.group)
+        self._family = None  # its numbers may soon be those of strangers
         if self._stdin is not None:
             # Whoever was to read the rest is gone, though somebody may still hold the other end.
             self._stdin.abort()
@@ -203,15 +201,6 @@ class Child:
             return CURT_GRACE, CURT_GRACE
         return EXIT_GRACE, TERM_GRACE
 
-    async def _end_helpers(self, *, patiently: bool) -> None:
-        """Ends what the leader left behind in its group: nobody else knows of it."""
-        if patiently and self._signal(signal.SIGTERM):
-            loop = asyncio.get_running_loop()
-            deadline = loop.time() + HELPERS_GRACE
-            while self._signal(0) and loop.time() < deadline:  # noqa: ASYNC110 - nothing reports their end
-                await asyncio.sleep(0.01)
-        self._signal(SIGKILL)
-
     async def _exits_within(self, seconds: float) -> bool:
         if not seconds:
             return self._exited.is_set()
@@ -219,20 +208,6 @@ class Child:
             async with asyncio.timeout(seconds):
                 await self._exited.wait()
         return self._exited.is_set()
-
-    def _signal(self, number: int) -> bool:
-        """Signals the whole group; False when nothing of it is left."""
-        if self._process is None:
-            return False
-        if sys.platform == "win32":
-            if self.exit_code is None and number:
-                self._process.kill()
-            return False
-        try:
-            os.killpg(self._process.pid, number)
-        except (ProcessLookupError, PermissionError):
-            return False
-        return True
 
     def _on_exit(self, code: int) -> None:
         self.exit_code = code

@@ -13,6 +13,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
+from mcp_workbench.wire.census import Census
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import BinaryIO
@@ -34,16 +36,21 @@ class Guard:
         # A workbench may be the server of another: then what it starts is also the other's to end.
         self._inherited = environ.get(MARK, "")
         self._run = os.urandom(8).hex()
+        self.census = Census(self._run)
         self._children = 0
         self._groups: set[int] = set()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def prepare(self) -> str:
-        """Makes sure that it runs before a child does, and returns the mark of that child."""
+    def prepare(self) -> int:
+        """Makes sure that it runs before a child does, and numbers that child."""
         if self._process is None or self._process.poll() is not None:
             self._start()
         self._children += 1
-        return f"{self._inherited}{self._run}.{self._children}/"
+        return self._children
+
+    def mark(self, child: int) -> str:
+        """What stands in the environment of that child."""
+        return f"{self._inherited}{self._run}.{child}/"
 
     def watch(self, group: int) -> None:
         """Takes a group into its care."""

@@ -29,6 +29,8 @@
 
     # Adds the processes that left their group, but kept their environment, to `alive`.
     look_for_marked() {
+        # In the /proc of another system the numbers would be those of others.
+        read -r self _ </proc/self/stat && [ "$self" = $$ ] || return 0
         for file in $(grep -lsF "$run." /proc/[0-9]*/environ); do
             process=${file#/proc/}
             alive="$alive ${process%/environ}"
