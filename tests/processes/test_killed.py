@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.client import clean_environment, serve_command, write_config
-from tests.support.configs import acting, server, toolboxes
+from tests.support.configs import acting, server, toolboxes, workbench
 from tests.support.processes import is_running, wait_until_gone
 from tests.support.sessions import LegacySession, text_of
 
@@ -82,10 +81,7 @@ async def test_a_polite_server_finishes_its_work(start: Start, journal: Journal)
 async def test_a_workbench_that_serves_another_goes_with_all_its_servers(
     start: Start, journal: Journal, tmp_path: Path
 ) -> None:
-    home = tmp_path / "inner"
-    home.mkdir()
-    command, *args = serve_command(write_config(home, toolboxes(dev={"files": server(journal, **STUBBORN)})))
-    inner = {"command": command, "args": args, "env": clean_environment(home)}
+    inner = workbench(tmp_path / "inner", toolboxes(dev={"files": server(journal, **STUBBORN)}))
     session = await greeted(start, toolboxes(nested={"workbench": inner}))
     identifier = {"toolbox": "dev", "server": "files", "tool": "echo"}
     answer = await session.use_tool("nested", "workbench", "use_tool", {"tool": identifier})

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.configs import acting, server, tool, toolboxes
+from tests.support.configs import acting, server, tool, toolboxes, workbench
 from tests.support.processes import wait_until_gone
-from tests.support.sessions import LegacySession, failure_of
+from tests.support.sessions import LegacySession, failure_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tests.support.journal import Journal
 
 LIMIT = 5.0
+AT_ONCE = 1.0
 HELPERS: Script = {"grandchild": True, "distant_grandchild": Path("/proc/self/environ").exists()}
 STUBBORN: Script = {"ignore_term": True, "ignore_eof": True, **HELPERS}
 STUBBORN_AND_MUTE: Script = {"mute": True, **STUBBORN}
@@ -111,6 +112,20 @@ async def test_the_helpers_of_a_server_that_crashed_are_gone_before_we_are(
     session = await greeted(start, toolboxes(dev={"files": server(journal, **crashing)}))
     assert failure_of(await session.use_tool("dev", "files", "crash"))
     await wait_until_gone(journal.pids)
+
+
+async def test_a_workbench_that_serves_another_goes_with_all_its_servers(
+    start: Start, journal: Journal, tmp_path: Path, asked_to_go: str
+) -> None:
+    inner = workbench(tmp_path / "inner", toolboxes(dev={"files": server(journal, **STUBBORN)}))
+    session = await greeted(start, toolboxes(nested={"workbench": inner}))
+    identifier = {"toolbox": "dev", "server": "files", "tool": "echo"}
+    answer = await session.use_tool("nested", "workbench", "use_tool", {"tool": identifier})
+    assert text_of(answer) == "{}"
+    left = await leave(session.client, asked_to_go)
+    assert left.code == 0
+    assert left.seconds < LIMIT
+    await wait_until_gone(journal.pids, within=AT_ONCE)
 
 
 async def test_an_idle_workbench_goes_at_once(start: Start, asked_to_go: str) -> None:

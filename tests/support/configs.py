@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from tests.servers import scripted
+from tests.support.client import clean_environment, serve_command, write_config
 
 if TYPE_CHECKING:
     from tests.support.client import Json
@@ -48,6 +49,13 @@ def acting(
     """A server with two tools: one that does something special, and `echo`."""
     behaviours = {name: {"do": do, **script}}
     return server(journal, entry, era=era, tools=[tool(name), ECHO], behaviours=behaviours)
+
+
+def workbench(home: Path, config: Json) -> Json:
+    """An entry that starts another workbench, which lives in a directory of its own."""
+    home.mkdir()
+    command, *args = serve_command(write_config(home, config))
+    return {"command": command, "args": args, "env": clean_environment(home)}
 
 
 def toolboxes(**boxes: dict[str, Json]) -> Json:

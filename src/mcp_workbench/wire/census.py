@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from time import monotonic
 
 import msgspec
 
@@ -75,15 +76,18 @@ class Census:
 
     def recent(self) -> Look:
         """The last look, or one now if that is long ago."""
-        now = asyncio.get_running_loop().time()
-        if now - self._taken > RECENT:
-            self._latest, self._taken = self._look(), now
+        if monotonic() - self._taken > RECENT:
+            self._take()
         return self._latest
 
     def _answer(self, asked: asyncio.Future[Look]) -> None:
         self._next = None
-        self._latest, self._taken = self._look(), asyncio.get_running_loop().time()
+        self._take()
         asked.set_result(self._latest)
+
+    def _take(self) -> None:
+        self._taken = monotonic()
+        self._latest = self._look()
 
     def _look(self) -> Look:
         look = Look({}, {}, {})
