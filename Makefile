@@ -13,7 +13,7 @@ BENCH_PEERS := .bench/peers
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench venv clean
+.PHONY: help demo test lint bench soak venv clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -32,11 +32,14 @@ lint: $(DEV) ## Check formatting, style and types
 bench: $(BENCH_LEAN)/.installed $(BENCH_PEERS)/.installed ## Measure, and write docs/benchmarks.md (SUITE=latency: one suite, printed)
 	@$(BENCH_PEERS)/bin/python -m bench --python $(BENCH_LEAN)/bin/python $(or $(SUITE),--write-docs)
 
+soak: $(RUNTIME) ## Ten minutes of load, faults and kills, with every answer accounted for (SECONDS=60, SEED=1)
+	@$(VENV)/bin/python -m soak $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
+
 venv: $(DEV) ## Build the virtual environment in .venv, for development
 
 clean: ## Remove everything that the other targets made
 	rm -rf $(VENV) .bench tests/node/node_modules .mypy_cache .pytest_cache .ruff_cache build dist
-	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests bench soak -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { \

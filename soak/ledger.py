@@ -1,0 +1,186 @@
+"""The books: what was asked, what was answered, what was done to whom, and whether this explains that.
+
+Pure: it is told the time of everything, and judges at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from math import inf
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+OK = "ok"
+WRONG = "wrong"
+"""An answer that is not the one to this request."""
+EXIT = "the server went away"
+TIMEOUT = "no answer in time"
+BACK_OFF = "waiting for the next try"
+START = "could not be started"
+UNREADABLE = "answer could not be read"
+REMOTE = "error of the server"
+NOT_FOUND = "not found"
+
+KINDS = {
+    BACK_OFF: re.compile(r"next try|tried again|try again in|tries again", re.IGNORECASE),
+    START: re.compile(r"Failed to (?:connect|open)"),
+    EXIT: re.compile(
+        r"exited with code|was ended by SIG|closed its (?:in|out)put|ended, again and again|gave up"
+    ),
+    TIMEOUT: re.compile(r"no answer within|stopped answering|stalled"),
+    UNREADABLE: re.compile(r"could not be read"),
+    REMOTE: re.compile(r"JSON-RPC error"),
+    NOT_FOUND: re.compile(r"not found"),
+}
+
+AFTERMATH: Mapping[str, float] = {EXIT: 10.0, TIMEOUT: 10.0, UNREADABLE: 2.0, START: 75.0, BACK_OFF: 75.0}
+"""Seconds after a fault has ended in which it still explains an error. A back-off lasts up to a minute."""
+
+
+def kind_of_error(text: str) -> str:
+    """What an error says, in one of the words above; else its own words."""
+    return next((kind for kind, pattern in KINDS.items() if pattern.search(text)), f"? {text[:300]}")
+
+
+@dataclass(slots=True)
+class Entry:
+    """One request, and what came of it."""
+
+    number: int
+    what: str
+    servers: frozenset[str]
+    """Labels of those it needs; none for what the workbench answers by itself."""
+    sent: float
+    bound: float
+    """Seconds within which it must be answered."""
+    token: str = ""
+    """What the server writes down when it takes the call."""
+    own_fault: frozenset[str] = frozenset()
+    """The ends that it must come to by its own nature."""
+    delay: float = 0.0
+    """Seconds that it was asked to take."""
+    size: int = 0
+    cancelled: float | None = None
+    fence: float | None = None
+    """When a ping that was sent after the cancellation was answered: nothing may come after that."""
+    answers: list[tuple[float, str]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        where = f" to {', '.join(sorted(self.servers))}" if self.servers else ""
+        return f"request {self.number}, {self.what}{where}, sent at {self.sent:.1f} s"
+
+
+@dataclass(slots=True)
+class Fault:
+    """Something that was done to a server, or to all of them."""
+
+    what: str
+    server: str | None
+    start: float
+    explains: frozenset[str] = frozenset()
+    end: float = inf
+    ends_life: bool = False
+    slows: bool = False
+    """Whether answers may take longer by the time that it lasted."""
+
+    def explains_error(self, entry: Entry, at: float, kind: str) -> bool:
+        """Whether an error of this kind at this time is a consequence."""
+        concerns = self.server is None or self.server in entry.servers
+        in_time = self.start <= at and entry.sent <= self.end + AFTERMATH.get(kind, 0.0)
+        return concerns and kind in self.explains and in_time
+
+
+class Ledger:
+    """All requests and all faults of one conversation."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.faults: list[Fault] = []
+        self.problems: list[str] = []
+        """What was seen to be wrong while it ran."""
+
+    def request(self, entry: Entry) -> Entry:
+        """Notes a request that is about to be sent."""
+        self.entries.append(entry)
+        return entry
+
+    def fault(self, fault: Fault) -> Fault:
+        """Notes a fault that is about to begin."""
+        self.faults.append(fault)
+        return fault
+
+    def judge(self) -> list[str]:
+        """What is wrong with the answers, the same kind of thing on one line."""
+        found: dict[str, list[str]] = {}
+        for entry in self.entries:
+            for problem in self._judge(entry):
+                found.setdefault(problem, []).append(str(entry))
+        return [f"{problem}: {len(where)} × (first: {where[0]})" for problem, where in found.items()]
+
+    def _judge(self, entry: Entry) -> Iterable[str]:
+        if not entry.answers:
+            if entry.cancelled is None:
+                yield "no answer"
+            return
+        if len(entry.answers) > 1:
+            yield f"{len(entry.answers)} answers to one request"
+        at, outcome = entry.answers[0]
+        if entry.fence is not None and at > entry.fence:
+            yield "an answer after the cancellation"
+        took = at - entry.sent - self._slowed(entry.sent, at)
+        if took > entry.bound:
+            yield f"an answer later than {entry.bound:g} s"
+        yield from self._judge_outcome(entry, at, outcome)
+
+    def _judge_outcome(self, entry: Entry, at: float, outcome: str) -> Iterable[str]:
+        if outcome in entry.own_fault:
+            return
+        if outcome == OK:
+            if entry.own_fault:
+                yield f"a success where only this was possible: {', '.join(sorted(entry.own_fault))}"
+        elif outcome.startswith(WRONG):
+            yield outcome
+        elif not any(fault.explains_error(entry, at, outcome) for fault in self.faults):
+            yield f"an error that no fault explains ({outcome})"
+
+    def _slowed(self, since: float, until: float) -> float:
+        return sum(
+            max(0.0, min(until, fault.end) - max(since, fault.start)) for fault in self.faults if fault.slows
+        )
+
+    def is_healthy(self, entry: Entry) -> bool:
+        """Whether a request succeeded, with nothing wrong around it."""
+        if entry.cancelled is not None or len(entry.answers) != 1 or entry.answers[0][1] != OK:
+            return False
+        at = entry.answers[0][0]
+        return not any(
+            (fault.server is None or fault.server in entry.servers)
+            and fault.start <= at
+            and entry.sent <= fault.end + AFTERMATH[EXIT]
+            for fault in self.faults
+        )
+
+
+def judge_calls(entries: Sequence[Entry], taken: Mapping[str, int]) -> list[str]:
+    """Whether each call was made as often as its answer says: never twice, and once if it succeeded."""
+    problems = [f"calls made twice: {twice}" for twice in [sum(n > 1 for n in taken.values())] if twice]
+    unmade = [one for one in entries if one.token and one.answers and one.answers[0][1] == OK]
+    unmade = [entry for entry in unmade if entry.token not in taken]
+    if unmade:
+        problems.append(f"answers to calls that no server has seen: {len(unmade)} × (first: {unmade[0]})")
+    return problems
+
+
+def judge_lives(lives: Mapping[str, Sequence[int]], faults: Sequence[Fault]) -> list[str]:
+    """Whether only servers were restarted that something was done to."""
+    problems = []
+    for label, pids in lives.items():
+        reasons = sum(fault.ends_life for fault in faults if fault.server in {label, None})
+        if len(pids) - 1 > reasons:
+            problems.append(
+                f"{label} was started {len(pids)} times, with only {reasons} reasons to be restarted"
+            )
+    return problems

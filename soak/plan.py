@@ -1,0 +1,86 @@
+"""The surroundings: which toolboxes and servers there are, and the configuration that says so."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).resolve().parent.parent
+MARKER = "MCP_WORKBENCH_SOAK"
+"""The environment variable that all processes of a run carry."""
+CALL_TIMEOUT = 3.0
+TOTAL_TIMEOUT = 10 * CALL_TIMEOUT
+START_TIMEOUT = 10.0
+NAMES = ("alpha", "beta", "gamma")
+ERAS = ("legacy", "modern")
+
+
+class Server(NamedTuple):
+    """One configured server."""
+
+    toolbox: str
+    name: str
+    era: str
+
+    @property
+    def label(self) -> str:
+        """Its name among all, and of its files."""
+        return f"{self.toolbox}.{self.name}"
+
+
+class Place(NamedTuple):
+    """Where the servers of one workbench keep their files, and how their processes are known."""
+
+    directory: Path
+    marker: str
+
+    @property
+    def config(self) -> Path:
+        """The workbench's configuration file."""
+        return self.directory / "workbench-config.json"
+
+    @property
+    def stamp(self) -> str:
+        """The marker as it stands in an environment."""
+        return f"{MARKER}={self.marker}"
+
+    def lives(self, label: str) -> list[int]:
+        """The process ids of a server, one for each start."""
+        path = self.directory / f"{label}.lives"
+        return [int(line) for line in path.read_text(encoding="ascii").split()] if path.exists() else []
+
+    def calls(self, label: str) -> list[str]:
+        """The tokens of the calls that a server has taken, in all its lives."""
+        path = self.directory / f"{label}.calls"
+        return path.read_text(encoding="ascii").split() if path.exists() else []
+
+    def orders(self, label: str) -> Path:
+        """What a server is to do at its next start."""
+        return self.directory / f"{label}.orders"
+
+
+def servers(toolboxes: int) -> tuple[Server, ...]:
+    """Toolboxes of three servers, the eras in turn."""
+    places = [(box, name) for box in range(toolboxes) for name in NAMES]
+    return tuple(Server(f"box{box}", name, ERAS[i % 2]) for i, (box, name) in enumerate(places))
+
+
+def configuration(chosen: Sequence[Server], place: Place) -> dict[str, Any]:
+    """The configuration file."""
+    boxes: dict[str, Any] = {}
+    for server in chosen:
+        box = boxes.setdefault(
+            server.toolbox, {"description": f"{server.toolbox} of the soak", "mcpServers": {}}
+        )
+        box["mcpServers"][server.name] = {
+            "command": sys.executable,
+            "args": ["-S", "-m", "soak.server", str(place.directory), server.label, server.era],
+            "env": {"PYTHONPATH": str(ROOT), MARKER: place.marker},
+            "timeout": CALL_TIMEOUT,
+            "startupTimeout": START_TIMEOUT,
+        }
+    return {"toolboxes": boxes}
