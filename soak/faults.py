@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from soak.stage import Stage
     from soak.traffic import Traffic
 
-ANY_FAILURE = frozenset({books.EXIT, books.TIMEOUT, books.START, books.BACK_OFF, books.UNREADABLE})
 LATE = frozenset({books.TIMEOUT})
 GONE_WITHIN = 20.0
 """Seconds for a process that is of no use any more to be removed: a time-out, a probe, its end, and slack."""
@@ -107,7 +106,7 @@ class Faults:
     async def _deadly(self, server: Server) -> None:
         how = self._chance.choice(DEADLY)
         pid = self._pid(server)
-        fault = self._note(how, server, ends_life=True)
+        fault = self._note(how, server, ends_life=True, prompt=how != "stall")
         ends = (books.EXIT, books.UNREADABLE) if how == "half" else (books.EXIT,)
         await self._misbehave(server, how, *((books.TIMEOUT, books.EXIT) if how == "stall" else ends))
         await self._replaced(fault, server, pid)
@@ -124,13 +123,11 @@ class Faults:
         self._order(server, delay=0.0, code=7, times=times)
         for _ in range(times):
             self._note("no start", server, ends_life=True).end = self._clock()
-            # A start whose first message is not answered is made once more, in the other era.
-            self._note("no start", server, ends_life=True).end = self._clock()
         await self._killed("kill", server)
 
     async def _killed(self, what: str, server: Server) -> None:
         pid = self._pid(server)
-        fault = self._note(what, server, ends_life=True)
+        fault = self._note(what, server, ends_life=True, prompt=True)
         self._signal(pid, signal.SIGKILL)
         await self._replaced(fault, server, pid)
 
@@ -198,8 +195,17 @@ class Faults:
         self._place.orders(server.label).write_text(json.dumps(orders), encoding="ascii")
 
     def _note(
-        self, what: str, server: Server, explains: frozenset[str] = frozenset(), *, ends_life: bool = False
+        self,
+        what: str,
+        server: Server,
+        explains: frozenset[str] = frozenset(),
+        *,
+        ends_life: bool = False,
+        prompt: bool = False,
     ) -> Fault:
-        explains = ANY_FAILURE if ends_life else explains
-        start = self._clock()
-        return self._ledger.fault(books.Fault(what, server.label, start, explains, ends_life=ends_life))
+        fault = books.Fault(
+            *(what, server.label, self._clock(), books.ANY_FAILURE if ends_life else explains),
+            ends_life=ends_life,
+            prompt=prompt,
+        )
+        return self._ledger.fault(fault)

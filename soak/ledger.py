@@ -11,7 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 OK = "ok"
 WRONG = "wrong"
@@ -36,6 +36,12 @@ KINDS = {
     NOT_FOUND: re.compile(r"not found"),
 }
 
+ANY_FAILURE = frozenset({EXIT, TIMEOUT, START, BACK_OFF, UNREADABLE})
+"""What the end of a server's process may cause."""
+PROMPT = 8.0
+"""Seconds after the end of a process in which its calls must have ended too: two, and slack."""
+SHADOW = 2.0
+"""Seconds after a fault in which calls are not counted as healthy."""
 AFTERMATH: Mapping[str, float] = {EXIT: 10.0, TIMEOUT: 10.0, UNREADABLE: 2.0, START: 75.0, BACK_OFF: 75.0}
 """Seconds after a fault has ended in which it still explains an error. A back-off lasts up to a minute."""
 
@@ -83,14 +89,17 @@ class Fault:
     explains: frozenset[str] = frozenset()
     end: float = inf
     ends_life: bool = False
+    prompt: bool = False
+    """Whether the calls in flight must end with an error soon after it."""
     slows: bool = False
     """Whether answers may take longer by the time that it lasted."""
 
-    def explains_error(self, entry: Entry, at: float, kind: str) -> bool:
-        """Whether an error of this kind at this time is a consequence."""
-        concerns = self.server is None or self.server in entry.servers
-        in_time = self.start <= at and entry.sent <= self.end + AFTERMATH.get(kind, 0.0)
-        return concerns and kind in self.explains and in_time
+    def explains_error(self, kind: str, sent: float, at: float, slowed: float) -> bool:
+        """Whether an error of this kind, at this time, to a request of that time, is a consequence."""
+        if self.prompt and kind == EXIT and at - slowed - max(self.start, sent) > PROMPT:
+            return False
+        in_time = self.start <= at and sent <= self.end + AFTERMATH.get(kind, 0.0)
+        return in_time and kind in self.explains
 
 
 class Ledger:
@@ -98,7 +107,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self.faults: list[Fault] = []
+        self._faults: dict[str | None, list[Fault]] = {}
         self.problems: list[str] = []
         """What was seen to be wrong while it ran."""
 
@@ -109,8 +118,17 @@ class Ledger:
 
     def fault(self, fault: Fault) -> Fault:
         """Notes a fault that is about to begin."""
-        self.faults.append(fault)
+        self._faults.setdefault(fault.server, []).append(fault)
         return fault
+
+    @property
+    def faults(self) -> list[Fault]:
+        """All of them."""
+        return [fault for faults in self._faults.values() for fault in faults]
+
+    def faults_of(self, server: str | None) -> list[Fault]:
+        """What was done to one server; to all of them for None."""
+        return self._faults.get(server, [])
 
     def judge(self) -> list[str]:
         """What is wrong with the answers, the same kind of thing on one line."""
@@ -143,13 +161,23 @@ class Ledger:
                 yield f"a success where only this was possible: {', '.join(sorted(entry.own_fault))}"
         elif outcome.startswith(WRONG):
             yield outcome
-        elif not any(fault.explains_error(entry, at, outcome) for fault in self.faults):
+        elif not self._explained(entry, at, outcome):
             yield f"an error that no fault explains ({outcome})"
 
     def _slowed(self, since: float, until: float) -> float:
         return sum(
-            max(0.0, min(until, fault.end) - max(since, fault.start)) for fault in self.faults if fault.slows
+            max(0.0, min(until, fault.end) - max(since, fault.start))
+            for fault in self.faults_of(None)
+            if fault.slows
         )
+
+    def _explained(self, entry: Entry, at: float, outcome: str) -> bool:
+        slowed = self._slowed(entry.sent, at)
+        return any(fault.explains_error(outcome, entry.sent, at, slowed) for fault in self._concerning(entry))
+
+    def _concerning(self, entry: Entry) -> Iterator[Fault]:
+        for server in (None, *entry.servers):
+            yield from self.faults_of(server)
 
     def is_healthy(self, entry: Entry) -> bool:
         """Whether a request succeeded, with nothing wrong around it."""
@@ -157,10 +185,7 @@ class Ledger:
             return False
         at = entry.answers[0][0]
         return not any(
-            (fault.server is None or fault.server in entry.servers)
-            and fault.start <= at
-            and entry.sent <= fault.end + AFTERMATH[EXIT]
-            for fault in self.faults
+            fault.start <= at and entry.sent <= fault.end + SHADOW for fault in self._concerning(entry)
         )
 
 

@@ -69,16 +69,17 @@ def servers(toolboxes: int) -> tuple[Server, ...]:
     return tuple(Server(f"box{box}", name, ERAS[i % 2]) for i, (box, name) in enumerate(places))
 
 
-def configuration(chosen: Sequence[Server], place: Place) -> dict[str, Any]:
-    """The configuration file."""
+def configuration(chosen: Sequence[Server], place: Place, stubborn: str = "") -> dict[str, Any]:
+    """The configuration file. Servers of the name `stubborn` neither end with their input nor at SIGTERM."""
     boxes: dict[str, Any] = {}
     for server in chosen:
         box = boxes.setdefault(
             server.toolbox, {"description": f"{server.toolbox} of the soak", "mcpServers": {}}
         )
+        manner = "stubborn" if server.name == stubborn else "polite"
         box["mcpServers"][server.name] = {
             "command": sys.executable,
-            "args": ["-S", "-m", "soak.server", str(place.directory), server.label, server.era],
+            "args": ["-S", "-m", "soak.server", str(place.directory), server.label, server.era, manner],
             "env": {"PYTHONPATH": str(ROOT), MARKER: place.marker},
             "timeout": CALL_TIMEOUT,
             "startupTimeout": START_TIMEOUT,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from soak import ledger as books
 from soak import plan, processes
 from soak.client import Client, safe_environment
-from soak.faults import ANY_FAILURE, BACK_WITHIN, LATE, Faults
+from soak.faults import BACK_WITHIN, LATE, Faults
 from soak.ledger import Fault, Ledger, judge_calls, judge_lives
 from soak.reloads import Reloads
 from soak.sessions import come_and_go, leave, sweep
@@ -91,9 +91,8 @@ class _Soak:
         after = await self._quiet(before)
         idle_cpu = await self._idle()
         lives = {server.label: stage.place.lives(server.label) for server in stage.servers}
-        closed = stage.clock()
-        self._problems += await leave(stage.client, stage.place, "end of input", stage)
-        exit_seconds = stage.clock() - closed
+        wrong, exit_seconds = await leave(stage.client, stage.place, "end of input", stage)
+        self._problems += wrong
         taken = Counter(token for server in stage.servers for token in stage.place.calls(server.label))
         log = (stage.place.directory / "stderr").read_text(encoding="utf-8", errors="replace")
         problems = [
@@ -151,7 +150,7 @@ class _Soak:
         while waiting and self._stage.clock() < deadline:
             outcomes = await asyncio.gather(*(self._traffic.echo(server, 100) for server in waiting))
             waiting = [one for one, outcome in zip(waiting, outcomes, strict=True) if outcome != books.OK]
-            if set(outcomes) - {books.OK, *ANY_FAILURE}:
+            if set(outcomes) - {books.OK, *books.ANY_FAILURE}:
                 break
             await asyncio.sleep(0.5 if waiting else 0)
         self._problems += [f"{server.label} does not answer any more" for server in waiting]

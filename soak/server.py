@@ -10,6 +10,7 @@ import heapq
 import json
 import os
 import select
+import signal
 import sys
 import time
 
@@ -202,7 +203,7 @@ def _obey_orders(path: str) -> None:
         raise SystemExit(orders["exit"])
 
 
-def main(directory: str, label: str, era: str) -> None:
+def main(directory: str, label: str, era: str, manner: str) -> None:
     """Serves as the command line says."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
     lives = os.open(f"{directory}/{label}.lives", flags, 0o600)
@@ -210,7 +211,11 @@ def main(directory: str, label: str, era: str) -> None:
     os.close(lives)
     _obey_orders(f"{directory}/{label}.orders")
     calls = os.open(f"{directory}/{label}.calls", flags, 0o600)
+    if manner == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     SoakServer(label, modern=era == "modern", calls=calls).serve()
+    if manner == "stubborn":
+        time.sleep(100_000)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from soak.stage import Stage
 
 TOOLBOXES = 2
+STUBBORN = "alpha"
+"""The servers of this name end only when they are killed."""
 CALLS = 60
 LONG_CALL = 1.0
 EXIT_BOUND = 5.0
@@ -51,7 +53,7 @@ async def _session(stage: Stage, number: int, ending: str, chance: random.Random
     directory.mkdir()
     place = plan.Place(directory, f"{stage.place.marker}-{number}")
     servers = plan.servers(TOOLBOXES)
-    place.config.write_text(json.dumps(plan.configuration(servers, place)), encoding="utf-8")
+    place.config.write_text(json.dumps(plan.configuration(servers, place, STUBBORN)), encoding="utf-8")
     ledger = Ledger()
     client = Client(place, ledger, stage.clock)
     await client.start(safe_environment())
@@ -64,17 +66,18 @@ async def _session(stage: Stage, number: int, ending: str, chance: random.Random
         if "unread" in ending:
             client.stop_reading()
         await asyncio.sleep(chance.uniform(0.0, LONG_CALL))
-        problems = await leave(client, place, ending, stage)
+        problems, _ = await leave(client, place, ending, stage)
     finally:
         await sweep(client, place)
     for entry in ledger.entries:
         entry.cancelled = stage.clock()  # whoever leaves takes back what is not answered
-    ledger.faults = [fault for fault in stage.ledger.faults if fault.server is None]
+    for fault in stage.ledger.faults_of(None):
+        ledger.fault(fault)
     return [*problems, *ledger.problems, *ledger.judge()]
 
 
-async def leave(client: Client, place: plan.Place, ending: str, stage: Stage) -> list[str]:
-    """Ends a workbench in one of the ways; what was wrong with its end."""
+async def leave(client: Client, place: plan.Place, ending: str, stage: Stage) -> tuple[list[str], float]:
+    """Ends a workbench in one of the ways; what was wrong with its end, and the seconds that it took."""
     problems = []
     begun = stage.clock()
     if ending.startswith("end"):
@@ -91,7 +94,7 @@ async def leave(client: Client, place: plan.Place, ending: str, stage: Stage) ->
     if not await stage.comes(lambda: not processes.marked(place.stamp), LEFT_BOUND):
         left = list(processes.marked(place.stamp).values())
         problems.append(f"processes left behind: {len(left)} × (first: {left[0] if left else 'gone by now'})")
-    return problems
+    return problems, took
 
 
 async def sweep(client: Client, place: plan.Place) -> None:
