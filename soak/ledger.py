@@ -23,26 +23,32 @@ START = "could not be started"
 UNREADABLE = "answer could not be read"
 REMOTE = "error of the server"
 NOT_FOUND = "not found"
+STARTING = "still starting"
+FULL = "too much waits for the server"
 
 KINDS = {
-    BACK_OFF: re.compile(r"next try|tried again|try again in|tries again", re.IGNORECASE),
+    BACK_OFF: re.compile(r"next try is in"),
     START: re.compile(r"Failed to (?:connect|open)"),
     EXIT: re.compile(
-        r"exited with code|was ended by SIG|closed its (?:in|out)put|ended, again and again|gave up"
+        r"exited with code|was ended by SIG|closed its (?:in|out)put|ended, again and again|no longer answers"
     ),
-    TIMEOUT: re.compile(r"no answer within|stopped answering|stalled"),
+    TIMEOUT: re.compile(r"no answer within|was not sent"),
     UNREADABLE: re.compile(r"could not be read"),
     REMOTE: re.compile(r"JSON-RPC error"),
+    FULL: re.compile(r"no more are taken"),
     NOT_FOUND: re.compile(r"not found"),
 }
 
-ANY_FAILURE = frozenset({EXIT, TIMEOUT, START, BACK_OFF, UNREADABLE})
+ANY_FAILURE = frozenset({EXIT, TIMEOUT, START, BACK_OFF, UNREADABLE, STARTING, FULL})
 """What the end of a server's process may cause."""
 PROMPT = 8.0
 """Seconds after the end of a process in which its calls must have ended too: two, and slack."""
 SHADOW = 2.0
 """Seconds after a fault in which calls are not counted as healthy."""
-AFTERMATH: Mapping[str, float] = {EXIT: 10.0, TIMEOUT: 10.0, UNREADABLE: 2.0, START: 75.0, BACK_OFF: 75.0}
+AFTERMATH: Mapping[str, float] = {
+    **dict.fromkeys((EXIT, TIMEOUT, UNREADABLE, STARTING, FULL), 10.0),
+    **dict.fromkeys((START, BACK_OFF), 75.0),
+}
 """Seconds after a fault has ended in which it still explains an error. A back-off lasts up to a minute."""
 
 

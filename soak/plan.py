@@ -15,6 +15,7 @@ MARKER = "MCP_WORKBENCH_SOAK"
 CALL_TIMEOUT = 3.0
 TOTAL_TIMEOUT = 10 * CALL_TIMEOUT
 START_TIMEOUT = 10.0
+OPEN_DEADLINE = 2.0
 NAMES = ("alpha", "beta", "gamma")
 ERAS = ("legacy", "modern")
 
@@ -73,9 +74,8 @@ def configuration(chosen: Sequence[Server], place: Place, stubborn: str = "") ->
     """The configuration file. Servers of the name `stubborn` neither end with their input nor at SIGTERM."""
     boxes: dict[str, Any] = {}
     for server in chosen:
-        box = boxes.setdefault(
-            server.toolbox, {"description": f"{server.toolbox} of the soak", "mcpServers": {}}
-        )
+        about = {"description": f"{server.toolbox} of the soak", "openDeadline": OPEN_DEADLINE}
+        box = boxes.setdefault(server.toolbox, {**about, "mcpServers": {}})
         manner = "stubborn" if server.name == stubborn else "polite"
         box["mcpServers"][server.name] = {
             "command": sys.executable,

@@ -196,12 +196,14 @@ def check_opening(servers: Sequence[Server]) -> Callable[[dict[str, Any]], str]:
         listed = {server.name: set[str]() for server in servers}
         for tool in opened["tools"]:
             listed[tool["source_server"]].add(tool["name"])
-        failed = {one["server"]: one["error"] for one in opened.get("failed_servers", [])}
+        failed = {one["server"]: books.STARTING for one in opened.get("starting_servers", [])}
+        for one in opened.get("failed_servers", []):
+            failed[one["server"]] = books.kind_of_error(one["error"])
         for name, tools in listed.items():
             if tools and not tools.issuperset(TOOLS):
                 return f"{books.WRONG}: a list of tools with some left out"
             if bool(tools) == (name in failed):
                 return f"{books.WRONG}: a server both listed and failed, or neither"
-        return books.kind_of_error(next(iter(failed.values()))) if failed else books.OK
+        return next(iter(failed.values()), books.OK)
 
     return check

@@ -139,6 +139,7 @@ def test_only_what_nothing_was_wrong_around_counts_as_healthy() -> None:
             START,
         ),
         ("… its answer could not be read: invalid JSON", UNREADABLE),
+        ("… it has failed 3 times in a row, and the next try is in 0.5 s at the earliest.", BACK_OFF),
         ("… JSON-RPC error -32050: t1; data: {}", REMOTE),
         ("Toolbox 'x' not found. Available toolboxes: a", NOT_FOUND),
     ],
