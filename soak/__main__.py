@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from soak.report import report
-from soak.run import soak
+from soak.run import WorkbenchEnded, soak
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     print(f"A soak of {options.seconds:g} s with the seed {options.seed} ...", flush=True)
     with tempfile.TemporaryDirectory(prefix="mcp-workbench-soak-") as directory:
-        outcome = asyncio.run(soak(options.seconds, options.seed, options.toolboxes, Path(directory)))
+        try:
+            outcome = asyncio.run(soak(options.seconds, options.seed, options.toolboxes, Path(directory)))
+        except WorkbenchEnded as end:
+            print(f"FAIL (seed {options.seed}): {end}")
+            return 1
     print(f"\n{report(outcome)}\n")
     for problem in outcome.problems:
         print(f"WRONG: {problem}")

@@ -17,7 +17,7 @@ from soak import ledger as books
 from soak.plan import MARKER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from soak.ledger import Entry, Ledger
     from soak.plan import Place
@@ -40,16 +40,20 @@ PINGS_BOUND = 15.0
 class Client(asyncio.Protocol):
     """The workbench as a child process, and the conversation with it."""
 
-    def __init__(self, place: Place, ledger: Ledger, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, place: Place, ledger: Ledger, clock: Callable[[], float], command: Sequence[str] = ()
+    ) -> None:
         self._place = place
-        self._ledger = ledger
+        self.ledger = ledger
         self._clock = clock
+        self._command = command or [str(Path(sys.executable).parent / "mcp-workbench")]
         self._next = 1
         self._in_flight: dict[int | str, tuple[Entry, Check, asyncio.Future[str]]] = {}
         self._known: dict[int | str, Entry] = {}
         """All requests ever sent, for answers that come twice or too late."""
         self._parts: list[bytes] = []
-        self._ended = asyncio.Event()
+        self.ended = asyncio.Event()
+        """Set when the workbench has ended its output."""
         self.progress: dict[str, int] = {}
         """Notifications by token, of the calls in flight that asked for them."""
         self.announced = 0
@@ -58,9 +62,9 @@ class Client(asyncio.Protocol):
 
     async def start(self, environ: Mapping[str, str]) -> None:
         """Starts the command, and shakes hands."""
-        with (self._place.directory / "stderr").open("ab") as stderr:
+        with self._place.stderr.open("ab") as stderr:
             self.process = subprocess.Popen(  # noqa: ASYNC220 - a millisecond, once
-                [_command(), "--config", str(self._place.config)],
+                [*self._command, "--config", str(self._place.config)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
@@ -86,8 +90,11 @@ class Client(asyncio.Protocol):
     ) -> asyncio.Future[str]:
         """Sends a request; how it ended, in the words of the ledger."""
         identifier: int | str = entry.number if entry.number % 3 else f"n° {entry.number}"
-        self._ledger.request(entry)
+        self.ledger.request(entry)
         outcome: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        if self.ended.is_set():
+            outcome.set_result(books.LOST)
+            return outcome
         self._in_flight[identifier] = (entry, check, outcome)
         self._known[identifier] = entry
         if modern:
@@ -103,13 +110,16 @@ class Client(asyncio.Protocol):
         _, _, outcome = self._in_flight.pop(identifier)
         entry.cancelled = self._clock()
         self._write({"method": "notifications/cancelled", "params": {"requestId": identifier}})
-        await self.ping()
-        entry.fence = self._clock()
+        pong = await self.ping()
+        # When it came, not when we got to know: answers of the same read have come after it.
+        entry.fence = pong.answers[0][0] if pong.answers else None
         outcome.cancel()
 
-    async def ping(self) -> None:
+    async def ping(self) -> Entry:
         """Asks what only the workbench itself has to answer."""
-        await self.request(self.entry("ping", PINGS_BOUND), "ping", {}, _is_empty)
+        entry = self.entry("ping", PINGS_BOUND)
+        await self.request(entry, "ping", {}, _is_empty)
+        return entry
 
     @property
     def in_flight(self) -> int:
@@ -158,13 +168,16 @@ class Client(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """The workbench has ended its output."""
-        self._ended.set()
+        self.ended.set()
+        for _, _, outcome in self._in_flight.values():
+            if not outcome.done():
+                outcome.set_result(books.LOST)
 
     def _receive(self, line: bytes) -> None:
         try:
             message = json.loads(line)
         except ValueError:
-            self._ledger.problems.append(f"what is no JSON came on stdout: {line[:200]!r}")
+            self.ledger.problems.append(f"what is no JSON came on stdout: {line[:200]!r}")
             return
         if "method" in message:
             self._notified(message)
@@ -172,7 +185,7 @@ class Client(asyncio.Protocol):
         identifier = message.get("id")
         entry = self._known.get(identifier)
         if entry is None:
-            self._ledger.problems.append(f"an answer to nothing: {line[:300]!r}")
+            self.ledger.problems.append(f"an answer to nothing: {line[:300]!r}")
             return
         _, check, outcome = self._in_flight.pop(identifier, (entry, _is_late, None))
         entry.answers.append((self._clock(), _judge(message, check)))
@@ -186,7 +199,7 @@ class Client(asyncio.Protocol):
         elif method == "notifications/tools/list_changed":
             self.announced += 1
         elif "id" in message or method != "notifications/progress":
-            self._ledger.problems.append(f"an unexpected message: {json.dumps(message)[:300]}")
+            self.ledger.problems.append(f"an unexpected message: {json.dumps(message)[:300]}")
 
     def _greet(self, message: Json) -> str:
         self.capabilities = message["result"]["capabilities"]
@@ -197,10 +210,6 @@ class Client(asyncio.Protocol):
             {"jsonrpc": "2.0", **message}, ensure_ascii=not self._next % 2, separators=(",", ":")
         )
         self._in.write(line.encode() + b"\n")
-
-
-def _command() -> str:
-    return str(Path(sys.executable).parent / "mcp-workbench")
 
 
 def _judge(message: Json, check: Check) -> str:

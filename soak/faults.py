@@ -68,7 +68,7 @@ class Faults:
                 kind = self._chance.choices(self._kinds, weights)[0][1]
                 task = asyncio.create_task(kind(server))
                 self._tasks[task] = server
-                task.add_done_callback(self._tasks.pop)
+                task.add_done_callback(self._on_done)
             with suppress(TimeoutError):
                 await asyncio.wait_for(ended.wait(), self._chance.uniform(0.5, 1.5) * every)
 
@@ -76,6 +76,10 @@ class Faults:
         """Waits until all harm is over. Each fault has a bound of its own."""
         if self._tasks:
             await asyncio.wait(list(self._tasks))
+
+    def _on_done(self, task: asyncio.Task[None]) -> None:
+        del self._tasks[task]
+        self._ledger.note_failure(task)
 
     async def _harmless(self, server: Server) -> None:
         await self._harmless_one(server, self._chance.choice(HARMLESS))

@@ -11,11 +11,13 @@ from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 OK = "ok"
 WRONG = "wrong"
 """An answer that is not the one to this request."""
+LOST = "the workbench went away"
 EXIT = "the server went away"
 TIMEOUT = "no answer in time"
 BACK_OFF = "waiting for the next try"
@@ -126,6 +128,11 @@ class Ledger:
         """Notes a fault that is about to begin."""
         self._faults.setdefault(fault.server, []).append(fault)
         return fault
+
+    def note_failure(self, task: asyncio.Task[None]) -> None:
+        """Notes that a part of the soak itself has failed: then its books are of no use."""
+        if not task.cancelled() and (error := task.exception()):
+            self.problems.append(f"the soak itself failed: {error!r}")
 
     @property
     def faults(self) -> list[Fault]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 MARKER = "MCP_WORKBENCH_SOAK"
@@ -44,6 +44,15 @@ class Place(NamedTuple):
         """The workbench's configuration file."""
         return self.directory / "workbench-config.json"
 
+    def log(self) -> str:
+        """What the workbench has written to its stderr."""
+        return self.stderr.read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def stderr(self) -> Path:
+        """The file that it writes it to."""
+        return self.directory / "stderr"
+
     @property
     def stamp(self) -> str:
         """The marker as it stands in an environment."""
@@ -54,10 +63,14 @@ class Place(NamedTuple):
         path = self.directory / f"{label}.lives"
         return [int(line) for line in path.read_text(encoding="ascii").split()] if path.exists() else []
 
-    def calls(self, label: str) -> list[str]:
-        """The tokens of the calls that a server has taken, in all its lives."""
-        path = self.directory / f"{label}.calls"
-        return path.read_text(encoding="ascii").split() if path.exists() else []
+    def all_lives(self) -> dict[str, list[int]]:
+        """The same for every server that was ever started."""
+        return {path.stem: self.lives(path.stem) for path in sorted(self.directory.glob("*.lives"))}
+
+    def calls(self) -> Iterator[str]:
+        """The tokens of the calls that all servers have taken, in all their lives."""
+        for path in self.directory.glob("*.calls"):
+            yield from path.read_text(encoding="ascii").split()
 
     def orders(self, label: str) -> Path:
         """What a server is to do at its next start."""

@@ -32,10 +32,16 @@ QUIET_WITHIN = 20.0
 """Seconds for what is over to be cleaned up."""
 DRAIN_BOUND = 75.0
 IDLE_SECONDS = 5.0
+TAIL = 20
+"""Lines of the log that are shown."""
 IDLE_SHARE = 0.02
 """Of a CPU, for a workbench that has nothing to do."""
 TROUBLE = ("Traceback", "inside the workbench", "never retrieved", "never awaited", "Exception in callback")
 """What must not stand in the workbench's log."""
+
+
+class WorkbenchEnded(Exception):
+    """There is nothing more to be looked at."""
 
 
 class Outcome(NamedTuple):
@@ -87,21 +93,23 @@ class _Soak:
         await self._all_answer()
         before = processes.look_at(self._pid)
         watch = await self._under_load(seconds)
+        if stage.client.ended.is_set():
+            last = "\n".join(stage.place.log().splitlines()[-TAIL:])
+            raise WorkbenchEnded(f"the workbench ended by itself; its log ends with:\n{last}")
         await self._all_answer()
         after = await self._quiet(before)
         idle_cpu = await self._idle()
-        lives = {server.label: stage.place.lives(server.label) for server in stage.servers}
+        lives = stage.place.all_lives()
         wrong, exit_seconds = await leave(stage.client, stage.place, "end of input", stage)
         self._problems += wrong
-        taken = Counter(token for server in stage.servers for token in stage.place.calls(server.label))
-        log = (stage.place.directory / "stderr").read_text(encoding="utf-8", errors="replace")
+        taken = Counter(stage.place.calls())
         problems = [
             *self._problems,
             *self._ledger.judge(),
             *judge_calls(self._ledger.entries, taken),
             *judge_lives(lives, self._ledger.faults),
             *judge_memory(watch.rss),
-            *(f"the log of the workbench says: {line[:300]}" for line in _troubles(log)),
+            *(f"the log of the workbench says: {line[:300]}" for line in _troubles(stage.place.log())),
         ]
         figures = (stage.clock(), self._ledger, watch.rss, before, after, lives, idle_cpu, exit_seconds)
         return Outcome(*figures, problems=_counted(problems))
@@ -121,7 +129,8 @@ class _Soak:
         if stage.client.capabilities["tools"].get("listChanged"):
             works.append(Reloads(stage, self._traffic).run(seconds / 12, faults_ended))
         tasks = [asyncio.create_task(work) for work in works]
-        await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
+        # None of them ends by itself, except when there is no workbench any more.
+        await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         faults_ended.set()
         await faults.finish()
         await asyncio.gather(*tasks[2:])

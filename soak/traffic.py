@@ -43,14 +43,14 @@ class Traffic:
             (5, lambda: self._keep(self.progress(self._any_server()))),
             (6, lambda: self._keep(self.cancelled(self._any_server()))),
             (2, lambda: self._keep(self.refused(self._any_server()))),
-            (2, lambda: self._keep(self._client.ping())),
+            (2, lambda: self._keep(self.ping())),
             (2, lambda: self._keep(self.open(self._chance.choice(self._boxes)))),
         ]
 
     async def run(self, ended: asyncio.Event) -> None:
         """Goes on until it is told to stop."""
         weights = [weight for weight, _ in self._kinds]
-        while not ended.is_set():
+        while not (ended.is_set() or self._client.ended.is_set()):
             count = BURST if self._chance.random() < PACE / 5 else self._chance.randrange(6)
             for _, start in self._chance.choices(self._kinds, weights, k=count):
                 if self._client.in_flight < MOST_IN_FLIGHT:
@@ -128,6 +128,10 @@ class Traffic:
                 frozenset()
             )  # it did not come so far; whether that is right is for a fault to say
 
+    async def ping(self) -> None:
+        """A question to the workbench itself."""
+        await self._client.ping()
+
     async def open(self, box: str) -> None:
         """An opening, which must name every server of the toolbox."""
         own = [server for server in self._servers if server.toolbox == box]
@@ -160,7 +164,11 @@ class Traffic:
     def _keep(self, work: Any) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._on_done)
+
+    def _on_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._client.ledger.note_failure(task)
 
 
 def use_tool(server: Server, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:

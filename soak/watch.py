@@ -40,7 +40,10 @@ class Watch:
         """Looks until it is told to stop."""
         while not ended.is_set():
             before = self._clock()
-            self.rss.append((before, processes.rss_of(self._pid)))
+            try:
+                self.rss.append((before, processes.rss_of(self._pid)))
+            except OSError:
+                return  # it has ended
             await asyncio.sleep(SAMPLE_EVERY)
             late = self._clock() - before - SAMPLE_EVERY
             if late > STALL:
