@@ -26,7 +26,7 @@ FIRST_BATCH = 4
 MOST_IN_BATCH = 16
 """Of so many lines what they cause to be written goes out together. Of few at first: the other side waits."""
 MANY = 1000
-"""After so many lines in one read others get their turn."""
+"""After so many lines of one read others get their turn."""
 WIDE = 1024 * 1024
 """What a pipe is made to hold once something long has come through it: most of that in one go."""
 FULL = 4 * 1024 * 1024
@@ -74,6 +74,8 @@ class LineReader(asyncio.Protocol):
         self._on_rest = on_rest or on_line
         self._splitter = LineSplitter(on_overlong, limit)
         self._in_place: _InPlace | None = None
+        self._backlog: list[Line] = []
+        """Lines that have come and are yet to be passed on."""
         self._is_paused = False
         self._is_closed = False
         self.transport: asyncio.ReadTransport | None = None
@@ -82,7 +84,7 @@ class LineReader(asyncio.Protocol):
         # uvloop's transports are no subclasses of asyncio's.
         self.transport = cast("asyncio.ReadTransport", transport)
         if self._is_paused:
-            self.transport.pause_reading()
+            self._read_or_not()
 
     def data_received(self, data: bytes) -> None:
         splitter = self._splitter
@@ -92,19 +94,34 @@ class LineReader(asyncio.Protocol):
             if end:
                 self._on_line(data[:end])
             return
-        lines = splitter.feed(data)
+        lines = [line for line in splitter.feed(data) if line]
+        if len(lines) > MANY:
+            self._pass_on_in_turns(lines)
+        else:
+            _pass_on(lines, self._on_line)
+        if splitter.held >= LONG and self.transport is not None:
+            self._read_in_place(self.transport)
+
+    def _pass_on_in_turns(self, lines: list[Line]) -> None:
+        """Others get their turn too: of a flood the loop would read on and on."""
+        self._backlog = lines
+        self._read_or_not()
+        self._pass_on_some()
+
+    def _pass_on_some(self) -> None:
+        lines, self._backlog = self._backlog[:MANY], self._backlog[MANY:]
         _pass_on(lines, self._on_line)
+        if self._backlog:
+            asyncio.get_running_loop().call_soon(self._pass_on_some)
+        else:
+            self._read_or_not()
+
+    def _read_or_not(self) -> None:
         if self.transport is None:
             return
-        if splitter.held >= LONG:
-            self._read_in_place(self.transport)
-        elif len(lines) > MANY and not self._is_paused:
-            # The loop would read on and on from a pipe that is never empty, and let all others wait.
+        if self._is_paused or self._backlog:
             self.transport.pause_reading()
-            asyncio.get_running_loop().call_soon(self._read_on)
-
-    def _read_on(self) -> None:
-        if self.transport is not None and not self._is_paused:
+        else:
             self.transport.resume_reading()
 
     def hand_over(self, protocol: asyncio.BaseProtocol) -> None:
@@ -114,8 +131,7 @@ class LineReader(asyncio.Protocol):
         # uvloop looks at the kind of the protocol when it begins to read.
         self.transport.pause_reading()
         self.transport.set_protocol(protocol)
-        if not self._is_paused:
-            self.transport.resume_reading()
+        self._read_or_not()
 
     def _read_in_place(self, transport: asyncio.ReadTransport) -> None:
         if self._in_place is None:
@@ -128,25 +144,27 @@ class LineReader(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         rest = self._splitter.finish()
-        if rest and not self._is_closed:
-            self._on_rest(rest)
+        if not self._is_closed:
+            lines, self._backlog = self._backlog, []
+            _pass_on(lines, self._on_line)
+            if rest:
+                self._on_rest(rest)
         self._on_end()
 
     def pause(self) -> None:
         """Leaves what comes where it is: the other side will have to wait."""
         self._is_paused = True
-        if self.transport is not None:
-            self.transport.pause_reading()
+        self._read_or_not()
 
     def resume(self) -> None:
         """Reads on."""
         self._is_paused = False
-        if self.transport is not None:
-            self.transport.resume_reading()
+        self._read_or_not()
 
     def close(self) -> None:
         """Stops reading. What has come of a line is forgotten: it is we who do not take the rest of it."""
         self._is_closed = True
+        self._backlog = []
         if self.transport is not None:
             self.transport.close()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mcp_workbench.downstream.connection import PROBE_LIMIT
 from mcp_workbench.downstream.session import MAX_DEPTH
 from mcp_workbench.errors import ExecutionFailed, Overloaded, StartError, ToolNotFound, WireError
 from mcp_workbench.wire.salvage import depth_of
@@ -97,11 +98,12 @@ class Shelf:
 
     async def _turn(self, tool: str, connection: Connection) -> bool:
         try:
-            async with asyncio.timeout(connection.timeout):
+            # Not counting the time in which it is found out whether the server is still there.
+            async with asyncio.timeout(connection.timeout + PROBE_LIMIT):
                 return await connection.turn()
         except TimeoutError:
             config = self.server.config
-            waited = f"the call has waited {connection.timeout:g} s for its turn and was not sent"
+            waited = f"the call has waited {connection.timeout:g} s for its turn, and was not sent"
             busy = f'the server works on {config.call_limit} calls ("callLimit"), or does not read more'
             raise self._failure(tool, f"{waited}: {busy}.") from None
 
@@ -130,9 +132,11 @@ class Shelf:
                 notes.append(f"the server lists '{name}' twice; the first counts")
             elif self._shows(name):
                 index[name] = tool
+        if len(notes) > NOTES_SHOWN:
+            notes[NOTES_SHOWN:] = [f"and {len(notes) - NOTES_SHOWN} more of the kind"]
         for note in notes:
             self._log.warning("%s", note)
-        self.notes = notes[:NOTES_SHOWN]
+        self.notes = notes
         self._index = index
         self._listed = listed
 
