@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.wire.lines import EDGE, LINE_LIMIT
-from mcp_workbench.wire.pipes import LineReader, open_writer, read_lines
+from mcp_workbench.wire.reader import LineReader, read_lines
+from mcp_workbench.wire.writer import open_writer
 from tests.support.waiting import PATIENCE, poll
 from tests.wire.loops import ON_BOTH_LOOPS
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from mcp_workbench.wire.message import Body
-    from mcp_workbench.wire.pipes import Writer
+    from mcp_workbench.wire.writer import Writer
 
 pytestmark = ON_BOTH_LOOPS
 

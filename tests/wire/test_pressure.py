@@ -8,7 +8,8 @@ import socket
 from typing import TYPE_CHECKING
 
 from mcp_workbench.wire.lines import LONG
-from mcp_workbench.wire.pipes import FULL, open_writer, read_lines
+from mcp_workbench.wire.reader import read_lines
+from mcp_workbench.wire.writer import FULL, open_writer
 from tests.support.waiting import PATIENCE, poll
 from tests.wire.loops import ON_BOTH_LOOPS
 from tests.wire.test_pipes import Reading, ended, pipe, reading, unheard

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcp_workbench.errors import quote_stderr
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from mcp_workbench.config import ServerConfig
     from mcp_workbench.errors import ConnectionClosed, RequestTimeout, TooLong
@@ -27,6 +27,9 @@ SUPPLIERS = {
     "python3": "Python",
     "pipx": "pipx",
 }
+
+TAIL_SHOWN = 10
+"""Lines of stderr that go into an error."""
 
 ENVIRONMENT_HINT = (
     "Servers get a small safe environment (PATH, HOME, proxies, …), not all of yours: if this one needs a "
@@ -52,6 +55,11 @@ def why_not_spawned(config: ServerConfig, error: OSError) -> tuple[str, str]:
     if isinstance(error, PermissionError):
         return f"command '{command}' may not be executed", f"Make it executable: chmod +x {command}"
     return f"command '{command}' could not be started: {error}", ""
+
+
+def tail(stderr: Iterable[str]) -> list[str]:
+    """The last words of a server that go into an error."""
+    return [*stderr][-TAIL_SHOWN:]
 
 
 def hint_on_silence(config: ServerConfig) -> str:

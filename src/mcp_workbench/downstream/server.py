@@ -16,27 +16,22 @@ import msgspec
 from mcp_workbench.downstream import diagnosis
 from mcp_workbench.downstream.backoff import Backoff
 from mcp_workbench.downstream.connection import Connection
-from mcp_workbench.downstream.environment import child_environment
-from mcp_workbench.downstream.eras import open_conversation
+from mcp_workbench.downstream.start import DiedOnProbe, Start
 from mcp_workbench.downstream.waiting import WaitingRoom
 from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, TooLong, WireError
 from mcp_workbench.wire import stderr
-from mcp_workbench.wire.child import Child, Program
-from mcp_workbench.wire.message import encode
+from mcp_workbench.wire.child import Child
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcp_workbench.config import Secrets, ServerConfig
     from mcp_workbench.downstream.connection import Tools
-    from mcp_workbench.downstream.era_memory import Era, EraMemory
+    from mcp_workbench.downstream.era_memory import EraMemory
     from mcp_workbench.downstream.valve import Valve
     from mcp_workbench.wire.guard import Guard
 
 State = Literal["idle", "starting", "ready", "failed", "stopping"]
-
-TAIL_SHOWN = 10
-"""Lines of stderr that go into an error."""
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +127,7 @@ class Server:
     def explain(self, error: WireError) -> str:
         """What went wrong in a call, and what to do about it."""
         if isinstance(error, ConnectionClosed):
-            return diagnosis.explain_loss(error, self._wait(), self._stderr_tail())
+            return diagnosis.explain_loss(error, self._wait(), diagnosis.tail(self._last_words))
         if isinstance(error, RequestTimeout):
             return diagnosis.explain_timeout(self.config, error)
         if isinstance(error, TooLong):
@@ -194,46 +189,35 @@ class Server:
             self._fail(ready, StartError(self.name, reason, hint=hint))
             return
         self._log.info("starting")
-        forced: Era | None = None if self.config.protocol == "auto" else self.config.protocol
-        memory = self._surroundings.memory
-        remembered = memory.recall(self._identity()) if forced is None else None
+        surroundings = self._surroundings
+        start = Start(self.name, self.config, self.mask, surroundings.environ, surroundings.memory)
         try:
-            await self._live_once(ready, forced, remembered)
-        except _DiedOnProbe:
-            # Servers on some SDKs end themselves when the first message is not `initialize`.
-            await self._live_once(ready, forced, "legacy")
+            await self._live_once(ready, start)
+        except DiedOnProbe:
+            await self._live_once(ready, start)
 
-    async def _live_once(
-        self, ready: asyncio.Future[Connection], forced: Era | None, remembered: Era | None
-    ) -> None:
+    async def _live_once(self, ready: asyncio.Future[Connection], start: Start) -> None:
         child = Child(self._surroundings.guard, self.mask, self._on_stderr)
         self._children.add(child)
         try:
             async with child:
-                await self._live_as(child, ready, forced, remembered)
+                await self._live_as(child, ready, start)
         finally:
             self._children.discard(child)
 
-    async def _live_as(
-        self, child: Child, ready: asyncio.Future[Connection], forced: Era | None, remembered: Era | None
-    ) -> None:
+    async def _live_as(self, child: Child, ready: asyncio.Future[Connection], start: Start) -> None:
         self._last_words = child.stderr
         connection = Connection(self._label, child, self.mask, self.config)
         child.closed.add_done_callback(lambda closed: self._on_closed(connection, closed.result()))
-        memory, identity = self._surroundings.memory, self._identity()
         try:
-            await self._start(child, connection)
-            era = await self._get_ready(connection, forced, remembered)
+            era = await start.attempt(child, connection)
         except StartError as error:
-            memory.forget(identity)
             self._fail(ready, error)
             child.give_up(error.reason)
             return
-        except _DiedOnProbe:
+        except DiedOnProbe:
             child.give_up("it ended when it was asked for its era")
             raise
-        if forced is None and era != memory.recall(identity):
-            memory.remember(identity, era)
         self._log.info("ready: %s, tools: %d", era, len(connection.listed))
         self._last_failure = None
         connection.adopt(self.config)  # which may have changed while it was starting
@@ -257,40 +241,9 @@ class Server:
             now = asyncio.get_running_loop().time()
             up = now - connection.up_since
             self._backoff.end(now, up=up, served=connection.session.has_served)
-            self._last_failure = StartError(self.name, how, stderr=self._stderr_tail())
+            self._last_failure = StartError(self.name, how, stderr=diagnosis.tail(self._last_words))
             self._log.warning("failed: %s%s", how, diagnosis.next_try(self._wait()))
         connection.close(how)
-
-    async def _start(self, child: Child, connection: Connection) -> None:
-        config = self.config
-        command = [config.command or "", *config.args]
-        program = Program(command, child_environment(config, self._surroundings.environ), config.cwd)
-        try:
-            await child.start(program, connection, config.message_limit)
-        except OSError as error:
-            reason, hint = diagnosis.why_not_spawned(config, error)
-            raise StartError(self.name, self.mask(reason), hint=self.mask(hint)) from None
-
-    async def _get_ready(self, connection: Connection, forced: Era | None, remembered: Era | None) -> Era:
-        limit = self.config.startup_timeout
-        era: Era | None = None
-        try:
-            async with asyncio.timeout(limit):
-                era = await open_conversation(
-                    connection.session, forced=forced, remembered=remembered, limit=limit
-                )
-                connection.listed = await connection.session.list_tools(timeout=limit)
-        except ConnectionClosed as error:
-            if forced is None and remembered != "legacy" and era is None:
-                raise _DiedOnProbe from None
-            reason, hint = f"{error} before it could be used", diagnosis.HINT_ON_EXIT
-        except (RequestTimeout, TimeoutError):
-            reason, hint = f"it was not ready within {limit:g} s", diagnosis.hint_on_silence(self.config)
-        except WireError as error:
-            reason, hint = self.mask(str(error)), ""
-        else:
-            return era
-        raise StartError(self.name, reason, stderr=self._stderr_tail(), hint=hint)
 
     def _part_from(self, ready: asyncio.Future[Connection]) -> None:
         """The next use starts a new life, even while this one is still being cleaned up."""
@@ -303,16 +256,3 @@ class Server:
 
     def _on_stderr(self, line: str) -> None:
         self._stderr_log.info("%s", line)
-
-    def _stderr_tail(self) -> list[str]:
-        return [line for line in [*self._last_words][-TAIL_SHOWN:] if line]
-
-    def _identity(self) -> str:
-        """What makes this configuration this one, with secrets left out: the key of its remembered era."""
-        config = self.config
-        words = [config.command or "", *config.args, config.cwd or ""]
-        return encode([self.mask(word) for word in words]).decode()
-
-
-class _DiedOnProbe(Exception):
-    """It went away after the probe, before anything was agreed."""

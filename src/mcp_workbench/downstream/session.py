@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.errors import BadAnswer, RemoteError, RequestTimeout, TooDeep, TooLong, size_of
+from mcp_workbench.errors import BadAnswer, RemoteError, RequestTimeout, TooLong
 from mcp_workbench.protocol import (
     IMPLEMENTATION,
     META_CAPABILITIES,
@@ -29,7 +29,6 @@ from mcp_workbench.wire.message import (
     COPIED,
     OBJECT,
     QUOTED_LIMIT,
-    decode,
     decode_members,
     decode_text,
     encode,
@@ -38,7 +37,6 @@ from mcp_workbench.wire.message import (
 )
 from mcp_workbench.wire.peer import Peer
 from mcp_workbench.wire.request import Request
-from mcp_workbench.wire.salvage import without_deep_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,13 +46,6 @@ if TYPE_CHECKING:
 
 TOTAL_FACTOR: Final = 10
 """A call that reports progress may take this many times as long as one that does not."""
-MAX_PAGES: Final = 1000
-MAX_TOOLS: Final = 100_000
-MAX_LIST_SIZE: Final = 64 * 1024 * 1024
-MAX_DEPTH: Final = 200
-"""Levels of nesting in the definition of a tool."""
-MOST_TO_SAVE: Final = 4 * 1024 * 1024
-"""Bytes of a list that is nested too deeply and still looked through, which is done by hand."""
 NOISE_LIMIT: Final = 128 * 1024 * 1024
 """After so many bytes that mean nothing to us, a server has to show that it also means something."""
 NOTE_SIZE: Final = 100
@@ -133,11 +124,6 @@ class Call(Request):
         self.session.stop(self, "no longer needed")
 
 
-class _Page(msgspec.Struct):
-    tools: list[msgspec.Raw]
-    next_cursor: msgspec.Raw = msgspec.field(default=ABSENT, name="nextCursor")
-
-
 class Stamps(msgspec.Struct):
     """The members of a result that are about it, as far as it has them."""
 
@@ -147,7 +133,6 @@ class Stamps(msgspec.Struct):
 
 _COMPLETE: Final = msgspec.Raw(b'"complete"')
 
-_decode_page = msgspec.json.Decoder(_Page).decode
 _decode_token = msgspec.json.Decoder(int | str).decode
 _decode_stamps = msgspec.json.Decoder(Stamps).decode
 
@@ -163,6 +148,7 @@ class Session:
         on_silence: Callable[[], None],
         line_limit: int,
     ) -> None:
+        self.label = label
         self._log = logging.LoggerAdapter(log, {"server": label})
         self._on_tools_changed = on_tools_changed
         self.on_silence = on_silence
@@ -187,55 +173,11 @@ class Session:
             # Modern servers announce changes only to who asks, in a request that stays open while they run.
             self.peer.subscribe("subscriptions/listen", b'{"_meta":{%b},%b}' % (MODERN_STAMP, _TOOL_CHANGES))
 
-    async def list_tools(self, *, timeout: float) -> tuple[msgspec.Raw, ...]:  # noqa: ASYNC109 - a clock for each page
-        """All the tools, page by page, each as it came."""
-        tools: list[msgspec.Raw] = []
-        size = 0
-        seen: set[str] = set()
-        cursor: tuple[bytes, ...] = ()
-        for _ in range(MAX_PAGES):
-            try:
-                answer = await self._ask("tools/list", *cursor, limit=timeout)
-            except RemoteError as error:
-                if error.code == METHOD_NOT_FOUND and not tools:
-                    return ()  # a server with resources or prompts only
-                raise
-            except TooDeep as error:
-                answer = self._save_what_is_not_deep(error)
-            try:
-                page = _decode_page(answer)
-            except (msgspec.DecodeError, RecursionError) as error:
-                raise BadAnswer(f"its list of tools could not be read: {error}") from None
-            tools += page.tools
-            size += len(answer)
-            if len(tools) > MAX_TOOLS or size > MAX_LIST_SIZE:
-                raise BadAnswer(
-                    f"its list of tools is too long: more than {MAX_TOOLS:,} or {size_of(MAX_LIST_SIZE)}"
-                )
-            # What is no text counts as the end, so that one slip does not lose the list. The modern era says
-            # that an empty cursor is a cursor; legacy servers mean the end by it.
-            following = decode_text(page.next_cursor)
-            if following is None or not (following or self.is_modern):
-                return tuple(tools)
-            if following in seen:
-                raise BadAnswer("its list of tools never ends: the same cursor came twice")
-            seen.add(following)
-            cursor = (b'"cursor":%b' % page.next_cursor,)
-        raise BadAnswer(f"its list of tools never ends: more than {MAX_PAGES:,} pages")
-
     async def probe(self, *, limit: float) -> None:
         """Returns if the server reacts to anything at all, and raises WireError if not."""
         # The modern era has no `ping`, but every server has to know how to be discovered.
         with suppress(RemoteError, BadAnswer):
-            await self._ask("server/discover" if self.is_modern else "ping", limit=limit)
-
-    def _save_what_is_not_deep(self, error: TooDeep) -> msgspec.Raw:
-        """A list without the tools that nobody could look into: one of them must not lose the others."""
-        if len(error.line) > MOST_TO_SAVE:
-            raise error
-        self._log.warning("leaves out tools whose definitions are nested too deeply")
-        # The line, its result, the list, the tool.
-        return decode(without_deep_values(error.line, 4, MAX_DEPTH)).result
+            await self.ask("server/discover" if self.is_modern else "ping", limit=limit)
 
     def call_tool(
         self, call: Call, name: str, arguments: Body, meta: Mapping[str, msgspec.Raw], limit: float
@@ -263,7 +205,8 @@ class Session:
         """Tells the server that nobody waits for an answer any more."""
         self.peer.notify("notifications/cancelled", encode({"requestId": request.id, "reason": reason}))
 
-    async def _ask(self, method: str, *fields: bytes, limit: float) -> msgspec.Raw:
+    async def ask(self, method: str, *fields: bytes, limit: float) -> msgspec.Raw:
+        """The result of a request with these members in its parameters. Raises WireError."""
         stamp = [b'"_meta":{%b}' % self._stamp.removeprefix(b",")] if self._stamp else []
         question = self.peer.ask(method, b"{%b}" % b",".join([*fields, *stamp]), limit=limit)
         try:

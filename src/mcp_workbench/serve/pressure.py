@@ -10,7 +10,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mcp_workbench.wire.pipes import LineReader, Writer
+    from mcp_workbench.wire.reader import LineReader
+    from mcp_workbench.wire.writer import Writer
     from mcp_workbench.workbench.workbench import Workbench
 
 MOST = 32 * 1024 * 1024

@@ -16,7 +16,8 @@ from mcp_workbench.serve.pressure import Pressure
 from mcp_workbench.serve.reload import Reloader
 from mcp_workbench.serve.signals import Hurry
 from mcp_workbench.surface.face import Face
-from mcp_workbench.wire.pipes import LineReader, open_writer, read_lines
+from mcp_workbench.wire.reader import LineReader, read_lines
+from mcp_workbench.wire.writer import open_writer
 from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.serve.logs import StderrHandler
-    from mcp_workbench.wire.pipes import Writer
+    from mcp_workbench.wire.writer import Writer
     from mcp_workbench.workbench.workbench import Workbench
 
 DRAIN_LIMIT = 0.5

@@ -19,7 +19,8 @@ from mcp_workbench.wire import stderr, threads
 from mcp_workbench.wire.family import Family
 from mcp_workbench.wire.guard import MARK
 from mcp_workbench.wire.lines import LINE_LIMIT
-from mcp_workbench.wire.pipes import LineReader, open_writer, read_lines
+from mcp_workbench.wire.reader import LineReader, read_lines
+from mcp_workbench.wire.writer import open_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.guard import Guard
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Outgoing
-    from mcp_workbench.wire.pipes import Writer
+    from mcp_workbench.wire.writer import Writer
 
 
 EXIT_GRACE = 2.0

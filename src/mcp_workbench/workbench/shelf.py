@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.downstream.connection import PROBE_LIMIT
-from mcp_workbench.downstream.session import MAX_DEPTH
+from mcp_workbench.downstream.listing import MAX_DEPTH
 from mcp_workbench.errors import ExecutionFailed, Overloaded, StartError, ToolNotFound, WireError
 from mcp_workbench.wire.salvage import depth_of
 from mcp_workbench.workbench.filters import compile_filters

@@ -1,0 +1,102 @@
+"""Bringing a server up: its process, the era that it speaks, its tools; and why not, in words.
+
+Owns the steps from a configuration to a conversation. What becomes of them afterwards is `server`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from mcp_workbench.downstream import diagnosis
+from mcp_workbench.downstream.environment import child_environment
+from mcp_workbench.downstream.eras import open_conversation
+from mcp_workbench.downstream.listing import list_tools
+from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, WireError
+from mcp_workbench.wire.child import Program
+from mcp_workbench.wire.message import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcp_workbench.config import ServerConfig
+    from mcp_workbench.downstream.connection import Connection
+    from mcp_workbench.downstream.era_memory import Era, EraMemory
+    from mcp_workbench.wire.child import Child
+
+
+class DiedOnProbe(Exception):
+    """It went away after the probe, before anything was agreed: worth another attempt, without one."""
+
+
+class Start:
+    """One start of a server, in one attempt or two."""
+
+    def __init__(
+        self,
+        name: str,
+        config: ServerConfig,
+        mask: Callable[[str], str],
+        environ: Mapping[str, str],
+        memory: EraMemory,
+    ) -> None:
+        self._name = name
+        self._config = config
+        self._mask = mask
+        self._environ = environ
+        self._memory = memory
+        self._forced: Era | None = None if config.protocol == "auto" else config.protocol
+        self._recalled = memory.recall(self._identity) if self._forced is None else None
+        self._expected = self._recalled
+
+    async def attempt(self, child: Child, connection: Connection) -> Era:
+        """Starts the child, and returns when it can be used. Raises StartError or DiedOnProbe."""
+        try:
+            await self._spawn(child, connection)
+            era = await self._get_ready(child, connection)
+        except StartError:
+            self._memory.forget(self._identity)
+            raise
+        if self._forced is None and era != self._recalled:
+            self._memory.remember(self._identity, era)
+        return era
+
+    async def _spawn(self, child: Child, connection: Connection) -> None:
+        config = self._config
+        command = [config.command or "", *config.args]
+        program = Program(command, child_environment(config, self._environ), config.cwd)
+        try:
+            await child.start(program, connection, config.message_limit)
+        except OSError as error:
+            reason, hint = diagnosis.why_not_spawned(config, error)
+            raise StartError(self._name, self._mask(reason), hint=self._mask(hint)) from None
+
+    async def _get_ready(self, child: Child, connection: Connection) -> Era:
+        session, limit = connection.session, self._config.startup_timeout
+        era: Era | None = None
+        try:
+            async with asyncio.timeout(limit):
+                era = await open_conversation(
+                    session, forced=self._forced, remembered=self._expected, limit=limit
+                )
+                connection.listed = await list_tools(session, limit)
+        except ConnectionClosed as error:
+            if self._forced is None and self._expected != "legacy" and era is None:
+                # Servers on some SDKs end themselves when the first message is not `initialize`.
+                self._expected = "legacy"
+                raise DiedOnProbe from None
+            reason, hint = f"{error} before it could be used", diagnosis.HINT_ON_EXIT
+        except (RequestTimeout, TimeoutError):
+            reason, hint = f"it was not ready within {limit:g} s", diagnosis.hint_on_silence(self._config)
+        except WireError as error:
+            reason, hint = self._mask(str(error)), ""
+        else:
+            return era
+        raise StartError(self._name, reason, stderr=diagnosis.tail(child.stderr), hint=hint)
+
+    @property
+    def _identity(self) -> str:
+        """What makes this configuration this one, with secrets left out: the key of its remembered era."""
+        config = self._config
+        words = [config.command or "", *config.args, config.cwd or ""]
+        return encode([self._mask(word) for word in words]).decode()
