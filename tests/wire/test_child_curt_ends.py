@@ -133,7 +133,7 @@ async def test_the_last_answer_of_one_that_ends_while_it_is_paused_is_not_lost()
         it.child.pause()
         it.child.write(b"go\n")
         said, _ = await it.closed()
-    assert (said, it.lines) == ("the server exited with code 5", [b"ready", b"last"])
+        assert (said, it.lines) == ("the server exited with code 5", [b"ready", b"last"])
 
 
 async def test_one_that_is_stopped_while_it_is_paused_can_finish_its_work() -> None:

@@ -106,6 +106,14 @@ async def test_one_may_end_by_itself_when_the_child_went_in_good_order() -> None
         await poll(lambda: "tidied" in it.stderr)
 
 
+async def test_one_in_the_group_is_told_only_once() -> None:
+    told = "trap 'echo told >&2' TERM; echo ready; while :; do sleep 0.02 2>&-; done"
+    async with started(f'sh -c "{told}" & exec cat') as it:
+        await it.line()
+        await it.stop()
+    assert it.stderr.count("told") == 1
+
+
 async def test_one_that_will_not_go_costs_little_time() -> None:
     async with started(f"{DISTANT_HELPER} exec cat") as it:
         await it.line()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -22,6 +23,8 @@ pytestmark = pytest.mark.asyncio(loop_factories=["asyncio"])
 LIMIT = 5.0
 AT_ONCE = 1.0
 STUBBORN = f"trap '' TERM; echo $$; {IGNORE_END}"
+UNMARKED = f'exec env -i PATH="$PATH" sh -c "{STUBBORN}"'.replace("$$", "\\$\\$")
+"""One that can be found by its group alone."""
 linux_only = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 
 
@@ -30,8 +33,21 @@ def watched_by(guard: Guard) -> int:
     return guard._process.pid
 
 
+def end_of_input(guard: Guard) -> int:
+    """The exit code of a guard that has nobody left to work for."""
+    process = guard._process
+    assert process is not None
+    assert process.stdin is not None
+    process.stdin.close()
+    return process.wait(AT_ONCE)
+
+
+def sleeping() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(["sleep", "600"], start_new_session=True)
+
+
 async def test_stubborn_children_and_the_helpers_in_their_group_are_gone_in_time() -> None:
-    async with host(f"{HELPER}; {STUBBORN}", f"{HELPER}; {STUBBORN}") as it:
+    async with host(f"{HELPER}; {STUBBORN}", f"{HELPER}; {UNMARKED}") as it:
         pids = [await it.pid() for _ in range(4)]
         await it.kill()
         assert await seconds_until_gone([*pids, it.guard]) < LIMIT
@@ -74,10 +90,11 @@ async def test_the_guard_goes_with_a_host_that_ends_in_good_order() -> None:
 
 
 async def test_a_guard_that_was_killed_is_replaced_with_the_next_child() -> None:
-    async with host(STUBBORN) as it:
+    async with host(UNMARKED) as it:
         first = await it.pid()
         lost = it.guard
         os.kill(lost, signal.SIGKILL)
+        await wait_until_gone([lost])
         it.run(STUBBORN)
         second = await it.pid()
         assert it.guard != lost
@@ -153,11 +170,26 @@ async def test_it_leaves_no_process_and_no_descriptor() -> None:
 async def test_one_that_has_nothing_to_end_goes_at_once_with_its_input() -> None:
     guard = Guard({})
     guard.prepare()
-    process = guard._process
-    assert process is not None
-    assert process.stdin is not None
-    process.stdin.close()
-    assert process.wait(AT_ONCE) == 0
+    assert end_of_input(guard) == 0
+    await guard.close()
+
+
+async def test_a_group_that_is_out_of_its_care_is_left_alone() -> None:
+    guard = Guard({})
+    guard.prepare()
+    with sleeping() as one, sleeping() as other, sleeping() as last:
+        everyone = (one, other, last)
+        try:
+            for it in everyone:
+                guard.watch(it.pid)
+            for it in everyone:
+                guard.forget(it.pid)
+            guard.forget(0)
+            assert end_of_input(guard) == 0
+            assert [it.poll() for it in everyone] == [None] * 3
+        finally:
+            for it in everyone:
+                it.kill()
     await guard.close()
 
 
