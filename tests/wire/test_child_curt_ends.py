@@ -54,7 +54,7 @@ async def test_one_that_is_given_up_is_told_to_go_at_once() -> None:
         it.child.give_up("it does not answer")
         seconds = await it.stop()
     assert it.child.exit_code == 7
-    assert seconds < CURT_GRACE
+    assert seconds < EXIT_GRACE
 
 
 @pytest.mark.parametrize("deaf", [f"trap '' TERM; echo ready; {IGNORE_END}", "echo ready; kill -STOP $$"])
@@ -85,7 +85,7 @@ async def test_one_that_is_killed_is_gone_at_once_with_its_helpers() -> None:
         it.child.kill()
         seconds = await it.stop()
     assert it.child.exit_code == -signal.SIGKILL
-    assert seconds < CURT_GRACE
+    assert seconds < EXIT_GRACE
     await wait_until_gone([helper])
 
 
