@@ -21,7 +21,7 @@ class Held(NamedTuple):
     descriptors: int
     threads: int
     children: frozenset[int]
-    guards: int
+    guards: frozenset[int]
     """Children that watch over the others; they are not among `children`."""
     kinds: dict[str, int]
     """Descriptors by what they are."""
@@ -30,7 +30,7 @@ class Held(NamedTuple):
 def look_at(pid: int) -> Held:
     """What a process holds now."""
     children = children_of(pid)
-    guards = {child for child in children if GUARD in command_of(child)}
+    guards = {child for child in children if is_guard(child)}
     kinds = Counter(map(_kind, descriptors_of(pid)))
     threads = len(list(Path(f"/proc/{pid}/task").iterdir()))
     return Held(
@@ -38,9 +38,14 @@ def look_at(pid: int) -> Held:
         kinds.total(),
         threads,
         frozenset(children - guards),
-        len(guards),
+        frozenset(guards),
         dict(sorted(kinds.items())),
     )
+
+
+def is_guard(pid: int) -> bool:
+    """Whether this is a workbench's guard. It does not carry the marker."""
+    return GUARD in command_of(pid)
 
 
 def rss_of(pid: int) -> int:

@@ -62,7 +62,7 @@ def _resources(outcome: Outcome) -> list[str]:
             ("descriptors", str(before.descriptors), str(after.descriptors)),
             ("threads", str(before.threads), str(after.threads)),
             ("running servers", str(len(before.children)), str(len(after.children))),
-            ("guards", str(before.guards), str(after.guards)),
+            ("guards", str(len(before.guards)), str(len(after.guards))),
             ("RSS, MiB", f"{before.rss / MIB:.0f}", f"{after.rss / MIB:.0f}"),
         ]
     )

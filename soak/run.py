@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from soak import ledger as books
 from soak import plan, processes
 from soak.client import Client, safe_environment
-from soak.faults import BACK_WITHIN, LATE, Faults
+from soak.faults import BACK_WITHIN, Faults
 from soak.ledger import Fault, Ledger, judge_calls, judge_lives
 from soak.reloads import Reloads
 from soak.sessions import come_and_go, leave, sweep
@@ -146,7 +146,7 @@ class _Soak:
             with suppress(TimeoutError):
                 await asyncio.wait_for(ended.wait(), every)
                 return
-            fault = self._ledger.fault(Fault("slow client", None, stage.clock(), LATE, slows=True))
+            fault = self._ledger.fault(Fault("slow client", None, stage.clock(), slows=True))
             stage.client.stop_reading()
             await asyncio.sleep(chance.uniform(1, 6))
             stage.client.go_on_reading()

@@ -79,6 +79,7 @@ async def _session(stage: Stage, number: int, ending: str, chance: random.Random
 async def leave(client: Client, place: plan.Place, ending: str, stage: Stage) -> tuple[list[str], float]:
     """Ends a workbench in one of the ways; what was wrong with its end, and the seconds that it took."""
     problems = []
+    guards = processes.look_at(client.pid).guards
     begun = stage.clock()
     if ending.startswith("end"):
         client.close_input()
@@ -91,10 +92,18 @@ async def leave(client: Client, place: plan.Place, ending: str, stage: Stage) ->
         problems.append(f"the workbench did not end in {PATIENCE:g} s")
     elif code != expected or took > EXIT_BOUND:
         problems.append(f"the workbench ended with code {code}, after {took:.1f} s")
-    if not await stage.comes(lambda: not processes.marked(place.stamp), LEFT_BOUND):
-        left = list(processes.marked(place.stamp).values())
+    if not await stage.comes(lambda: not _left(place, guards), LEFT_BOUND):
+        left = _left(place, guards)
         problems.append(f"processes left behind: {len(left)} × (first: {left[0] if left else 'gone by now'})")
     return problems, took
+
+
+def _left(place: plan.Place, guards: frozenset[int]) -> list[str]:
+    """The commands of what is still there."""
+    return [
+        *processes.marked(place.stamp).values(),
+        *("a guard" for pid in guards if processes.is_guard(pid)),
+    ]
 
 
 async def sweep(client: Client, place: plan.Place) -> None:

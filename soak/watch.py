@@ -93,6 +93,6 @@ def judge_held(before: Held, after: Held, expected: frozenset[int]) -> list[str]
         problems.append(f"processes leaked: children that are no running server: {described}")
     if missing := expected - after.children:
         problems.append(f"running servers that are no children of the workbench: {sorted(missing)}")
-    if after.guards > 1:
-        problems.append(f"{after.guards} guards in place of one")
+    if len(after.guards) > 1:
+        problems.append(f"{len(after.guards)} guards in place of one")
     return problems

@@ -14,7 +14,7 @@ from soak.watch import MIB, judge_held, judge_memory
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the soak is for Linux")
 
-BEFORE = Held(50 * MIB, 40, 1, frozenset({11, 12}), 1, {"pipe": 40})
+BEFORE = Held(50 * MIB, 40, 1, frozenset({11, 12}), frozenset({10}), {"pipe": 40})
 
 
 def test_what_holds_the_same_is_passed() -> None:
@@ -33,7 +33,7 @@ def test_what_holds_the_same_is_passed() -> None:
         (BEFORE._replace(threads=2), "threads leaked"),
         (BEFORE._replace(children=frozenset({11, 12, 2**30})), "processes leaked"),
         (BEFORE._replace(children=frozenset({11})), "running servers that are no children"),
-        (BEFORE._replace(guards=2), "2 guards"),
+        (BEFORE._replace(guards=frozenset({9, 10})), "2 guards"),
     ],
 )
 def test_whatever_is_held_beyond_that_is_reported(after: Held, complaint: str) -> None:
