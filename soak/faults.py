@@ -29,6 +29,13 @@ GONE_WITHIN = 20.0
 BACK_WITHIN = 90.0
 """Seconds for a server that is called all the time to be up again, a back-off of a minute included."""
 HARMLESS = ("garbage", "flood", "changes", "long", "chatter", "twice", "asks", "patient", "helper")
+COSTLY = {
+    "hang": (books.TIMEOUT, CALL_TIMEOUT),
+    "unreadable": (books.UNREADABLE, CALL_TIMEOUT),
+    "endless": (books.TIMEOUT, TOTAL_TIMEOUT),
+}
+"""How the one call ends, and within how many seconds."""
+COSTLY_WEIGHTS = (3, 2, 1)
 DEADLY = ("leave", "half", "mute", "deaf", "stall")
 
 
@@ -46,9 +53,7 @@ class Faults:
         self._tasks: dict[asyncio.Task[None], Server] = {}
         self._kinds: list[tuple[int, Callable[[Server], Coroutine[Any, Any, None]]]] = [
             (24, self._harmless),
-            (6, self._hang),
-            (2, self._endless),
-            (4, self._unreadable),
+            (12, self._costly),
             (12, self._deadly),
             (8, self._kill),
             (4, self._stop),
@@ -82,37 +87,28 @@ class Faults:
         self._ledger.note_failure(task)
 
     async def _harmless(self, server: Server) -> None:
-        await self._harmless_one(server, self._chance.choice(HARMLESS))
-
-    async def _harmless_one(self, server: Server, how: str) -> None:
         """What must cost nothing: the answer comes all the same."""
+        how = self._chance.choice(HARMLESS)
         fault = self._note(how, server)
         size = misdeeds.LONG if how == "long" else misdeeds.ECHOED
         delay = misdeeds.PATIENT if how == "patient" else 0.0
         await self._misbehave(server, how, size=size, delay=delay)
         fault.end = self._clock()
 
-    async def _hang(self, server: Server) -> None:
-        fault = self._note("hang", server)
-        await self._misbehave(server, "hang", books.TIMEOUT, bound=CALL_TIMEOUT + SLACK)
-        fault.end = self._clock()
-
-    async def _endless(self, server: Server) -> None:
-        fault = self._note("endless", server)
-        await self._misbehave(server, "endless", books.TIMEOUT, bound=TOTAL_TIMEOUT + SLACK)
-        fault.end = self._clock()
-
-    async def _unreadable(self, server: Server) -> None:
-        fault = self._note("unreadable", server)
-        await self._misbehave(server, "unreadable", books.UNREADABLE)
+    async def _costly(self, server: Server) -> None:
+        """What costs the one call, and no other."""
+        how = self._chance.choices(tuple(COSTLY), COSTLY_WEIGHTS)[0]
+        end, seconds = COSTLY[how]
+        fault = self._note(how, server)
+        await self._misbehave(server, how, end, bound=seconds + SLACK)
         fault.end = self._clock()
 
     async def _deadly(self, server: Server) -> None:
         how = self._chance.choice(DEADLY)
         pid = self._pid(server)
         fault = self._note(how, server, ends_life=True, prompt=how != "stall")
-        ends = (books.EXIT, books.UNREADABLE) if how == "half" else (books.EXIT,)
-        await self._misbehave(server, how, *((books.TIMEOUT, books.EXIT) if how == "stall" else ends))
+        others = {"half": (books.UNREADABLE,), "stall": (books.TIMEOUT,)}
+        await self._misbehave(server, how, books.EXIT, *others.get(how, ()))
         await self._replaced(fault, server, pid)
 
     async def _kill(self, server: Server) -> None:

@@ -24,8 +24,8 @@ STUBBORN = "alpha"
 """The servers of this name end only when they are killed."""
 CALLS = 60
 LONG_CALL = 1.0
-EXIT_BOUND = 5.0
-"""Seconds for the workbench to end, as it promises."""
+EXIT_BOUND = 8.0
+"""Seconds for the workbench to end: the five that it promises, and slack for a busy machine."""
 PATIENCE = 20.0
 """Seconds after which it is taken for hung."""
 LEFT_BOUND = 5.0
