@@ -218,9 +218,10 @@ def _judge(message: Json, check: Check) -> str:
     result = message.get("result")
     if not isinstance(result, dict):
         return f"{books.WRONG}: no result"
-    if result.get("isError"):
-        return books.kind_of_error(result["content"][0]["text"])
-    return check(message)
+    try:
+        return books.kind_of_error(result["content"][0]["text"]) if result.get("isError") else check(message)
+    except (AttributeError, LookupError, TypeError) as problem:
+        return f"{books.WRONG}: an answer of another form, {problem!r}"
 
 
 def _is_empty(message: Json) -> str:

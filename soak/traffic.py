@@ -137,7 +137,7 @@ class Traffic:
         own = [server for server in self._servers if server.toolbox == box]
         entry = self._client.entry("open", CALL_BOUND, servers=frozenset(server.label for server in own))
         params = {"name": "open_toolbox", "arguments": {"toolbox_name": box}}
-        await self._client.request(entry, "tools/call", params, check_opening(own))
+        await self._client.request(entry, "tools/call", params, check_opening(own, entry))
 
     def token(self) -> str:
         """A name for a call that no other has."""
@@ -183,10 +183,7 @@ def check_text(text: str, *, modern: bool) -> Callable[[dict[str, Any]], str]:
 
     def check(message: dict[str, Any]) -> str:
         result = message["result"]
-        content = result.get("content")
-        if not isinstance(content, list) or len(content) != 1 or not isinstance(content[0].get("text"), str):
-            return f"{books.WRONG}: content of another form"
-        found = content[0]["text"]
+        found = result["content"][0]["text"]
         if len(found) != size or bodies.digest(found) != digest:
             return f"{books.WRONG}: the text of another call, or a damaged one"
         if modern and result.get("resultType") != "complete":
@@ -196,8 +193,11 @@ def check_text(text: str, *, modern: bool) -> Callable[[dict[str, Any]], str]:
     return check
 
 
-def check_opening(servers: Sequence[Server]) -> Callable[[dict[str, Any]], str]:
-    """Whether each server of the toolbox has all its tools in the answer, or is named there as failed."""
+def check_opening(servers: Sequence[Server], entry: Entry) -> Callable[[dict[str, Any]], str]:
+    """Whether each server of the toolbox has all its tools in the answer, or is named there as failed.
+
+    Then it is the first of those that something must have been done to.
+    """
 
     def check(message: dict[str, Any]) -> str:
         opened = message["result"]["structuredContent"]
@@ -212,6 +212,10 @@ def check_opening(servers: Sequence[Server]) -> Callable[[dict[str, Any]], str]:
                 return f"{books.WRONG}: a list of tools with some left out"
             if bool(tools) == (name in failed):
                 return f"{books.WRONG}: a server both listed and failed, or neither"
-        return next(iter(failed.values()), books.OK)
+        for server in servers:
+            if server.name in failed:
+                entry.servers = frozenset({server.label})
+                return failed[server.name]
+        return books.OK
 
     return check

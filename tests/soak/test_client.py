@@ -86,6 +86,7 @@ async def test_right_answers_are_right(tmp_path: Path) -> None:
             "wrong: the text of another call, or a damaged one",
         ),
         ("send(id=message['id'], error={'code': 1, 'message': 'no'})", "wrong: a JSON-RPC error"),
+        ("send(id=message['id'], result={'content': []})", "wrong: an answer of another form"),
         ("send(id=message['id'], method='ping')", "an unexpected message"),
     ],
 )
