@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 Json = dict[str, Any]
+Stream = Literal["stdout", "stderr"]
 
 LONGEST_LINE = 128 * 1024 * 1024
 
@@ -200,11 +201,21 @@ class RawClient:
         assert self.process.returncode is not None
         return Exit(self.process.returncode, seconds)
 
-    def stop_reading(self, stream: Literal["stdout", "stderr"]) -> None:
+    def stop_reading(self, stream: Stream) -> None:
         """Lets a pipe run full."""
+        self._pipe(stream).pause_reading()
+
+    def resume_reading(self, stream: Stream) -> None:
+        self._pipe(stream).resume_reading()
+
+    def close_reading(self, stream: Stream) -> None:
+        """Leaves a pipe without a reader, as a client does that dies."""
+        self._pipe(stream).close()
+
+    def _pipe(self, stream: Stream) -> asyncio.ReadTransport:
         pipe = self._transport.get_pipe_transport(1 if stream == "stdout" else 2)
         assert isinstance(pipe, asyncio.ReadTransport)
-        pipe.pause_reading()
+        return pipe
 
     @property
     def _transport(self) -> asyncio.SubprocessTransport:

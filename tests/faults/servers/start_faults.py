@@ -1,0 +1,358 @@
+"""Faults at the start, one function each: what is done to a server before it serves."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from tests.faults.servers.call_faults import LIST_CHANGED, LOG, MEGABYTE, complain, start_helper
+from tests.faults.servers.conversation import (
+    SCHEMA,
+    discovery,
+    fail,
+    greeting,
+    page,
+    read,
+    say,
+    sleep_for_ever,
+    succeed,
+    tool,
+    write,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.faults.servers.conversation import Handler, Server
+
+GREETINGS = ("initialize", "server/discover")
+
+HIDDEN = (
+    "\x1b[8m\x1b]0;owned\x07|"
+    "\u202e\u2066\u2069|"
+    "\u200b\u200c\u2060\ufeff|"
+    "\U000e0049\U000e0067\U000e007f|"
+    "\x00\x08\x9b31m"
+)
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+HEART = "\u2764\ufe0f"
+
+
+# ---- It does not come up.
+
+
+def exits(server: Server) -> None:
+    complain("loading")
+    complain("no such database")
+    sys.exit(3)
+
+
+def exits_without_a_word(server: Server) -> None:
+    os._exit(0)
+
+
+def crashes(server: Server) -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def exits_a_little_later(server: Server) -> None:
+    complain("no such database")
+    time.sleep(0.5)
+    sys.exit(3)
+
+
+def exits_at_the_first_message(server: Server) -> None:
+    read()
+    complain("no such database")
+    sys.exit(3)
+
+
+def exits_when_asked_for_its_tools(server: Server) -> None:
+    def leave(request_id: str, params: object) -> None:
+        complain("no such database")
+        sys.exit(3)
+
+    server.on["tools/list"] = leave
+
+
+def exits_and_leaves_a_helper(server: Server) -> None:
+    server.journal("grandchild", start_helper())
+    exits(server)
+
+
+def never_answers(server: Server) -> None:
+    while read() is not None:
+        pass
+
+
+def never_answers_its_greeting(server: Server) -> None:
+    for method in GREETINGS:
+        server.on[method] = lambda *_: None
+
+
+def never_answers_its_list(server: Server) -> None:
+    server.on["tools/list"] = lambda *_: None
+
+
+def never_reads(server: Server) -> None:
+    sleep_for_ever()
+
+
+def stops_itself(server: Server) -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def ignores_every_way_to_end(server: Server) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sleep_for_ever()
+
+
+def closes_its_output(server: Server) -> None:
+    os.close(1)
+    sleep_for_ever()
+
+
+def babbles_without_end(server: Server) -> None:
+    while True:
+        write(b"what is no message\n" * 1000)
+
+
+def says_a_line_without_end(server: Server) -> None:
+    while True:
+        write(b"x" * MEGABYTE)
+
+
+def says_half_a_greeting(server: Server) -> None:
+    for method in GREETINGS:
+        server.on[method] = lambda request_id, _: write(f'{{"jsonrpc":"2.0","id":{request_id},"resu')
+
+
+def floods_stderr_without_end(server: Server) -> None:
+    while True:
+        os.write(2, b"no such database\n" * 1000)
+
+
+# ---- It comes up oddly.
+
+
+def answers_after_3_s(server: Server) -> None:
+    time.sleep(3)
+
+
+def prints_banners(server: Server) -> None:
+    say("Need to install the following packages:\n\nOk to proceed? (y)\n{not json\nnull\n[]\n5\n\r")
+    say(json.dumps({"level": "info", "message": "listening", "id": 1}))
+    say(b"\xff\xfe\x1b[2J \x00")
+
+
+def prints_a_long_banner(server: Server) -> None:
+    say("x" * (5 * MEGABYTE))
+    write("a line of it\n" * 100_000)
+
+
+def writes_20_mb_to_stderr(server: Server) -> None:
+    for _ in range(200):
+        os.write(2, b"x" * 99_999 + b"\n")
+
+
+def notifies_before_it_answers(server: Server) -> None:
+    write(f"{LOG}\n{LIST_CHANGED}\n" * 5000)
+
+
+def asks_before_it_answers(server: Server) -> None:
+    say('{"jsonrpc":"2.0","id":1,"method":"roots/list"}')
+    say('{"jsonrpc":"2.0","id":2,"method":"ping"}')
+
+
+def answers_its_greeting_twice(server: Server) -> None:
+    def twice(handler: Handler) -> Handler:
+        def answer(request_id: str, params: dict[str, Any]) -> None:
+            handler(request_id, params)
+            handler(request_id, params)
+
+        return answer
+
+    for method in GREETINGS:
+        if method in server.on:
+            server.on[method] = twice(server.on[method])
+
+
+# ---- It greets wrongly.
+
+
+def greets_with(server: Server, answer: Callable[[str], None]) -> None:
+    for method in GREETINGS:
+        server.on[method] = lambda request_id, _: answer(request_id)
+
+
+def refuses(server: Server) -> None:
+    greets_with(server, lambda request_id: fail(request_id, -32000, "no licence was found"))
+
+
+def refuses_with_odd_types(server: Server) -> None:
+    greets_with(server, lambda request_id: say(f'{{"jsonrpc":"2.0","id":{request_id},"error":"no licence"}}'))
+
+
+def speaks_an_unknown_version(server: Server) -> None:
+    server.on["initialize"] = lambda request_id, _: succeed(request_id, greeting("1999-12-31"))
+    server.on["server/discover"] = lambda request_id, _: succeed(request_id, discovery("1999-12-31"))
+
+
+def greets_with_42(server: Server) -> None:
+    greets_with(server, lambda request_id: succeed(request_id, "42"))
+
+
+def greets_with_null(server: Server) -> None:
+    greets_with(server, lambda request_id: succeed(request_id, "null"))
+
+
+def greets_with_odd_members(server: Server) -> None:
+    result = '{"protocolVersion":["2025-11-25"],"supportedVersions":5,"capabilities":null,"serverInfo":7}'
+    greets_with(server, lambda request_id: succeed(request_id, result))
+
+
+# ---- It lists wrongly.
+
+
+def lists(server: Server, result: str) -> None:
+    server.on["tools/list"] = lambda request_id, _: succeed(request_id, result)
+
+
+def lists_42(server: Server) -> None:
+    lists(server, "42")
+
+
+def lists_null(server: Server) -> None:
+    lists(server, '{"tools":null}')
+
+
+def lists_nothing_at_all(server: Server) -> None:
+    lists(server, "{}")
+
+
+def lists_an_object(server: Server) -> None:
+    lists(server, '{"tools":{"echo":{}}}')
+
+
+def refuses_to_list(server: Server) -> None:
+    server.on["tools/list"] = lambda request_id, _: fail(request_id, -32000, "no licence was found")
+
+
+def lists_wrong_types(server: Server) -> None:
+    odd = [
+        *("5", "null", '"text"', "[]", "{}", "true", "1e400"),
+        *('{"name":5}', '{"name":null,"inputSchema":{}}', '{"description":"no name","inputSchema":{}}'),
+        *('{"name":"odd_description","description":5,"inputSchema":{"type":"object"}}',),
+        *('{"name":"odd_annotations","annotations":"x","title":7,"inputSchema":{"type":"object"}}',),
+    ]
+    server.tools = [*odd, *server.tools]
+
+
+def lists_null_schemas(server: Server) -> None:
+    odd = [tool("null_schema", schema="null"), tool("text_schema", schema='"object"'), '{"name":"no_schema"}']
+    odd += [tool("list_schema", schema="[]"), tool("number_schema", schema="5")]
+    server.tools = [*odd, *server.tools]
+
+
+def lists_a_schema_100_000_deep(server: Server) -> None:
+    deep = '{"type":"object","properties":{"a":' * 50_000 + "{}" + "}}" * 50_000
+    server.tools = [tool("deep", schema=deep), *server.tools]
+
+
+def lists_nan(server: Server) -> None:
+    server.tools = [tool("nan", schema='{"type":"object","default":NaN}'), *server.tools]
+
+
+def lists_invalid_utf_8(server: Server) -> None:
+    server.tools = [tool("odd", "cut here").replace("here", "\udcff"), *server.tools]
+
+
+def lists_lone_surrogates(server: Server) -> None:
+    server.tools = [tool("odd", "cut here").replace("here", r"\ud83d"), *server.tools]
+
+
+def lists_without_end(server: Server) -> None:
+    numbers = iter(range(10**9))
+    server.on["tools/list"] = lambda request_id, _: succeed(
+        request_id, page(tool(f"tool_{(number := next(numbers))}"), f"cursor-{number}")
+    )
+
+
+def lists_large_pages_without_end(server: Server) -> None:
+    numbers = iter(range(10**9))
+    large = ",".join(tool(f"tool_{number}", "x" * 1000) for number in range(1000))
+    server.on["tools/list"] = lambda request_id, _: succeed(
+        request_id, page(large, f"cursor-{next(numbers)}")
+    )
+
+
+def lists_one_page_again_and_again(server: Server) -> None:
+    lists(server, page(",".join(server.tools), "again"))
+
+
+def lists_two_pages_in_a_circle(server: Server) -> None:
+    server.on["tools/list"] = lambda request_id, params: succeed(
+        request_id, page(tool("echo"), "a" if params.get("cursor") == "b" else "b")
+    )
+
+
+def lists_with_cursors_of_the_wrong_type(server: Server) -> None:
+    lists(server, page(",".join(server.tools))[:-1] + ',"nextCursor":{"page":2}}')
+
+
+def lists_1_000_large_tools(server: Server) -> None:
+    server.tools += [tool(f"tool_{number:03}", "x" * 10_000) for number in range(1000)]
+
+
+def lists_100_mb(server: Server) -> None:
+    server.tools = [tool("echo", "x" * (100 * MEGABYTE))]
+
+
+def lists_duplicate_names(server: Server) -> None:
+    server.tools += [tool("echo", "The second"), tool("echo", "The third")]
+
+
+def lists_odd_names(server: Server) -> None:
+    server.tools += [tool(name) for name in ODD_NAMES]
+
+
+ODD_NAMES = (
+    "../../etc/passwd",
+    "a/b\\c",
+    "x" * 300,
+    "with space",
+    "\u00fc\u4e2d\U0001f600",
+    "a__b.c:d",
+    "%s{}",
+)
+HIDING_NAMES = ("new\nline", "esc\x1b[31m", "nul\x00", "right\u202eleft", "zero\u200bwidth", "")
+
+
+def lists_hiding_names(server: Server) -> None:
+    server.tools += [tool(name) for name in HIDING_NAMES]
+
+
+def lists_hidden_text(server: Server) -> None:
+    shown = f"shown {HIDDEN} also {FAMILY} {ENGLAND} {HEART}"
+    properties = {"path": {"type": "string", "title": shown, "description": shown, "enum": ["a", "b"]}}
+    schema = {**json.loads(SCHEMA), "description": shown, "properties": properties}
+    definition = {
+        "name": "hiding",
+        "title": shown,
+        "description": shown,
+        "inputSchema": schema,
+        "outputSchema": schema,
+        "annotations": {"title": shown},
+    }
+    server.tools.append(json.dumps(definition))
+
+
+def named(name: str) -> Callable[[Server], None]:
+    """The fault of that name."""
+    fault: Callable[[Server], None] = globals()[name]
+    return fault

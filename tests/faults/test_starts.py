@@ -1,0 +1,247 @@
+"""A fault at the start costs one server of the toolbox, is named with its reason, and is bounded in time."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from tests.faults.servers.start_faults import ENGLAND, FAMILY, HEART, HIDDEN, HIDING_NAMES, ODD_NAMES
+from tests.faults.trial import Trial, conduct, spoken
+from tests.support.sessions import names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.client import Json
+    from tests.support.sessions import Era
+
+pytestmark = pytest.mark.timeout(600)  # the first of these tests runs the trials of all of them
+
+OPEN = '{"name":"open_toolbox","arguments":{"toolbox_name":"dev"}}'
+STARTUP = 2.0
+"""The `startupTimeout` of the servers that never come up."""
+GONE = 3.0
+"""Seconds to the error when the server goes away at once."""
+PROMPT = 5.0
+SLACK = 3.0
+AGAIN = STARTUP + SLACK
+"""Seconds for the next call, which starts the server again or says why not."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A function of `servers/start_faults.py`, and what must come of it."""
+
+    function: str
+    outcome: Literal["opens", "fails", "comes back"]
+    words: tuple[str, ...] = ()
+    within: float = PROMPT
+    startup: float = 10.0
+    eras: tuple[Era, ...] = ("legacy", "modern")
+    tools: tuple[str, ...] = ("echo",)
+    is_heavy: bool = False
+    entry: Json = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"{self.function}_once" if self.outcome == "comes back" else self.function
+
+
+def fails(function: str, *words: str, within: float = GONE) -> Fault:
+    return Fault(function, "fails", words, within)
+
+
+def hangs(function: str, *, heavy: bool = False) -> Fault:
+    return Fault(function, "fails", ("2 s",), STARTUP + SLACK, STARTUP, is_heavy=heavy)
+
+
+def opens(function: str, *tools: str, heavy: bool = False, within: float = PROMPT) -> Fault:
+    return Fault(function, "opens", (), within, tools=("echo", *tools), is_heavy=heavy)
+
+
+def comes_back(function: str) -> Fault:
+    """It fails once: whether that one fails the opening or not, the next call finds the server."""
+    return Fault(function, "comes back", (), STARTUP + SLACK, STARTUP)
+
+
+FAULTS = (
+    # It does not come up.
+    fails("exits", "3", "no such database"),
+    fails("exits_without_a_word", "exited with code 0"),
+    fails("crashes", "SIGSEGV"),
+    fails("exits_a_little_later", "3", "no such database"),
+    fails("exits_at_the_first_message", "3", "no such database"),
+    fails("exits_when_asked_for_its_tools", "3", "no such database"),
+    fails("exits_and_leaves_a_helper", "3", "no such database"),
+    hangs("never_answers"),
+    hangs("never_answers_its_greeting"),
+    hangs("never_answers_its_list"),
+    hangs("never_reads"),
+    hangs("stops_itself"),
+    hangs("ignores_every_way_to_end"),
+    fails("closes_its_output", within=STARTUP + SLACK),
+    hangs("babbles_without_end", heavy=True),
+    hangs("says_a_line_without_end", heavy=True),
+    hangs("says_half_a_greeting"),
+    hangs("floods_stderr_without_end", heavy=True),
+    # It comes up after all.
+    comes_back("exits"),
+    comes_back("exits_without_a_word"),
+    comes_back("exits_at_the_first_message"),
+    comes_back("exits_when_asked_for_its_tools"),
+    comes_back("never_answers"),
+    comes_back("never_answers_its_list"),
+    comes_back("never_reads"),
+    comes_back("stops_itself"),
+    comes_back("closes_its_output"),
+    comes_back("says_half_a_greeting"),
+    comes_back("refuses"),
+    comes_back("greets_with_42"),
+    comes_back("lists_42"),
+    comes_back("lists_without_end"),
+    # It comes up oddly.
+    opens("answers_after_3_s", within=3 + SLACK),
+    opens("prints_banners"),
+    opens("prints_a_long_banner"),
+    opens("writes_20_mb_to_stderr", heavy=True, within=10),
+    opens("notifies_before_it_answers"),
+    opens("asks_before_it_answers"),
+    opens("answers_its_greeting_twice"),
+    # It greets wrongly.
+    fails("refuses", "no licence"),
+    fails("refuses_with_odd_types", "no licence"),
+    fails("speaks_an_unknown_version", "1999-12-31"),
+    fails("greets_with_42"),
+    fails("greets_with_null"),
+    fails("greets_with_odd_members"),
+    # It lists wrongly.
+    fails("lists_42", "tools"),
+    fails("lists_null", "tools"),
+    fails("lists_nothing_at_all", "tools"),
+    fails("lists_an_object", "tools"),
+    fails("refuses_to_list", "no licence"),
+    opens("lists_wrong_types", "fault"),
+    opens("lists_null_schemas", "fault"),
+    fails("lists_a_schema_100_000_deep", "nested too deeply"),
+    fails("lists_nan", "could not be read"),
+    opens("lists_invalid_utf_8", "odd", "fault"),
+    opens("lists_lone_surrogates", "odd", "fault"),
+    fails("lists_without_end", "never ends", within=PROMPT),
+    Fault("lists_large_pages_without_end", "fails", (), STARTUP + SLACK, STARTUP, is_heavy=True),
+    fails("lists_one_page_again_and_again", "never ends"),
+    fails("lists_two_pages_in_a_circle", "never ends"),
+    fails("lists_with_cursors_of_the_wrong_type"),
+    opens("lists_1_000_large_tools", "tool_000", "tool_999", heavy=True, within=10),
+    Fault("lists_100_mb", "fails", ("64 MiB",), within=10, is_heavy=True),
+    opens("lists_duplicate_names", "fault"),
+    opens("lists_odd_names", *ODD_NAMES),
+    opens("lists_hiding_names", *(name for name in HIDING_NAMES if name)),
+    opens("lists_hidden_text", "hiding"),
+)
+
+
+async def meet(fault: Fault, directory: Path) -> list[str]:
+    """The one body that judges them all. Servers of both eras have the fault in one workbench."""
+    trial = Trial(directory)
+    eras = fault.eras[:1] if fault.is_heavy else fault.eras
+    lives = {"lives": 1} if fault.outcome == "comes back" else {}
+    entry = {"startupTimeout": fault.startup, "timeout": 10}
+    servers = {era: trial.server(era, entry, era=era, start=fault.function, **lives) for era in eras}
+    client_era: Era = "legacy" if len(fault.name) % 2 else "modern"  # either will do, so that both are seen
+    async with trial.running(trial.config(**servers), client_era) as session:
+        opening = await session.begin("tools/call", OPEN)
+        reply, took = await trial.alongside(opening, fault.within + SLACK)
+        if reply is None:
+            trial.complaints.append(f"no answer within {took:g} s")
+            return trial.complaints
+        trial.claim(took <= fault.within, f"the opening took {took:.1f} s")
+        message = reply.message
+        if "error" in message or message["result"].get("isError"):
+            trial.complaints.append(f"the opening brought {spoken(message)[:500]!r}")
+            return trial.complaints
+        for era in eras:
+            await judge(trial, fault, era, message["result"]["structuredContent"])
+    return trial.complaints
+
+
+async def judge(trial: Trial, fault: Fault, server: str, listing: Json) -> None:
+    tools = [tool for tool in listing["tools"] if tool["source_server"] == server]
+    failures = [failure for failure in listing.get("failed_servers", ()) if failure["server"] == server]
+    if fault.outcome == "opens":
+        trial.claim(not failures, f"{server}: {failures}"[:500])
+        missing = set(fault.tools) - set(names(tools))
+        trial.claim(not missing, f"{server}: its tools {missing} are missing")
+        for tool in fault.tools:
+            text = await trial.use(server, tool, PROMPT)
+            trial.claim(text == "echo", f"{server}: the call of {tool!r} brought {text[:500]!r}")
+    elif fault.outcome == "comes back":
+        text = await trial.use(server, "echo", AGAIN)
+        trial.claim(text == "echo", f"{server}: the next call brought {text[:500]!r}")
+    else:
+        trial.claim(len(failures) == 1 and not tools, f"{server}: it opened, with {names(tools)}"[:500])
+        for failure in failures:
+            said = f"{failure['error']} {failure.get('stderr')}"
+            front = f"Failed to connect to MCP server '{server}': "
+            trial.claim(said.startswith(front), f"{server}: the failure is {said[:500]!r}")
+            for words in fault.words:
+                trial.claim(words in said, f"{server}: the failure {said[:500]!r} does not say {words!r}")
+        started = time.monotonic()
+        text = await trial.use(server, "echo", AGAIN + 1)
+        front = f"(error) Error executing tool 'echo' in server '{server}' (toolbox 'dev'): "
+        trial.claim(text.startswith(front), f"{server}: a call brought {text[:500]!r}")
+        trial.claim(time.monotonic() - started <= AGAIN, f"{server}: a call of it took too long")
+        text = await trial.use("sibling", "echo", PROMPT)
+        trial.claim(text == "echo", f"the sibling said {text[:300]!r} after that")
+
+
+@pytest.fixture(scope="module")
+def verdicts(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[str]]:
+    return conduct(request, tmp_path_factory, meet)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_at_the_start_costs_one_server(fault: Fault, verdicts: dict[str, list[str]]) -> None:
+    assert verdicts[fault.name] == []
+
+
+async def test_hidden_text_is_removed_and_noted_and_emoji_stay(tmp_path: Path) -> None:
+    trial = Trial(tmp_path)
+    config = trial.config(faulty=trial.server("faulty", start="lists_hidden_text"))
+    async with trial.running(config) as session:
+        result = await session.open_toolbox("dev")
+    listing = result["structuredContent"]
+    (hiding,) = (tool for tool in listing["tools"] if tool["name"] == "hiding")
+    text = str(hiding) + result["content"][0]["text"]
+    assert [character for character in HIDDEN if character in text and not is_wanted(character)] == []
+    for tool_text in (
+        hiding["title"],
+        hiding["description"],
+        hiding["annotations"]["title"],
+        hiding["inputSchema"]["description"],
+        hiding["inputSchema"]["properties"]["path"]["description"],
+        hiding["outputSchema"]["properties"]["path"]["title"],
+    ):
+        assert f"also {FAMILY} {ENGLAND} {HEART}" in tool_text
+        assert "shown " in tool_text
+    (note,) = listing["notes"]
+    assert note["server"] == "faulty"
+    assert "hidden" in note["note"]
+    assert "hiding" in note["note"]
+    assert trial.complaints == []
+
+
+def is_wanted(character: str) -> bool:
+    """Whether it is also part of what a person sees: punctuation, or a piece of an emoji."""
+    return character in FAMILY + ENGLAND + HEART or (character.isprintable() and character.isascii())
+
+
+async def test_nothing_is_noted_where_nothing_was_hidden(tmp_path: Path) -> None:
+    trial = Trial(tmp_path)
+    async with trial.running(trial.config()) as session:
+        assert "notes" not in (await session.open_toolbox("dev"))["structuredContent"]
+    assert trial.complaints == []
