@@ -51,7 +51,7 @@ class Fault:
     length: int | None = None
     recovers_with: str = "echo"
     is_heavy: bool = False
-    """Whether it needs the machine for itself. The era makes no difference then, and one will do."""
+    """Whether it takes much of the machine. The era makes no difference then, and one will do."""
 
     @property
     def eras(self) -> list[Era]:
@@ -109,11 +109,14 @@ FAULTS = (
     silent_after("answers_and_stops_itself"),
     silent_after("answers_and_stops_itself", 1_000_000),
     silent_after("answers_and_then_nothing_any_more"),
+    silent("answers_too_late"),
+    silent("is_busy_for_three_times_its_time"),
     ends("closes_its_output"),
     ends("closes_its_input"),
     ends("closes_both"),
     # Half of something.
     ends("says_half_a_line_and_exits", "exited with code 7"),
+    ends("says_half_of_a_long_answer_and_exits", "exited with code 7"),
     ends("says_half_a_line_and_closes_its_output"),
     silent("says_half_a_line_and_no_more"),
     silent("says_half_a_line_and_stops_reading"),
@@ -133,6 +136,7 @@ FAULTS = (
     Fault("says_a_line_without_end", "error", (), 1 + SLACK, 1.0, is_heavy=True),
     answers("notifies_50_000_times_before_the_answer", heavy=True, within=10),
     silent("notifies_without_end", heavy=True),
+    answers("notifies_oddly"),
     Fault("reports_progress_for_ever", "error", ("no answer within 5 s",), 5 + SLACK, 0.5),
     Fault(
         "reports_progress_as_fast_as_it_can",
@@ -153,6 +157,8 @@ FAULTS = (
     answers("asks_5_000_times", "5000 answers"),
     answers("asks_5_000_times_for_roots", "5000 answers"),
     silent("asks_without_end_and_never_reads", heavy=True),
+    answers("asks_under_odd_ids"),
+    answers("asks_as_if_it_were_the_client"),
     answers("asks_under_the_id_of_the_call"),
     # The wrong bytes.
     answers("wraps_its_answer_in_invalid_utf_8"),
@@ -203,6 +209,13 @@ FAULTS = (
     refused("answers_with_broken_json", "could not be read"),
     either("answers_with_text_after_the_json", 20),
     either("answers_without_a_version", 20),
+    answers("answers_with_white_space"),
+    answers("answers_with_escapes_in_its_keys"),
+    answers("answers_with_separators_that_end_no_line", "cut \u2028\u2029\x85"),
+    answers("answers_with_100_000_parts", "xxx"),
+    answers("changes_its_tools_to_nonsense"),
+    Fault("changes_its_tools_and_never_lists_them", words=("done",), timeout=1.0),
+    answers("changes_its_tools_to_a_list_without_end"),
     Fault("changes_its_tools_in_mid_flight", words=("done",), recovers_with="fresh"),
     *(
         Fault(f"{first}_and_the_next_call_finds_it_gone", words=("echo",), within=RECOVERY, after=first)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ import pytest
 
 from tests.faults.trial import EXIT_LIMIT, MARK, Trial, processes_marked, spoken
 from tests.support.client import clean_environment, serve_command, write_config
-from tests.support.sessions import names, text_of
+from tests.support.sessions import names
 from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ async def replies(calls: list[asyncio.Future[Reply]], within: float = PATIENCE) 
 async def test_of_fifty_servers_forty_are_usable_and_ten_are_named(trial: Trial) -> None:
     deaths = ("exits", "exits_without_a_word", "never_answers", "closes_its_output", "refuses")
     dead = {
-        f"dead{number}": trial.server(f"dead{number}", {"startupTimeout": 8}, start=deaths[number % 5])
+        f"dead{number}": trial.server(f"dead{number}", {"startupTimeout": 5}, start=deaths[number % 5])
         for number in range(10)
     }
     healthy = {
@@ -98,14 +98,14 @@ async def test_five_thousand_calls_to_a_server_that_never_answers_all_end(trial:
         assert await trial.use("silent", "echo", 10) == "echo"
 
 
-async def test_twenty_thousand_calls_are_too_many_and_each_is_told(trial: Trial) -> None:
+async def test_twelve_thousand_calls_are_too_many_and_each_is_told(trial: Trial) -> None:
     """More than may be in flight and may wait: the rest fails at once, and what was accepted is answered."""
     silent = trial.server("silent", {"timeout": 5}, call="stops_reading")
     async with trial.running(trial.config(silent=silent)) as session:
         await session.open_toolbox("dev")
-        calls = [await session.begin_tool("dev", "silent", "fault") for _ in range(20_000)]
+        calls = [await session.begin_tool("dev", "silent", "fault") for _ in range(12_500)]
         async with asyncio.timeout(4):
-            while sum(call.done() for call in calls) < 20_000 - 11_001:
+            while sum(call.done() for call in calls) < 12_500 - 11_001:
                 await asyncio.wait(
                     [call for call in calls if not call.done()], return_when=asyncio.FIRST_COMPLETED
                 )
@@ -116,11 +116,11 @@ async def test_twenty_thousand_calls_are_too_many_and_each_is_told(trial: Trial)
 
 
 async def test_large_calls_to_a_server_that_does_not_read_do_not_fill_the_memory(trial: Trial) -> None:
-    silent = trial.server("silent", {"timeout": 5}, call="stops_reading")
+    silent = trial.server("silent", {"timeout": 2}, call="stops_reading")
     padding = json.dumps({"padding": "x" * 1_000_000})
     async with trial.running(trial.config(silent=silent)) as session:
         await session.open_toolbox("dev")
-        calls = [await session.begin_tool("dev", "silent", "fault", padding) for _ in range(300)]
+        calls = [await session.begin_tool("dev", "silent", "fault", padding) for _ in range(250)]
         assert await trial.use("sibling", "echo", 5) == "echo"
         front = "(error) Error executing tool 'fault' in server 'silent' (toolbox 'dev'): "
         assert all(text.startswith(front) for text in await replies(calls, 20))
@@ -148,6 +148,23 @@ async def test_every_kind_of_fault_at_once_harms_nobody_else(trial: Trial) -> No
         assert await replies(calls, 15) == ["echo"] * len(kinds)
 
 
+async def test_a_death_ends_all_the_calls_of_its_server_and_no_other(trial: Trial) -> None:
+    dying = trial.server("dying", call="never_answers", tools={"die": "exits"})
+    async with trial.running(
+        trial.config(dying=dying, other=trial.server("other", call="answers_too_late"))
+    ) as session:
+        await session.open_toolbox("dev")
+        calls = [await session.begin_tool("dev", "dying", "fault") for _ in range(100)]
+        slow = await session.begin_tool("dev", "other", "fault")
+        calls.append(await session.begin_tool("dev", "dying", "die"))
+        began = time.monotonic()
+        texts = await replies(calls, 5)
+        assert time.monotonic() - began < 2
+        assert all("exited with code 7" in text and "server 'dying'" in text for text in texts)
+        assert await replies([slow]) == ["too late"]
+        assert await trial.use("dying", "echo", 5) == "echo"
+
+
 # ---- Back-off and soft deadlines.
 
 
@@ -160,11 +177,8 @@ async def test_a_server_that_keeps_dying_is_left_alone_for_a_while(trial: Trial)
         assert trial.journal("dead").starts < 12
         front = "(error) Error executing tool 'echo' in server 'dead' (toolbox 'dev'): "
         assert all(text.startswith(front) and "no such database" in text for text in texts)
-        began = time.monotonic()
-        text = await trial.use("dead", "echo", 5)
-        assert time.monotonic() - began < 0.5
-        assert "next" in text
-        assert " s" in text
+        waiting = [text for text in texts if re.search(r"next\b.* \d+(\.\d+)? s\b", text)]
+        assert len(waiting) > 20, texts[-1]
 
 
 async def test_a_slow_start_does_not_hold_the_opening_up(trial: Trial) -> None:
@@ -305,10 +319,8 @@ async def test_a_client_that_cancels_everything_gets_no_late_answer(trial: Trial
         for number in range(500):
             request_id = f"cancel-{number}"
             calls[request_id] = await session.begin_tool("dev", "silent", "fault", request_id=request_id)
-        for request_id in (*calls, *calls, "never-there", 123456):
-            await trial.client.notify(
-                "notifications/cancelled", {"requestId": request_id, "reason": "enough"}
-            )
+        for unwanted in (*calls, *calls, "never-there", 123456):
+            await trial.client.notify("notifications/cancelled", {"requestId": unwanted, "reason": "enough"})
         assert await trial.use("silent", "echo", 5) == "echo"
         assert [request_id for request_id, call in calls.items() if call.done()] == []
         opening = await session.begin("tools/call", OPEN, request_id="opening")
@@ -328,20 +340,31 @@ async def test_a_cancelled_opening_is_no_harm_to_the_next(trial: Trial) -> None:
         assert not opening.done()
 
 
-@pytest.mark.parametrize("era", ["legacy", "modern"])
-async def test_a_client_that_reads_nothing_for_a_while_loses_nothing(trial: Trial, era: Era) -> None:
+async def test_a_client_that_reads_nothing_for_a_while_loses_nothing(trial: Trial) -> None:
     """300 MB of answers wait: in the servers, and not in the memory of the workbench."""
     large = {name: trial.server(name, {"timeout": 3}, call="answers_with_1_mb") for name in ("one", "two")}
-    async with trial.running(trial.config(**large), era) as session:
+    async with trial.running(trial.config(**large)) as session:
         await session.open_toolbox("dev")
         trial.client.stop_reading("stdout")
         calls = [
             await session.begin_tool("dev", name, "fault") for _ in range(150) for name in ("one", "two")
         ]
-        await asyncio.wait(calls, timeout=5)  # longer than the time that each call has
+        await asyncio.wait(calls, timeout=4)  # longer than the time that each call has
         trial.client.resume_reading("stdout")
         texts = await replies(calls, 30)
         assert [text[:200] for text in texts if len(text) != 1_000_000] == []
+
+
+async def test_progress_for_a_client_that_reads_nothing_does_not_fill_the_memory(trial: Trial) -> None:
+    eager = trial.server("eager", call="reports_progress_200_000_times")
+    async with trial.running(trial.config(eager=eager)) as session:
+        await session.open_toolbox("dev")
+        trial.client.stop_reading("stdout")
+        call = await session.begin_tool("dev", "eager", "fault", meta={"progressToken": "x" * 1000})
+        await asyncio.wait([call], timeout=3)
+        trial.weigh()
+        trial.client.resume_reading("stdout")
+        assert await replies([call], 30) == ["done"]
 
 
 async def test_a_client_that_never_reads_does_not_keep_it(trial: Trial) -> None:
@@ -371,7 +394,7 @@ async def test_a_client_that_goes_away_without_a_word_is_noticed(trial: Trial) -
 
 def talk(trial: Trial, stderr: int | None, tmp_path: Path) -> tuple[int, list[Json], float]:
     """A whole conversation with a workbench whose stderr is what it is."""
-    noisy = trial.server("noisy", call="writes_50_mb_to_stderr")
+    noisy = trial.server("noisy", call="writes_5_mb_to_stderr")
     config = write_config(tmp_path, trial.config(noisy=noisy))
     closing = (lambda: os.close(2)) if stderr is None else None
     process = subprocess.Popen(
@@ -440,46 +463,7 @@ def test_it_works_whatever_becomes_of_its_stderr(trial: Trial, tmp_path: Path, k
     assert processes_marked(trial.mark) == {}
 
 
-# ---- The configuration.
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {"command": "no-such-command-at-all"},
-        {"command": "/"},
-        {"command": __file__},
-        {"command": sys.executable, "cwd": "/no/such/directory"},
-        {"command": sys.executable, "args": ["-c", "raise SystemExit('no such database')"]},
-        {"command": sys.executable, "args": ["-c", ""]},
-        {"command": "/bin/cat"},
-        {"command": "/bin/true"},
-        {"command": "/bin/sh", "args": ["-c", "yes"]},
-        {"command": sys.executable, "args": ["x" * 200_000]},
-    ],
-    ids=[
-        "missing",
-        "directory",
-        "not-executable",
-        "cwd",
-        "says-why",
-        "empty",
-        "cat",
-        "true",
-        "yes",
-        "too-long",
-    ],
-)
-async def test_a_command_that_is_no_server_is_named_and_the_others_serve(trial: Trial, entry: Json) -> None:
-    async with trial.running(trial.config(bad={"startupTimeout": 2, **entry})) as session:
-        began = time.monotonic()
-        result = await session.open_toolbox("dev")
-        assert time.monotonic() - began < 6
-        text_of(result)
-        (failure,) = result["structuredContent"]["failed_servers"]
-        assert failure["server"] == "bad"
-        assert failure["error"].startswith("Failed to connect to MCP server 'bad': ")
-        assert await trial.use("sibling", "echo", 5) == "echo"
+# ---- A long life.
 
 
 async def test_no_descriptor_is_lost_over_many_deaths(trial: Trial) -> None:

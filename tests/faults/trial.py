@@ -41,7 +41,9 @@ EXIT_LIMIT = 6.0
 SURVIVAL_LIMIT = 5.0
 SIBLING_LIMIT = 2.0
 """Seconds for a sibling's answer, on a machine that is busy with the fault."""
-AT_ONCE = 5
+AT_ONCE = 8
+HEAVY_AT_ONCE = 2
+"""Trials that share the machine. Nearly all of their time most of them wait; the heavy ones work, too."""
 
 
 class Trial:
@@ -218,7 +220,7 @@ class Fault(Protocol):
 
     @property
     def is_heavy(self) -> bool:
-        """Whether it needs the machine for itself."""
+        """Whether it takes much of the machine."""
 
 
 def conduct(
@@ -247,4 +249,4 @@ def conduct(
         return {fault.name: found for fault, found in zip(faults, complaints, strict=True)}
 
     light = asyncio.run(all_of([fault for fault in faults if not fault.is_heavy], AT_ONCE))
-    return light | asyncio.run(all_of([fault for fault in faults if fault.is_heavy], 1))
+    return light | asyncio.run(all_of([fault for fault in faults if fault.is_heavy], HEAVY_AT_ONCE))

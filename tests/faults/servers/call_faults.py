@@ -14,7 +14,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from tests.faults.servers.conversation import Call, read, say, sleep_for_ever, tool, write
+from tests.faults.servers.conversation import Call, page, read, say, sleep_for_ever, succeed, tool, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,6 +114,16 @@ def answers_and_then_nothing_any_more(call: Call) -> None:
     never_answers_anything_any_more(call)
 
 
+def answers_too_late(call: Call) -> None:
+    time.sleep(1.3)
+    call.answer("too late")
+
+
+def is_busy_for_three_times_its_time(call: Call) -> None:
+    time.sleep(3)
+    call.answer("too late")
+
+
 def closes_its_output(call: Call) -> None:
     os.close(1)
     never_answers_anything_any_more(call)
@@ -149,6 +159,11 @@ def answers_and_closes_its_input(call: Call) -> None:
 
 def says_half_a_line_and_exits(call: Call) -> None:
     write(call.answering("done")[:40])
+    os._exit(7)
+
+
+def says_half_of_a_long_answer_and_exits(call: Call) -> None:
+    write(call.answering("x" * (20 * MEGABYTE))[: 10 * MEGABYTE])
     os._exit(7)
 
 
@@ -256,6 +271,20 @@ def notifies_without_end(call: Call) -> None:
         write((LOG + "\n") * 100)
 
 
+def notifies_oddly(call: Call) -> None:
+    for method in ("progress", "cancelled", "message", "tools/list_changed", "initialized", "nobody/knows"):
+        for params in ("null", "5", "[]", "{}", '"text"', '{"requestId":1,"progressToken":{}}'):
+            say(f'{{"jsonrpc":"2.0","method":"notifications/{method}","params":{params}}}')
+    say(f'{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{call.id}}}}}')
+    call.answer()
+
+
+def reports_progress_200_000_times(call: Call) -> None:
+    for step in range(0, 200_000, 100):
+        write("".join(f"{progress(call.token, step + more)}\n" for more in range(100)))
+    call.answer()
+
+
 def reports_progress_for_ever(call: Call) -> None:
     def report() -> None:
         for step in range(10**9):
@@ -300,7 +329,13 @@ def announces_changes_without_end(call: Call) -> None:
 
 def writes_50_mb_to_stderr(call: Call) -> None:
     for _ in range(500):
-        os.write(2, b"".join(b"%b\n" % (b"x" * 99) for _ in range(1000)))
+        os.write(2, (b"x" * 99 + b"\n") * 1000)
+    call.answer()
+
+
+def writes_5_mb_to_stderr(call: Call) -> None:
+    for _ in range(50):
+        os.write(2, (b"x" * 999 + b"\n") * 100)
     call.answer()
 
 
@@ -349,6 +384,18 @@ def asks_without_end_and_never_reads(call: Call) -> None:
     while True:
         number += 1
         say(f'{{"jsonrpc":"2.0","id":{number},"method":"ping","params":{{"_meta":{{"x":"{"x" * 200}"}}}}}}')
+
+
+def asks_under_odd_ids(call: Call) -> None:
+    for request_id in ("null", "{}", "[1]", "1.5", "true", "1e400", '""', '"' + "x" * 10_000 + '"'):
+        say(f'{{"jsonrpc":"2.0","id":{request_id},"method":"ping"}}')
+    call.answer()
+
+
+def asks_as_if_it_were_the_client(call: Call) -> None:
+    for method in ("initialize", "tools/list", "tools/call", "server/discover"):
+        say(f'{{"jsonrpc":"2.0","id":"{method}","method":"{method}","params":{{"name":"use_tool"}}}}')
+    call.answer()
 
 
 def asks_under_the_id_of_the_call(call: Call) -> None:
@@ -563,6 +610,46 @@ def answers_with_text_after_the_json(call: Call) -> None:
 
 def answers_without_a_version(call: Call) -> None:
     say(call.answering("done").replace('"jsonrpc":"2.0",', ""))
+
+
+def answers_with_white_space(call: Call) -> None:
+    result = call.result('"done"')
+    say(f' \t{{ "jsonrpc" : "2.0" ,\t"id" : {call.id} , "result" : {result} }}\t \r')
+
+
+def answers_with_escapes_in_its_keys(call: Call) -> None:
+    say(f'{{"\\u006asonrpc":"2.0","\\u0069d":{call.id},"r\\u0065sult":{call.result(json.dumps("done"))}}}')
+
+
+def answers_with_separators_that_end_no_line(call: Call) -> None:
+    separators = "\u2028\u2029\x85"
+    say(call.answering("cut here").replace("here", separators))
+
+
+def answers_with_100_000_parts(call: Call) -> None:
+    parts = ",".join('{"type":"text","text":"x"}' for _ in range(100_000))
+    call.answer_with(f'"result":{{"content":[{parts}]}}')
+
+
+def changes_its_tools_to_nonsense(call: Call) -> None:
+    call.server.on["tools/list"] = lambda request_id, _: succeed(request_id, "42")
+    say(LIST_CHANGED)
+    call.answer()
+
+
+def changes_its_tools_and_never_lists_them(call: Call) -> None:
+    call.server.on["tools/list"] = lambda *_: None
+    say(LIST_CHANGED)
+    call.answer()
+
+
+def changes_its_tools_to_a_list_without_end(call: Call) -> None:
+    numbers = iter(range(10**9))
+    call.server.on["tools/list"] = lambda request_id, _: succeed(
+        request_id, page(tool("echo"), f"cursor-{next(numbers)}")
+    )
+    say(LIST_CHANGED)
+    call.answer()
 
 
 def changes_its_tools_in_mid_flight(call: Call) -> None:

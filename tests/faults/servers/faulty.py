@@ -6,7 +6,7 @@ import json
 import sys
 
 from tests.faults.servers import call_faults, end_faults, start_faults
-from tests.faults.servers.conversation import Server
+from tests.faults.servers.conversation import Server, tool
 
 
 def main() -> None:
@@ -14,6 +14,9 @@ def main() -> None:
     server = Server(options["era"], options["journal"])
     if "call" in options:
         server.calls["fault"] = call_faults.named(options["call"])
+    for name, fault in options.get("tools", {}).items():
+        server.tools.append(tool(name))
+        server.calls[name] = call_faults.named(fault)
     if "start" in options and server.life <= options.get("lives", sys.maxsize):
         start_faults.named(options["start"])(server)
     if "end" in options:

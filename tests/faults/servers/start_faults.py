@@ -80,6 +80,15 @@ def exits_when_asked_for_its_tools(server: Server) -> None:
     server.on["tools/list"] = leave
 
 
+def exits_when_it_has_listed_its_tools(server: Server) -> None:
+    def list_and_leave(request_id: str, params: object) -> None:
+        succeed(request_id, page(",".join(server.tools)))
+        complain("no such database")
+        sys.exit(3)
+
+    server.on["tools/list"] = list_and_leave
+
+
 def exits_and_leaves_a_helper(server: Server) -> None:
     server.journal("grandchild", start_helper())
     exits(server)
