@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from tests.faults.trial import SURVIVAL_LIMIT, Trial, conduct
+from tests.faults.trial import SURVIVAL_LIMIT, Trial, conduct, spoken
 from tests.support.processes import is_running
 from tests.support.waiting import poll
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.timeout(600)  # the first of these tests runs the trials of all of them
 
-Way = Literal["EOF", "SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"]
+Way = Literal["EOF", "SIGTERM", "SIGINT", "SIGHUP", "SIGKILL", "SIGTERM, SIGKILL"]
+OPEN = '{"name":"open_toolbox","arguments":{"toolbox_name":"dev"}}'
 
 
 @dataclass(frozen=True)
@@ -27,28 +29,27 @@ class Fault:
 
     function: str
     way: Way
-    is_busy: bool = False
-    """Whether a call is in flight that will never be answered."""
+    call: str | None = None
+    """The fault of `servers/call_faults.py` that a call is at when the end comes."""
+    start: str | None = None
+    """The fault of `servers/start_faults.py` that an opening is at when the end comes."""
     is_heavy: bool = False
 
     @property
     def name(self) -> str:
-        return f"{self.function}-{self.way}{'-busy' if self.is_busy else ''}"
+        return "-".join(filter(None, (self.function, self.way, self.call, self.start)))
 
+
+WAYS: tuple[Way, ...] = ("EOF", "SIGTERM", "SIGINT", "SIGHUP", "SIGKILL", "SIGTERM, SIGKILL")
+SOME_WAYS: tuple[Way, ...] = ("EOF", "SIGTERM", "SIGKILL")
 
 FAULTS = (
-    *(Fault("goes_in_good_order", way) for way in ("EOF", "SIGTERM", "SIGINT", "SIGHUP", "SIGKILL")),
-    *(
-        Fault("goes_in_good_order", way, is_busy=True)
-        for way in ("EOF", "SIGTERM", "SIGINT", "SIGHUP", "SIGKILL")
-    ),
-    *(
-        Fault("has_helpers_and_is_stubborn", way, is_busy=True)
-        for way in ("EOF", "SIGTERM", "SIGINT", "SIGHUP", "SIGKILL")
-    ),
+    *(Fault("goes_in_good_order", way) for way in WAYS),
+    *(Fault("goes_in_good_order", way, call="never_answers") for way in WAYS),
+    *(Fault("has_helpers_and_is_stubborn", way, call="never_answers") for way in WAYS),
     *(
         Fault(function, way)
-        for way in ("EOF", "SIGTERM", "SIGKILL")
+        for way in SOME_WAYS
         for function in (
             "ignores_sigterm_and_eof",
             "has_a_helper",
@@ -60,6 +61,16 @@ FAULTS = (
             "closes_its_output_when_its_input_ends",
         )
     ),
+    *(
+        Fault("ignores_sigterm_and_eof", way, call=call)
+        for way in SOME_WAYS
+        for call in ("stops_itself", "closes_both", "babbles_without_end", "says_a_line_without_end")
+    ),
+    *(
+        Fault("has_helpers_and_is_stubborn", way, start=start)
+        for way in SOME_WAYS
+        for start in ("never_answers_its_list", "ignores_every_way_to_end", "babbles_without_end")
+    ),
     *(Fault("takes_1_5_s_to_finish", way) for way in ("EOF", "SIGTERM", "SIGINT", "SIGHUP")),
     Fault("ignores_eof", "EOF"),
 )
@@ -68,14 +79,25 @@ FAULTS = (
 async def meet(fault: Fault, directory: Path) -> list[str]:
     """Two servers have the fault, so that ending them one after the other would take too long."""
     trial = Trial(directory)
-    servers = {name: trial.server(name, end=fault.function, call="never_answers") for name in ("one", "two")}
+    told = {"end": fault.function, "call": fault.call, "start": fault.start}
+    servers = {name: trial.server(name, **told) for name in ("one", "two")}
     async with trial.running(trial.config(**servers)) as session:
-        listing = (await session.open_toolbox("dev"))["structuredContent"]
-        trial.claim(listing["servers_connected"] == 3, f"it did not even begin well: {listing}"[:500])
-        if fault.is_busy:
-            await session.begin_tool("dev", "one", "fault")
-            await session.begin_tool("dev", "two", "fault")
-        if fault.way == "SIGKILL":
+        opening = await session.begin("tools/call", OPEN)
+        if fault.start is None:
+            listing = json.loads(spoken((await opening).message))
+            trial.claim(listing["servers_connected"] == 3, f"it did not even begin well: {listing}"[:500])
+        else:
+            for name in servers:
+                await trial.journal(name).wait_until(lambda it: it.starts)
+        if fault.call is not None:
+            for name in servers:
+                await session.begin_tool("dev", name, "fault")
+            await trial.use("sibling", "echo", 5)
+        if "SIGKILL" in fault.way:
+            if fault.way == "SIGTERM, SIGKILL":
+                trial.client.process.send_signal(signal.SIGTERM)
+                (sibling,) = trial.journal("sibling").pids
+                await poll(lambda: not is_running(sibling))  # the end has begun
             await trial.client.signal(signal.SIGKILL)
             await trial.outlive(SURVIVAL_LIMIT)
         else:

@@ -322,6 +322,7 @@ async def test_a_client_that_cancels_everything_gets_no_late_answer(trial: Trial
         for unwanted in (*calls, *calls, "never-there", 123456):
             await trial.client.notify("notifications/cancelled", {"requestId": unwanted, "reason": "enough"})
         assert await trial.use("silent", "echo", 5) == "echo"
+        await trial.journal("silent").wait_until(lambda it: len(it.events("cancelled")) == 500)
         assert [request_id for request_id, call in calls.items() if call.done()] == []
         opening = await session.begin("tools/call", OPEN, request_id="opening")
         await trial.client.notify("notifications/cancelled", {"requestId": "opening"})

@@ -116,6 +116,8 @@ class Server:
         while (message := read()) is not None:
             if "id" in message and "method" in message:
                 self.answer(message)
+            elif message.get("method") == "notifications/cancelled":
+                self.journal("cancelled", os.getpid())
         self.on_eof()
 
     def answer(self, message: dict[str, Any]) -> None:

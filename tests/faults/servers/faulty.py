@@ -12,15 +12,15 @@ from tests.faults.servers.conversation import Server, tool
 def main() -> None:
     options = json.loads(sys.argv[1])
     server = Server(options["era"], options["journal"])
-    if "call" in options:
-        server.calls["fault"] = call_faults.named(options["call"])
+    if call := options.get("call"):
+        server.calls["fault"] = call_faults.named(call)
     for name, fault in options.get("tools", {}).items():
         server.tools.append(tool(name))
         server.calls[name] = call_faults.named(fault)
-    if "start" in options and server.life <= options.get("lives", sys.maxsize):
-        start_faults.named(options["start"])(server)
-    if "end" in options:
-        end_faults.named(options["end"])(server)
+    if end := options.get("end"):
+        end_faults.named(end)(server)
+    if (start := options.get("start")) and server.life <= options.get("lives", sys.maxsize):
+        start_faults.named(start)(server)
     server.serve()
 
 
