@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -79,7 +79,7 @@ FAULTS = (
 async def meet(fault: Fault, directory: Path) -> list[str]:
     """Two servers have the fault, so that ending them one after the other would take too long."""
     trial = Trial(directory)
-    told = {"end": fault.function, "call": fault.call, "start": fault.start}
+    told: dict[str, Any] = {"end": fault.function, "call": fault.call, "start": fault.start}
     servers = {name: trial.server(name, **told) for name in ("one", "two")}
     async with trial.running(trial.config(**servers)) as session:
         opening = await session.begin("tools/call", OPEN)
