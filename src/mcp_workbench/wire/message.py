@@ -88,15 +88,24 @@ encode: Final = msgspec.json.Encoder().encode
 class Undecodable(Exception):
     """A line that is no message: why, whether it is JSON all the same, and the id that it has then.
 
-    One that does not even begin like JSON is `hopeless`: nothing in it needs looking for.
+    One that does not even begin like JSON is `hopeless`: nothing in it needs looking for. A `blank` one is
+    not even worth a word.
     """
 
     def __init__(
-        self, reason: str, line: Line, *, is_json: bool, is_deep: bool = False, is_hopeless: bool = False
+        self,
+        reason: str,
+        line: Line,
+        *,
+        is_json: bool,
+        is_deep: bool = False,
+        is_hopeless: bool = False,
+        is_blank: bool = False,
     ) -> None:
         self.is_json = is_json
         self.is_deep = is_deep
         self.is_hopeless = is_hopeless
+        self.is_blank = is_blank
         self.request_id = _read_id(line) if is_json else None
         self.size = len(line)
         super().__init__(reason)
@@ -112,6 +121,8 @@ def decode(line: Line) -> Message:
         # There may be floods of such lines, and one may be very long.
         if line and line[0] not in _JSON_STARTS:
             raise Undecodable(_reason(error), line, is_json=False, is_hopeless=True) from None
+        if not (bytes(line[:EDGE]).strip() or bytes(line).strip()):
+            raise Undecodable("it is blank", line, is_json=False, is_blank=True) from None
         return _decode_with_care(line[len(BOM) :] if line[: len(BOM)] == BOM else line)
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from mcp_workbench.errors import BadAnswer, ConnectionClosed, TooDeep, TooLong, size_of
 from mcp_workbench.wire import message as rpc
-from mcp_workbench.wire.lines import EDGE, LINE_LIMIT
+from mcp_workbench.wire.lines import LINE_LIMIT
 from mcp_workbench.wire.request import Question
 from mcp_workbench.wire.salvage import find_answered_id
 
@@ -166,7 +166,7 @@ class Peer:
         except rpc.Undecodable as problem:
             if problem.is_hopeless:
                 self._handler.on_garbage(problem)
-            else:
+            elif not problem.is_blank:
                 self._receive_again(line, problem)
             return
         request_id = message.id
@@ -221,8 +221,6 @@ class Peer:
 
     def _receive_again(self, line: Line, problem: rpc.Undecodable) -> None:
         """Takes what can be understood all the same of a line that is no message."""
-        if not bytes(line[:EDGE]).strip() and not bytes(line).strip():
-            return
         expects_answers = bool(self._in_flight)
         if (expects_answers or self.takes_batches) and (batch := rpc.decode_batch(line)):
             for part in batch:
