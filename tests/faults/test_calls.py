@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from tests.faults.servers.call_faults import MEGABYTE
+from tests.faults.servers.conversation import MEGABYTE
 from tests.faults.trial import Trial, conduct, spoken
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ FAULTS = (
     # Too much of something.
     answers("babbles_before_the_answer", heavy=True, within=10),
     answers("babbles_json_before_the_answer", heavy=True, within=10),
-    answers("says_empty_lines_before_the_answer"),
+    answers("says_empty_lines_before_the_answer", heavy=True, within=10),
     silent("babbles_without_end", heavy=True),
     silent("babbles_without_end_beside_its_work"),
     Fault("answers_with_50_mb", within=10, length=50 * MEGABYTE, is_heavy=True),
@@ -183,6 +183,7 @@ FAULTS = (
     answers("answers_a_hundred_times", "first"),
     answers("answers_under_unknown_ids_first"),
     silent("answers_under_an_unknown_id_only"),
+    answers("answers_the_next_calls_in_advance"),
     answers("answers_under_null_first"),
     silent("answers_under_null_only"),
     silent("answers_under_no_id"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from tests.faults.trial import SURVIVAL_LIMIT, Trial, conduct, spoken
+from tests.faults.trial import OPEN, SURVIVAL_LIMIT, Trial, conduct, spoken
 from tests.support.processes import is_running
 from tests.support.waiting import poll
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(600)  # the first of these tests runs the trials of all of them
 
 Way = Literal["EOF", "SIGTERM", "SIGINT", "SIGHUP", "SIGKILL", "SIGTERM, SIGKILL"]
-OPEN = '{"name":"open_toolbox","arguments":{"toolbox_name":"dev"}}'
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from tests.faults.servers.start_faults import ENGLAND, FAMILY, HEART, HIDDEN, HIDING_NAMES, ODD_NAMES
-from tests.faults.trial import Trial, conduct, spoken
+from tests.faults.servers.list_faults import ENGLAND, FAMILY, HEART, HIDDEN, HIDING_NAMES, ODD_NAMES
+from tests.faults.trial import OPEN, Trial, conduct, spoken
 from tests.support.sessions import names
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.timeout(600)  # the first of these tests runs the trials of all of them
 
-OPEN = '{"name":"open_toolbox","arguments":{"toolbox_name":"dev"}}'
 STARTUP = 2.0
 """The `startupTimeout` of the servers that never come up."""
 GONE = 3.0
@@ -127,7 +126,7 @@ FAULTS = (
     # It comes up oddly.
     opens("answers_after_3_s", within=3 + SLACK),
     opens("prints_banners"),
-    opens("prints_a_long_banner"),
+    opens("prints_a_long_banner", heavy=True),
     opens("writes_20_mb_to_stderr", heavy=True, within=10),
     opens("notifies_before_it_answers"),
     opens("asks_before_it_answers"),
@@ -147,7 +146,7 @@ FAULTS = (
     fails("refuses_to_list", "no licence"),
     opens("lists_wrong_types", "fault"),
     opens("lists_null_schemas", "fault"),
-    opens("lists_a_schema_100_000_deep", "fault"),
+    opens("lists_a_schema_100_000_deep", "fault", heavy=True),
     fails("lists_nan", "could not be read"),
     opens("lists_invalid_utf_8", "odd", "fault"),
     opens("lists_lone_surrogates", "odd", "fault"),

@@ -24,13 +24,16 @@ from tests.support.client import RawClient, clean_environment, serve_command, wr
 from tests.support.journal import Journal
 from tests.support.processes import is_running
 from tests.support.sessions import session_of
-from tests.support.waiting import poll
+from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from tests.support.client import Json, Reply
     from tests.support.sessions import Era, Session
+
+OPEN = '{"name":"open_toolbox","arguments":{"toolbox_name":"dev"}}'
+"""The parameters of a call that opens the toolbox."""
 
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "FAULT_TRIAL"
@@ -195,6 +198,12 @@ def spoken(message: Json) -> str:
     result = message["result"]
     text = "".join(str(part.get("text", part)) for part in result["content"])
     return f"(error) {text}" if result.get("isError") else text
+
+
+async def replies(calls: list[asyncio.Future[Reply]], within: float = PATIENCE) -> list[str]:
+    """What all the answers say, if they come in time."""
+    async with asyncio.timeout(within):
+        return [spoken((await call).message) for call in calls]
 
 
 def processes_marked(mark: str) -> dict[int, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 MODERN_VERSION = "2026-07-28"
 LONGEST_LIFE = 120  # seconds: a workbench that leaves us behind fails its test, and need not litter too
 SCHEMA = '{"type":"object"}'
+MEGABYTE = 1_000_000
+STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(120)"
+LIST_CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+LOG = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"busy"}}'
 
 
 def tool(name: str, description: str = "Does it", schema: str = SCHEMA) -> str:
@@ -45,6 +50,15 @@ def read() -> dict[str, Any] | None:
     line = sys.stdin.buffer.readline()
     message: dict[str, Any] | None = json.loads(line) if line else None
     return message
+
+
+def complain(text: str) -> None:
+    os.write(2, text.encode() + b"\n")
+
+
+def start_helper(*, new_session: bool = False) -> int:
+    """A process that holds our pipes and outlives a SIGTERM."""
+    return subprocess.Popen([sys.executable, "-S", "-c", STUBBORN], start_new_session=new_session).pid
 
 
 def sleep_for_ever() -> None:

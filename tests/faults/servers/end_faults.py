@@ -9,15 +9,12 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from tests.faults.servers.call_faults import start_helper
-from tests.faults.servers.conversation import sleep_for_ever, write
+from tests.faults.servers.conversation import STUBBORN, sleep_for_ever, start_helper, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.faults.servers.conversation import Server
-
-STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(120)"
 
 
 def ignores_sigterm_and_eof(server: Server) -> None:

@@ -1,0 +1,21 @@
+"""The fixture of trials that are not in a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.faults.trial import Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Iterator[Trial]:
+    """A trial that nobody may complain of."""
+    trial = Trial(tmp_path)
+    yield trial
+    assert trial.complaints == []
