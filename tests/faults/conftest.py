@@ -1,7 +1,8 @@
-"""The fixture of trials that are not in a table."""
+"""The fixture of trials that are not in a table. All of them look into /proc, so they are for Linux alone."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,8 @@ from tests.faults.trial import Trial
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+collect_ignore_glob = [] if sys.platform == "linux" else ["test_*.py"]
 
 
 @pytest.fixture

@@ -124,8 +124,7 @@ def test_nothing_is_left_behind(fault: Fault, verdicts: dict[str, list[str]]) ->
 
 
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-async def test_a_second_signal_ends_it_at_once(tmp_path: Path, second: signal.Signals) -> None:
-    trial = Trial(tmp_path)
+async def test_a_second_signal_ends_it_at_once(trial: Trial, second: signal.Signals) -> None:
     config = trial.config(one=trial.server("one", end="has_helpers_and_is_stubborn"))
     async with trial.running(config) as session:
         await session.open_toolbox("dev")
@@ -134,14 +133,12 @@ async def test_a_second_signal_ends_it_at_once(tmp_path: Path, second: signal.Si
         (sibling,) = trial.journal("sibling").pids
         await poll(lambda: not is_running(sibling))
         await trial.leave(lambda: trial.client.signal(second), limit=1.0, any_code=True)
-    assert trial.complaints == []
 
 
 async def test_a_server_that_is_closed_while_the_workbench_lives_on_leaves_nothing_either(
-    tmp_path: Path,
+    trial: Trial,
 ) -> None:
     """Its helper in a new session goes when the server is replaced, not only at the very end."""
-    trial = Trial(tmp_path)
     config = trial.config(one=trial.server("one", end="has_a_helper_in_a_new_session", call="exits"))
     async with trial.running(config) as session:
         await session.open_toolbox("dev")
@@ -149,4 +146,3 @@ async def test_a_server_that_is_closed_while_the_workbench_lives_on_leaves_nothi
         assert "exited with code 7" in await trial.use("one", "fault", 2)
         await poll(lambda: not is_running(helper), SURVIVAL_LIMIT)
         assert await trial.use("one", "echo", 5) == "echo"
-    assert trial.complaints == []

@@ -231,8 +231,7 @@ def test_a_fault_at_the_start_costs_one_server(fault: Fault, verdicts: dict[str,
     assert verdicts[fault.name] == []
 
 
-async def test_hidden_text_is_removed_and_noted_and_emoji_stay(tmp_path: Path) -> None:
-    trial = Trial(tmp_path)
+async def test_hidden_text_is_removed_and_noted_and_emoji_stay(trial: Trial) -> None:
     config = trial.config(faulty=trial.server("faulty", start="lists_hidden_text"))
     async with trial.running(config) as session:
         result = await session.open_toolbox("dev")
@@ -254,7 +253,6 @@ async def test_hidden_text_is_removed_and_noted_and_emoji_stay(tmp_path: Path) -
     assert note["server"] == "faulty"
     assert "hidden" in note["note"]
     assert "hiding" in note["note"]
-    assert trial.complaints == []
 
 
 def is_wanted(character: str) -> bool:
@@ -262,8 +260,6 @@ def is_wanted(character: str) -> bool:
     return character in FAMILY + ENGLAND + HEART or (character.isprintable() and character.isascii())
 
 
-async def test_nothing_is_noted_where_nothing_was_hidden(tmp_path: Path) -> None:
-    trial = Trial(tmp_path)
+async def test_nothing_is_noted_where_nothing_was_hidden(trial: Trial) -> None:
     async with trial.running(trial.config()) as session:
         assert "notes" not in (await session.open_toolbox("dev"))["structuredContent"]
-    assert trial.complaints == []
