@@ -18,8 +18,12 @@ def is_running(pid: int) -> bool:
     except ProcessLookupError:
         return False
     # A container's first process may never reap: an orphan that has ended stays there as a zombie.
-    stat = Path(f"/proc/{pid}/stat")
-    return not (stat.exists() and stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z")
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        # It has gone since it was asked for, or there is no /proc on this system.
+        return not Path("/proc/self").exists()
+    return state != "Z"
 
 
 async def wait_until_gone(pids: Iterable[int], within: float = PATIENCE) -> None:
