@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_workbench.wire.guard import MARK
 from tests.real import servers
 from tests.real.results import substance
 from tests.support.client import Json, RawClient, clean_environment
@@ -140,8 +141,11 @@ async def opened_tools(session: Session) -> list[Json]:
 
 
 def timeless(results: list[Json]) -> list[Json]:
-    """One of the tools tells the time of day, which passes between two calls."""
-    told: list[Json] = json.loads(re.sub(r"\d+:\d\d:\d\d [AP]M", "now", json.dumps(results)))
+    """One of the tools tells the time of day, which passes between two calls, and one its environment, where
+    the workbench puts a mark."""
+    text = re.sub(r"\d+:\d\d:\d\d [AP]M", "now", json.dumps(results))
+    mark = rf',\\n  \\"{MARK}\\": \\"[0-9a-f./]+\\"'
+    told: list[Json] = json.loads(re.sub(mark, "", text))
     return told
 
 

@@ -12,6 +12,7 @@ from mcp_workbench.downstream.connection import Connection
 from mcp_workbench.downstream.era_memory import EraMemory
 from mcp_workbench.downstream.server import Server, Surroundings
 from mcp_workbench.downstream.valve import Valve
+from mcp_workbench.serve.pressure import Pressure
 from mcp_workbench.surface.face import Face
 from mcp_workbench.wire.guard import Guard
 from mcp_workbench.wire.lines import LONG, LineSplitter
@@ -68,7 +69,7 @@ class Relayed:
         self._server = server
         toolbox = Toolbox("dev", "Files", [Shelf("dev", server)], [], 15)
         workbench = Workbench([toolbox], surroundings)
-        self._face = Face(workbench, self.to_client.append)
+        self._face = Face(workbench, self.to_client.append, Pressure(workbench))
         if handshake:
             self.client_says(
                 b'{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25"}}'

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_workbench.errors import RequestTimeout
 from mcp_workbench.wire.request import Question
-from tests.wire.loops import IN_JUMPING_TIME, now
+from tests.wire.loops import IN_JUMPING_TIME, JumpingLoop, now
 from tests.wire.wires import Wire
 
 pytestmark = IN_JUMPING_TIME
@@ -109,3 +109,27 @@ async def test_a_forgotten_request_has_no_clock() -> None:
     wire.peer.forget(request)
     await asyncio.sleep(100)  # in time that takes none
     assert request.answer.cancelled()
+
+
+def stand_still(seconds: float) -> None:
+    """What a process that is stopped sees of time: nothing, and then all of it at once."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, JumpingLoop)
+    loop._clock.now += seconds
+
+
+async def test_while_we_are_stopped_ourselves_nobody_is_late() -> None:
+    wire = Wire()
+    request = wire.peer.ask("x", b"{}", limit=5)
+    loop = asyncio.get_running_loop()
+    loop.call_at(3, stand_still, 50)
+    loop.call_at(53.2, wire.answer, 1, "it was there all the time")
+    assert bytes(await request.answer) == b'"it was there all the time"'
+
+
+async def test_silence_ends_a_request_after_that_too() -> None:
+    request = Wire().peer.ask("x", b"{}", limit=5)
+    asyncio.get_running_loop().call_at(3, stand_still, 50)
+    moment, reason = await end_of(request)
+    assert 53 < moment < 60
+    assert reason == "no answer within 5 s and no progress was reported"

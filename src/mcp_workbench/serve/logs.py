@@ -2,9 +2,8 @@
 
 A write that would block is not made: the event loop must not wait for whoever reads our stderr, or does
 not. Events of ours wait until there is room again, within limits; what servers say is dropped, counted, and
-the number said. No secret of the configuration gets
-through: every record is masked here, whatever its author has done about it. What a line looks like is
-decided in `log_lines`.
+the number said. No secret of the configuration gets through: every record is masked here, whatever its author
+has done about it. What a line looks like is decided in `log_lines`.
 """
 
 from __future__ import annotations

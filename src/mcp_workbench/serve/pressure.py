@@ -26,8 +26,16 @@ class Pressure:
     def __init__(self, workbench: Workbench) -> None:
         self._workbench = workbench
         self._timer: asyncio.TimerHandle | None = None
+        self._has_room = asyncio.Event()
+        self._has_room.set()
         self._client: Writer | None = None
         self._reader: LineReader | None = None
+
+    async def wait(self) -> None:
+        """Returns when the client takes more."""
+        # Whoever was let in before may have filled it again.
+        while not self._has_room.is_set():
+            await self._has_room.wait()
 
     def watch(self, client: Writer, reader: LineReader) -> None:
         """What waits for the client, and what comes from it."""
@@ -44,9 +52,11 @@ class Pressure:
         """Much waits for the client, or nothing any more."""
         self.close()
         if is_full:
+            self._has_room.clear()
             self._workbench.valve.close()
             self._look()
         else:
+            self._has_room.set()
             self._workbench.valve.open()
             if self._reader is not None:
                 self._reader.resume()

@@ -92,7 +92,7 @@ async def _serve(
     read_too = _are_one_socket(stdin, stdout)
     output = os.fdopen(stdout, "wb", 0)
     client = await open_writer(output, interrupted.set, pressure.on_full, read_too=read_too)
-    face = Face(workbench, client.write)
+    face = Face(workbench, client.write, pressure)
     reloader = Reloader(loaded, environ, workbench, log_handler, face.refresh)
     reloader.start()
     reader = LineReader(face.receive, ended.set, face.receive_overlong)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.shelf import Shelf
     from mcp_workbench.workbench.workbench import Workbench
 
-    Parts = tuple[bytes, ...]
+    Parts = tuple[Body, ...]
 
 MOST_IN_FLIGHT = 50_000
 """Requests of one client that are kept at once, whatever they wait for."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -28,7 +28,7 @@ from mcp_workbench.protocol import (
 from mcp_workbench.surface import metatools, render, results
 from mcp_workbench.surface.calls import Calls
 from mcp_workbench.surface.instructions import instructions
-from mcp_workbench.surface.requests import Refusal, is_modern, read_params
+from mcp_workbench.surface.requests import Refusal, is_modern, read_filter, read_params
 from mcp_workbench.wire.message import encode, error_line, result_line, starts_with
 from mcp_workbench.wire.peer import Peer
 
@@ -57,11 +57,19 @@ class _Cancelled(msgspec.Struct):
     reason: str = ""
 
 
+class Room(Protocol):
+    """Whether the client takes what it is sent."""
+
+    async def wait(self) -> object:
+        """Returns when it does."""
+
+
 class Face:
     """One client's view of the workbench."""
 
-    def __init__(self, workbench: Workbench, write: Callable[[Outgoing], None]) -> None:
+    def __init__(self, workbench: Workbench, write: Callable[[Outgoing], None], room: Room) -> None:
         self._workbench = workbench
+        self._room = room
         self._instructions, self._tools = _introduction(workbench)
         self._subscriptions: dict[Id, Filter] = {}
         self._calls = Calls(workbench, write, self._subscriptions)
@@ -142,7 +150,7 @@ class Face:
         if method == "tools/call":
             self._call(request_id, params, modern=modern)
         elif method == "subscriptions/listen" and modern:
-            self._subscribe(request_id, params.notifications)
+            self._subscribe(request_id, read_filter(params.notifications))
         else:
             self._send_own(request_id, (self._answer(method, params, modern=modern),), modern=modern)
 
@@ -152,7 +160,7 @@ class Face:
             raise Refusal(INVALID_PARAMS, NEITHER_ERA)
         return modern
 
-    def _send_own(self, request_id: Id, result: tuple[bytes, ...], *, modern: bool) -> None:
+    def _send_own(self, request_id: Id, result: tuple[Body, ...], *, modern: bool) -> None:
         self._peer.send(result_line(request_id, *results.own(result, modern=modern)))
 
     def _initialize(self, params: Params) -> bytes:
@@ -212,9 +220,12 @@ class Face:
         except CallError as error:
             self._send_own(request_id, render.error_result(error), modern=modern)
 
-    async def _open(self, arguments: Body) -> tuple[bytes, ...]:
+    async def _open(self, arguments: Body) -> tuple[Body, ...]:
         toolbox = metatools.read_open(arguments, list(self._workbench.toolboxes))
-        return render.opening_result(await self._workbench.open(toolbox))
+        opening = await self._workbench.open(toolbox)
+        # It may have megabytes, and a client that does not read may ask again and again.
+        await self._room.wait()
+        return render.opening_result(opening)
 
 
 def _introduction(workbench: Workbench) -> tuple[bytes, bytes]:

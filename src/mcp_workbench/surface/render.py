@@ -11,7 +11,10 @@ from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, enco
 from mcp_workbench.workbench.sanitise import clean_definition, clean_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcp_workbench.errors import CallError, StartError
+    from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.shelf import Index
     from mcp_workbench.workbench.toolbox import Opening
 
@@ -24,31 +27,59 @@ NAMES_SHOWN = 10
 OURS = ("name", "toolbox_name", "source_server", "description")
 
 
-def opening_result(opening: Opening) -> tuple[bytes, ...]:
+def opening_result(opening: Opening) -> tuple[Body, ...]:
     """The result of `open_toolbox`: one JSON object, as text and as structured content. In parts, for it may
     have megabytes."""
     toolbox = opening.toolbox
-    tools: list[bytes] = []
+    listing = _Listing()
     notes: list[Note] = []
+    listing.add(
+        b'{"toolbox":%b,"description":%b,"servers_connected":%d,"tools":['
+        % (encode(toolbox.name), encode(toolbox.description), len(opening.tools))
+    )
+    comma = b""
     for shelf, index in opening.tools:
         server = shelf.server.name
-        tools += _tools(toolbox.name, server, index, notes)
+        for tool in _tools(toolbox.name, server, index, notes):
+            listing.add(comma)
+            listing.add_foreign(tool)
+            comma = b","
         notes += [_note(server, note) for note in shelf.notes]
-    head = b'{"toolbox":%b,"description":%b,"servers_connected":%d,"tools":[' % (
-        encode(toolbox.name),
-        encode(toolbox.description),
-        len(opening.tools),
-    )
+    listing.add(b"]")
     others = {
         "starting_servers": [_starting(server, toolbox.open_deadline) for server in opening.starting],
         "failed_servers": [_failure(failure) for failure in opening.failures],
         "notes": notes,
     }
-    rest = b"".join(b',"%b":%b' % (key.encode(), encode(value)) for key, value in others.items() if value)
-    listing = b"".join((head, b",".join(tools), b"]", rest, b"}"))
-    # The text is what the model reads: no white space that it would pay for. The structure keeps every byte.
-    text = encode(msgspec.json.format(listing, indent=-1).decode())
-    return b'{"content":[{"type":"text","text":', text, b'}],"structuredContent":', listing, b"}"
+    for key, value in others.items():
+        if value:
+            listing.add(b',"%b":%b' % (key.encode(), encode(value)))
+    listing.add(b"}")
+    return listing.result()
+
+
+class _Listing:
+    """Grows as text and as structure, without the whole of it being held in any other form."""
+
+    def __init__(self) -> None:
+        self._text = bytearray()
+        self._structure = bytearray()
+
+    def add(self, piece: bytes) -> None:
+        """A piece of our own making."""
+        self._structure += piece
+        self._text += encode(piece.decode())[1:-1]
+
+    def add_foreign(self, value: bytes) -> None:
+        """A value that came from a server."""
+        self._structure += value
+        # The text is what the model reads: no white space that it would pay for. The structure keeps it all.
+        self._text += encode(msgspec.json.format(value, indent=-1).decode())[1:-1]
+
+    def result(self) -> tuple[Body, ...]:
+        """The result of a call, in parts."""
+        text, structure = memoryview(self._text), memoryview(self._structure)
+        return b'{"content":[{"type":"text","text":"', text, b'"}],"structuredContent":', structure, b"}"
 
 
 def error_result(error: CallError) -> tuple[bytes, ...]:
@@ -57,21 +88,19 @@ def error_result(error: CallError) -> tuple[bytes, ...]:
     return (b'{"content":[{"type":"text","text":%b}],"isError":true}' % encode(text),)
 
 
-def _tools(toolbox: str, server: str, index: Index, notes: list[Note]) -> list[bytes]:
+def _tools(toolbox: str, server: str, index: Index, notes: list[Note]) -> Iterator[bytes]:
     cleaned: list[str] = []
-    tools: list[bytes] = []
     for name, raw in index.items():
         definition, removed = clean_definition(bytes(raw))
         if removed:
             cleaned.append(name)
-        tools.append(_tool(toolbox, server, name, definition))
+        yield _tool(toolbox, server, name, definition)
     if cleaned:
         shown = ", ".join(clean_text(name) for name in cleaned[:NAMES_SHOWN])
         more = f" and {len(cleaned) - NAMES_SHOWN} more" if len(cleaned) > NAMES_SHOWN else ""
         note = f"hidden characters were removed from the definitions of these tools: {shown}{more}"
         log.warning("%s", note, extra={"server": f"{toolbox}/{server}"})
         notes.append(_note(server, note))
-    return tools
 
 
 def _tool(toolbox: str, server: str, name: str, definition: bytes) -> bytes:

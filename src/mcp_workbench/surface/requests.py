@@ -38,7 +38,7 @@ class Params(msgspec.Struct):
     arguments: msgspec.Raw = ABSENT
     cursor: str | None = None
     version: str | None = msgspec.field(default=None, name="protocolVersion")
-    notifications: Filter = msgspec.field(default_factory=Filter)
+    notifications: msgspec.Raw = ABSENT
 
     @property
     def meta(self) -> Meta:
@@ -62,6 +62,7 @@ _NONE = msgspec.Raw(b"{}")
 
 _decode_token = msgspec.json.Decoder(int | str).decode
 _decode_params = msgspec.json.Decoder(Params).decode
+_decode_filter = msgspec.json.Decoder(Filter).decode
 
 
 def read_params(raw: msgspec.Raw) -> Params:
@@ -72,6 +73,14 @@ def read_params(raw: msgspec.Raw) -> Params:
         return _decode_params(raw)
     except (msgspec.DecodeError, RecursionError) as error:
         raise Refusal(INVALID_PARAMS, f"Invalid params: {error}") from None
+
+
+def read_filter(raw: msgspec.Raw) -> Filter:
+    """Which notifications are wanted. Raises Refusal."""
+    try:
+        return _decode_filter(raw or b"{}")
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Refusal(INVALID_PARAMS, f"Invalid params: `notifications`: {error}") from None
 
 
 def is_modern(meta: Meta) -> bool:

@@ -21,11 +21,12 @@ _META: Final = b'"_meta":{%b}' % _SERVER
 
 PIECE: Final = 4096
 
-CACHEABLE: Final = b'"ttlMs":300000,"cacheScope":"private"'
-"""For what depends on the configuration alone. Private: another user's workbench is another one."""
+CACHEABLE: Final = b'"ttlMs":60000,"cacheScope":"private"'
+"""For what depends on the configuration alone, which may change while we run: a minute. Private: another
+user's workbench is another one."""
 
 
-def own(result: tuple[bytes, ...], *, modern: bool) -> tuple[Body, ...]:
+def own(result: tuple[Body, ...], *, modern: bool) -> tuple[Body, ...]:
     """A result of our own making; a modern one with the members that every result has in that era."""
     if not modern:
         return result

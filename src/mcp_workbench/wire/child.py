@@ -78,6 +78,7 @@ class Child:
         self._stdin: Writer | None = None
         self._readers: list[LineReader] = []
         self._stdout_open = True
+        self._stderr_open = True
         self._given_up = False
         self._exited = asyncio.Event()
         self._farewell: asyncio.TimerHandle | None = None
@@ -129,7 +130,7 @@ class Child:
                 line_limit,
                 receiver.receive_rest,
             ),
-            LineReader(self._stderr.receive, self._stderr.settle, self._stderr.receive_overlong, stderr.READ),
+            LineReader(self._stderr.receive, self._on_stderr_end, self._stderr.receive_overlong, stderr.READ),
         ]
         await read_lines(stdout, self._readers[0])
         await read_lines(errors, self._readers[1])
@@ -221,11 +222,18 @@ class Child:
         self._stdout_open = False
         self._part()
 
+    def _on_stderr_end(self) -> None:
+        self._stderr_open = False
+        self._stderr.settle()
+        # Not a sign by itself: many servers do without one.
+        if self.parting.done():
+            self._part()
+
     def _part(self) -> None:
         """A sign of its end was seen: `closed` follows when all have been, or shortly after."""
         if not self.parting.done():
             self.parting.set_result(None)
-        if self.exit_code is not None and not self._stdout_open:
+        if self.exit_code is not None and not (self._stdout_open or self._stderr_open):
             self._close(self._how_it_went())
         elif self._farewell is None:
             loop = asyncio.get_running_loop()

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Id, Outgoing
     from mcp_workbench.wire.request import Request
 
+HELD_UP = 1.0
+"""Seconds by which a timer may be late before that is more than a busy machine."""
+
 ID_DIGITS = 18
 """More than any id of ours has; a number without end must not be read."""
 
@@ -135,11 +138,15 @@ class Peer:
         """Time goes on where it was."""
         paused_at, self._paused_at = self._paused_at, None
         if paused_at is not None:
-            now = self._loop.time()
-            for request in self._in_flight.values():
-                request.started += now - max(paused_at, request.started)
-                request.heard += now - max(paused_at, request.heard)
+            self._leave_out(paused_at)
             self._set_timer()
+
+    def _leave_out(self, since: float) -> None:
+        """The time since then does not count, for we did not listen."""
+        now = self._loop.time()
+        for request in self._in_flight.values():
+            request.started += now - max(since, request.started)
+            request.heard += now - max(since, request.heard)
 
     def notify(self, method: str, params: bytes = b"") -> None:
         """Sends a notification."""
@@ -266,10 +273,15 @@ class Peer:
 
     def _end_the_overdue(self) -> None:
         now = self._loop.time()
+        due, self._timer_end = self._timer_end, inf
         self._timer = None
-        self._timer_end = inf
         if self._paused_at is not None:
             return  # the timer is set again when time goes on
+        if now - due > HELD_UP:
+            # It was us who were stopped, or the whole machine: what came meanwhile is still to be read.
+            self._leave_out(due)
+            self._wake_at(now + HELD_UP)
+            return
         overdue = [request for request in self._in_flight.values() if request.end <= now]
         self._set_timer(after=now)
         for request in overdue:
