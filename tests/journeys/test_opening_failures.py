@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -154,3 +156,38 @@ async def test_a_secret_never_stands_in_a_failure(connect_modern: Connect) -> No
     assert "s3cr3t-value" not in str(result)
     await session.client.wait_for_stderr("bad token")
     assert "s3cr3t-value" not in session.client.stderr
+
+
+async def test_a_server_that_keeps_failing_is_started_once_a_try_and_then_left_alone(
+    connect_modern: Connect, journal: Journal
+) -> None:
+    bad = server(journal, exit=3, stderr=["no such database"])
+    session = await connect_modern(toolboxes(dev={"bad": bad, "files": server()}))
+    for starts in (2, 3):  # the first time also without the probe
+        (failure,) = failed(await session.open_toolbox("dev"))
+        assert failure["error"].endswith("the server exited with code 3 before it could be used")
+        assert journal.starts == starts
+    asked_at = time.monotonic()
+    (failure,) = failed(await session.open_toolbox("dev"))
+    assert time.monotonic() - asked_at < 0.4
+    assert "it has failed 2 times in a row, and the next try is in 0." in failure["error"]
+    assert failure["error"].endswith("The last time: the server exited with code 3 before it could be used")
+    assert failure["stderr"] == ["no such database"]
+    text = failure_of(await session.use_tool("dev", "bad", "echo"))
+    assert "the next try is in 0." in text
+    assert journal.starts == 3
+
+
+async def test_what_is_found_of_the_era_after_a_failure_is_not_remembered(
+    connect_modern: Connect, journal: Journal, tmp_path: Path
+) -> None:
+    needed = tmp_path / "needed"
+    both = server(journal, era="dual", exit_unless=str(needed))
+    session = await connect_modern(toolboxes(dev={"files": both}))
+    failure_of(await session.open_toolbox("dev"))
+    needed.touch()
+    assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
+    os.kill(journal.pids[-1], signal.SIGKILL)
+    await wait_until_gone(journal.pids)
+    assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
+    assert [life[:1] for life in journal.lives[2:]] == [["initialize"], ["server/discover"]]

@@ -64,6 +64,8 @@ class Server:
         self._last_words: deque[str] = deque()
         self._backoff = Backoff()
         self._last_failure: StartError | None = None
+        self._start_failed = False
+        """Whether the last start did not get to anything."""
         self._users = 0
         self.waiting_room = WaitingRoom()
         """Where calls wait for it."""
@@ -173,6 +175,7 @@ class Server:
         """It did not come up. Whoever waits is told at once: to end what there is of it takes its time."""
         self._backoff.fail(asyncio.get_running_loop().time())
         self._last_failure = error
+        self._start_failed = True
         self._log.warning("failed: %s%s", error.reason, diagnosis.next_try(self._wait()))
         self._refuse(ready, error)
 
@@ -189,8 +192,14 @@ class Server:
             self._fail(ready, StartError(self.name, reason, hint=hint))
             return
         self._log.info("starting")
-        surroundings = self._surroundings
-        start = Start(self.name, self.config, self.mask, surroundings.environ, surroundings.memory)
+        start = Start(
+            self.name,
+            self.config,
+            self.mask,
+            self._surroundings.environ,
+            self._surroundings.memory,
+            has_failed=self._start_failed,
+        )
         try:
             await self._live_once(ready, start)
         except DiedOnProbe:
@@ -220,6 +229,7 @@ class Server:
             raise
         self._log.info("ready: %s, tools: %d", era, len(connection.listed))
         self._last_failure = None
+        self._start_failed = False
         connection.adopt(self.config)  # which may have changed while it was starting
         self.connection = connection
         ready.set_result(connection)

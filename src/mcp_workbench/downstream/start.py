@@ -39,6 +39,8 @@ class Start:
         mask: Callable[[str], str],
         environ: Mapping[str, str],
         memory: EraMemory,
+        *,
+        has_failed: bool,
     ) -> None:
         self._name = name
         self._config = config
@@ -47,7 +49,11 @@ class Start:
         self._memory = memory
         self._forced: Era | None = None if config.protocol == "auto" else config.protocol
         self._recalled = memory.recall(self._identity) if self._forced is None else None
-        self._expected = self._recalled
+        # One that has just failed is not probed: it may have ended because of that, and if not, to find that
+        # out would take two starts each time. A modern one says so when it is greeted as a legacy one; one
+        # that speaks both does not, so what comes of it is not remembered.
+        self._is_guessing = has_failed and self._recalled is None
+        self._expected: Era | None = "legacy" if self._is_guessing else self._recalled
 
     async def attempt(self, child: Child, connection: Connection) -> Era:
         """Starts the child, and returns when it can be used. Raises StartError or DiedOnProbe."""
@@ -57,7 +63,7 @@ class Start:
         except StartError:
             self._memory.forget(self._identity)
             raise
-        if self._forced is None and era != self._recalled:
+        if self._forced is None and era != self._recalled and not self._is_guessing:
             self._memory.remember(self._identity, era)
         return era
 
