@@ -1,4 +1,4 @@
-"""The fixture of trials that are not in a table. All of them look into /proc, so they are for Linux alone."""
+"""The fixtures of trials, in a table or not. All of them look into /proc, so they are for Linux alone."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.faults.trial import Trial
+from tests.faults.trial import Trial, conduct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 collect_ignore_glob = [] if sys.platform == "linux" else ["test_*.py"]
+
+
+@pytest.fixture(scope="module")
+def verdicts(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[str]]:
+    """What there is to complain of each fault in the table of a module, after meeting them all."""
+    return conduct(request, tmp_path_factory, request.module.meet)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from tests.faults.servers.conversation import MEGABYTE
-from tests.faults.trial import Trial, conduct, spoken
+from tests.faults.trial import TABLE_LIMIT, Trial, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -281,13 +281,7 @@ def judge(fault: Fault, server: str, reply: Reply | None, took: float) -> Iterat
         yield f"the answer has a length of {len(text)}"
 
 
-@pytest.fixture(scope="module")
-def verdicts(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, list[str]]:
-    return conduct(request, tmp_path_factory, meet)
-
-
+@pytest.mark.timeout(TABLE_LIMIT)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_costs_its_own_call_and_nothing_else(fault: Fault, verdicts: dict[str, list[str]]) -> None:
     assert verdicts[fault.name] == []

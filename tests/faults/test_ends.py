@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from tests.faults.trial import OPEN, SURVIVAL_LIMIT, Trial, conduct, spoken
+from tests.faults.trial import OPEN, SURVIVAL_LIMIT, TABLE_LIMIT, Trial, spoken
 from tests.support.processes import is_running
 from tests.support.waiting import poll
 
@@ -111,13 +111,7 @@ def go(trial: Trial, way: Way) -> Awaitable[object]:
     return trial.client.close() if way == "EOF" else trial.client.signal(signal.Signals[way])
 
 
-@pytest.fixture(scope="module")
-def verdicts(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, list[str]]:
-    return conduct(request, tmp_path_factory, meet)
-
-
+@pytest.mark.timeout(TABLE_LIMIT)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_nothing_is_left_behind(fault: Fault, verdicts: dict[str, list[str]]) -> None:
     assert verdicts[fault.name] == []

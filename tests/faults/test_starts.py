@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from tests.faults.servers.list_faults import ENGLAND, FAMILY, HEART, HIDDEN, HIDING_NAMES, ODD_NAMES
-from tests.faults.trial import OPEN, Trial, conduct, spoken
+from tests.faults.trial import OPEN, TABLE_LIMIT, Trial, spoken
 from tests.support.sessions import names
 
 if TYPE_CHECKING:
@@ -219,13 +219,7 @@ async def judge(trial: Trial, fault: Fault, server: str, listing: Json) -> None:
             trial.claim(text.startswith(front), f"{server}: a call brought {text[:500]!r}")
 
 
-@pytest.fixture(scope="module")
-def verdicts(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, list[str]]:
-    return conduct(request, tmp_path_factory, meet)
-
-
+@pytest.mark.timeout(TABLE_LIMIT)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_at_the_start_costs_one_server(fault: Fault, verdicts: dict[str, list[str]]) -> None:
     assert verdicts[fault.name] == []

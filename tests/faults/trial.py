@@ -44,6 +44,8 @@ EXIT_LIMIT = 6.0
 SURVIVAL_LIMIT = 5.0
 SIBLING_LIMIT = 2.0
 """Seconds for a sibling's answer, on a machine that is busy with the fault."""
+TABLE_LIMIT = 400
+"""Seconds for all the faults of a table, which are met before the first of them is judged."""
 AT_ONCE = 8
 HEAVY_AT_ONCE = 2
 """Trials that share the machine. Nearly all of their time most of them wait; the heavy ones work, too."""
