@@ -22,7 +22,7 @@ demo: $(RUNTIME) ## Install what the workbench needs, and watch it work
 	@$(VENV)/bin/mcp-workbench demo
 
 test: $(DEV) $(NODE_MODULES) ## Install everything, and run all the tests
-	@$(VENV)/bin/python -m pytest
+	@$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: $(DEV) ## Check formatting, style and types
 	@$(VENV)/bin/ruff format --check .
