@@ -40,6 +40,14 @@ def test_a_quick_run_measures_every_target_in_every_case(tmp_path: Path) -> None
     assert "Figures to meet" in done.stdout
 
 
+def test_a_server_behind_the_workbench_can_be_killed_and_comes_back(tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    done = run("--quick", "--targets", "direct,workbench", "--json", str(written), "recovery")
+    assert (done.returncode, done.stderr) == (0, "")
+    figures: list[dict[str, Any]] = json.loads(written.read_text(encoding="utf-8"))
+    assert {one["target"] for one in figures} == {"direct", "workbench"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
