@@ -28,6 +28,7 @@ def explain_unset(name: str) -> tuple[str, str]:
     )
 
 
+@lru_cache  # and the same mistake made
 def explain_malformed(text: str, start: int) -> tuple[str, str]:
     """The problem and the remedy of the reference whose `${` ends at `start`."""
     end = text.find("}", start)
