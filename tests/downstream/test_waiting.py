@@ -18,7 +18,8 @@ def test_thousands_may_wait_and_the_next_is_told_how_many_there_are() -> None:
         with pytest.raises(Overloaded) as raised, room.seat(10):
             raise AssertionError("there was no room for it")
         assert str(raised.value) == (
-            "10,000 calls with 100,000 bytes of arguments wait for this server already, and no more are taken"
+            "10,000 calls with 100,000 bytes of arguments wait for this server already, and no more are "
+            "taken. Wait for some of their answers first"
         )
     assert (room.calls, room.bytes) == (0, 0)
     with room.seat(10):

@@ -78,8 +78,8 @@ class Connection:
             label, channel.write, self._on_tools_changed, self.suspect, config.message_limit
         )
         self._peer = self.session.peer
-        self._peer.capacity = config.call_limit
         self._peer.on_capacity = self._review
+        self._peer.limit_to(config.call_limit)
         # As whoever reads from the server calls them, without a step between.
         self.receive = self._peer.receive
         self.receive_rest = self._peer.receive_rest

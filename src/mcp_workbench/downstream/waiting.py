@@ -27,7 +27,8 @@ class WaitingRoom:
         """Keeps a place for a call with arguments of that size while it waits. Raises Overloaded."""
         if self.calls >= MOST_CALLS or (self.calls and self.bytes + size > MOST_BYTES):
             waiting = f"{self.calls:,} calls with {size_of(self.bytes)} of arguments"
-            raise Overloaded(f"{waiting} wait for this server already, and no more are taken")
+            remedy = "Wait for some of their answers first"
+            raise Overloaded(f"{waiting} wait for this server already, and no more are taken. {remedy}")
         self.calls += 1
         self.bytes += size
         try:

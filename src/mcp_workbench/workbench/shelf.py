@@ -105,7 +105,7 @@ class Shelf:
             config = self.server.config
             waited = f"the call has waited {connection.timeout:g} s for its turn, and was not sent"
             busy = f'the server works on {config.call_limit} calls ("callLimit"), or does not read more'
-            raise self._failure(tool, f"{waited}: {busy}.") from None
+            raise self._failure(tool, f"{waited}: {busy}. Try again when there are fewer.") from None
 
     def explain(self, tool: str, error: WireError) -> ExecutionFailed:
         """What a caller is to be told about a call that has failed."""
