@@ -9,6 +9,7 @@ WorkbenchError
 │   │   ├── TooDeep          or something nested too deeply to be looked into
 │   │   └── TooLong          or more than is taken from it
 │   ├── RemoteError          it answered with a JSON-RPC error
+│   ├── InputMissing         it asked for something that the client does not give
 │   └── Overloaded           it was not even asked: too many wait for it already
 ├── StartError               a downstream server could not be brought up
 └── CallError                a call cannot be done: its text is what the model reads
@@ -121,6 +122,10 @@ class RemoteError(WireError):
         super().__init__(f"JSON-RPC error {code}: {message}{detail}")
 
 
+class InputMissing(WireError):
+    """The other side cannot go on without something that the client does not give."""
+
+
 class Overloaded(WireError):
     """Too many requests wait for the other side already."""
 
@@ -212,12 +217,12 @@ class OpeningFailed(CallError):
 
 
 class ExecutionFailed(CallError):
-    """The server behind a tool did not deliver."""
+    """A server did not deliver, what a tool was called for or something else."""
 
-    def __init__(self, tool: str, server: str, toolbox: str, reason: str) -> None:
+    def __init__(self, tool: str | None, server: str, toolbox: str, reason: str) -> None:
         self.tool = tool
         self.server = server
         self.toolbox = toolbox
-        super().__init__(
-            f"Error executing tool '{tool}' in server '{server}' (toolbox '{toolbox}'): {reason}"
-        )
+        self.reason = reason
+        what = "Error" if tool is None else f"Error executing tool '{tool}'"
+        super().__init__(f"{what} in server '{server}' (toolbox '{toolbox}'): {reason}")

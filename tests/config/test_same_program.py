@@ -19,6 +19,7 @@ ANOTHER: dict[str, object] = {
     "disabled": True,
     "timeout": 1.0,
     "startup_timeout": 1.0,
+    "input_timeout": 1.0,
     "call_limit": 1,
     "message_limit": 65_536,
     "inherit_env": True,
@@ -43,6 +44,7 @@ def test_only_what_concerns_our_side_of_a_server_can_change_while_it_runs() -> N
         "disabled",
         "timeout",
         "startup_timeout",
+        "input_timeout",
         "call_limit",
         "message_limit",
     }

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.downstream.eras import open_conversation
 from mcp_workbench.downstream.session import Session
 from mcp_workbench.wire.lines import LINE_LIMIT
@@ -64,7 +65,14 @@ class Conversation:
     messages: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.session = Session("dev/scripted", self._take, lambda: None, lambda: None, LINE_LIMIT)
+        self.session = Session(
+            ("dev", "scripted"),
+            self._take,
+            Audience(),
+            on_tools_changed=lambda: None,
+            on_silence=lambda: None,
+            line_limit=LINE_LIMIT,
+        )
 
     async def open(self, forced: Era | None = None, remembered: Era | None = None) -> Era:
         return await open_conversation(self.session, forced=forced, remembered=remembered, limit=LIMIT)

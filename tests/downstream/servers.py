@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -9,18 +10,22 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.config import Secrets, ServerConfig
+from mcp_workbench.downstream.audience import Audience
+from mcp_workbench.downstream.call import Call
+from mcp_workbench.downstream.caller import NOBODY
 from mcp_workbench.downstream.era_memory import EraMemory
 from mcp_workbench.downstream.server import Server, Surroundings
-from mcp_workbench.downstream.session import Call
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.wire.guard import Guard
+from mcp_workbench.wire.message import encode
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from mcp_workbench.downstream.session import Stamps
+    from mcp_workbench.downstream.call import Stamps
+    from mcp_workbench.downstream.inquiry import Inquiry
+    from mcp_workbench.downstream.session import Session
     from mcp_workbench.errors import WireError
     from tests.support.client import Json
 
@@ -39,6 +44,24 @@ class Awaited(Call):
     def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
         """Nobody asks."""
 
+    @property
+    def conversation(self) -> object:
+        return self
+
+    def on_inquiry(self, inquiry: Inquiry) -> None:
+        raise AssertionError(f"no server of these tests asks, but one did: {inquiry.questions}")
+
+    def again(self, *fields: bytes) -> None:
+        raise AssertionError(f"nothing is answered that could be made again: {fields!r}")
+
+
+def call_tool(session: Session, tool: str, limit: float) -> Awaited:
+    """Calls a tool of a server that is up."""
+    call = Awaited(NOBODY, asyncio.get_running_loop().create_future(), session=session)
+    head = b',"method":"tools/call","params":{"name":%b,"arguments":{}' % encode(tool)
+    session.call(call, [head], {}, limit, size=len(head))
+    return call
+
 
 def shell(script: str, **settings: object) -> Json:
     """An entry that runs a shell script."""
@@ -56,7 +79,9 @@ async def server(
         "files",
         msgspec.convert(entry, ServerConfig),
         Secrets(secrets or {}),
-        Surroundings({"PATH": os.environ["PATH"]}, EraMemory(directory / "cache"), guard, Valve()),
+        Surroundings(
+            {"PATH": os.environ["PATH"]}, EraMemory(directory / "cache"), guard, Valve(), Audience()
+        ),
     )
     try:
         yield it

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sys
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import pytest
 
 from mcp_workbench.errors import StartError, WireError
 from mcp_workbench.wire.stderr import WIDTH
-from tests.downstream.servers import Awaited, server, shell
+from tests.downstream.servers import call_tool, server, shell
 from tests.support.waiting import poll
 from tests.wire.loops import ON_BOTH_LOOPS
 
@@ -123,9 +122,7 @@ async def test_one_in_the_error_of_a_call_is_masked(tmp_path: Path, logged: Call
     async with server(telling(), tmp_path, SECRETS) as it:
         await it.tools()
         assert it.connection is not None
-        session = it.connection.session
-        call = Awaited(session, asyncio.get_running_loop().create_future())
-        session.call_tool(call, "tell", b"{}", {}, 30)
+        call = call_tool(it.connection.session, "tell", 30)
         with pytest.raises(WireError) as raised:
             await call.result
         text = it.explain(raised.value)

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_workbench.config import ServerConfig
+from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.downstream.connection import PROBE_LIMIT, Connection
+from mcp_workbench.downstream.offer import Offer
 from mcp_workbench.errors import RequestTimeout
-from tests.downstream.servers import Awaited
+from tests.downstream.servers import Awaited, call_tool
 from tests.wire.loops import IN_JUMPING_TIME, now
 from tests.wire.wires import whole
 
@@ -32,7 +34,7 @@ class Line:
         self.sent: list[dict[str, Any]] = []
         self.given_up: list[tuple[float, str]] = []
         self.is_paused = False
-        self.connection = Connection("dev/files", self, str, config)
+        self.connection = Connection(("dev", "files"), self, str, config, Audience())
 
     def write(self, line: Outgoing) -> None:
         self.sent.append(json.loads(whole(line)))
@@ -56,10 +58,7 @@ class Line:
 
     def call(self) -> Awaited:
         """Sends a call at once."""
-        session = self.connection.session
-        call = Awaited(session, asyncio.get_running_loop().create_future())
-        session.call_tool(call, "read", b"{}", {}, TIMEOUT)
-        return call
+        return call_tool(self.connection.session, "read", TIMEOUT)
 
     async def call_in_turn(self) -> int:
         """Sends a call when its turn has come, and returns its id."""
@@ -170,7 +169,7 @@ async def test_any_answer_to_that_is_a_sign_of_life(sign: str) -> None:
 
 async def test_a_modern_server_is_asked_in_the_words_of_its_era() -> None:
     line = Line()
-    line.connection.session.speak_modern(announces_changes=False)
+    line.connection.session.speak_modern(Offer())
     with pytest.raises(RequestTimeout):
         await line.call().result
     await settle()

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mcp_workbench.config import Secrets, ServerConfig
+from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.downstream.connection import Connection
 from mcp_workbench.downstream.era_memory import EraMemory
+from mcp_workbench.downstream.offer import Offer
 from mcp_workbench.downstream.server import Server, Surroundings
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.serve.pressure import Pressure
 from mcp_workbench.surface.face import Face
+from mcp_workbench.surface.parking import Parking
+from mcp_workbench.surface.sealing import Seal
 from mcp_workbench.wire.guard import Guard
 from mcp_workbench.wire.lines import LONG, LineSplitter
 from mcp_workbench.workbench.shelf import Shelf
@@ -59,17 +63,18 @@ class Relayed:
         self.to_server: list[Outgoing] = []
         self.modern = modern
         config = ServerConfig(command="x")
-        self._connection = Connection("dev/files", _Channel(self.to_server), str, config)
+        audience = Audience()
+        self._connection = Connection(("dev", "files"), _Channel(self.to_server), str, config, audience)
         self._connection.listed = (msgspec.Raw(b'{"name":"read"}'),)
         if modern if modern_server is None else modern_server:
-            self._connection.session.speak_modern(announces_changes=False)
-        surroundings = Surroundings({}, EraMemory(directory), Guard({}), Valve())
+            self._connection.session.speak_modern(Offer())
+        surroundings = Surroundings({}, EraMemory(directory), Guard({}), Valve(), audience)
         server = Server("dev", "files", config, Secrets({}), surroundings)
         server.connection = self._connection
         self._server = server
         toolbox = Toolbox("dev", "Files", [Shelf("dev", server)], [], 15)
         workbench = Workbench([toolbox], surroundings)
-        self._face = Face(workbench, self.to_client.append, Pressure(workbench))
+        self._face = Face(workbench, self.to_client.append, Pressure(workbench), Parking(), Seal({}))
         if handshake:
             self.client_says(
                 b'{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25"}}'

@@ -13,6 +13,13 @@ from tests.support.sessions import NEWEST_LEGACY, LegacySession, ModernSession, 
 if TYPE_CHECKING:
     from tests.conftest import Connect, Start
 
+CAPABILITIES = {
+    "tools": {"listChanged": True},
+    "logging": {},
+    "resources": {"subscribe": True, "listChanged": True},
+    "prompts": {"listChanged": True},
+    "completions": {},
+}
 CONFIG = toolboxes(dev={"files": server()})
 
 
@@ -32,15 +39,22 @@ async def test_the_handshake_says_who_we_are_and_what_we_can(start: Start) -> No
     greeting = await LegacySession(await start(CONFIG)).greet()
     assert greeting["serverInfo"]["name"] == "mcp-workbench"
     assert greeting["serverInfo"]["version"]
-    assert greeting["capabilities"] == {"tools": {"listChanged": True}}
+    assert greeting["capabilities"] == CAPABILITIES
     assert greeting["instructions"].startswith("Available Toolboxes:")
+
+
+async def test_without_a_server_there_is_nothing_but_our_tools(start: Start) -> None:
+    client = await start({"toolboxes": {}})
+    greeting = await LegacySession(client).greet()
+    found = await ModernSession(client).greet()
+    assert greeting["capabilities"] == found["capabilities"] == {"tools": {"listChanged": True}}
 
 
 async def test_discovery_says_who_we_are_and_what_we_can(start: Start) -> None:
     found = await ModernSession(await start(CONFIG)).greet()
     assert found["resultType"] == "complete"
     assert MODERN_VERSION in found["supportedVersions"]
-    assert found["capabilities"] == {"tools": {"listChanged": True}}
+    assert found["capabilities"] == CAPABILITIES
     assert found["instructions"].startswith("Available Toolboxes:")
     assert found["ttlMs"] >= 0
     assert found["cacheScope"] in ("public", "private")
@@ -125,8 +139,11 @@ async def test_a_subscription_is_acknowledged_and_ended_by_us_in_good_order(star
     [
         ("{}", {}),
         ('{"toolsListChanged":false}', {}),
-        ('{"promptsListChanged":true,"resourceSubscriptions":["file:///a"]}', {}),
-        ('{"toolsListChanged":true,"resourcesListChanged":true}', {"toolsListChanged": True}),
+        ('{"promptsListChanged":true,"tasksListChanged":true}', {"promptsListChanged": True}),
+        (
+            '{"toolsListChanged":true,"resourcesListChanged":true}',
+            {"toolsListChanged": True, "resourcesListChanged": True},
+        ),
     ],
 )
 async def test_a_subscription_is_promised_what_it_asks_for_and_there_is(

@@ -130,7 +130,7 @@ async def test_a_call_before_the_handshake_is_refused(tmp_path: Path) -> None:
 
 async def test_a_fault_of_ours_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     it = Relayed(tmp_path, modern=False)
-    monkeypatch.setattr(Session, "call_tool", lambda *_: 1 / 0)
+    monkeypatch.setattr(Session, "call", lambda *_, **__: 1 / 0)
     it.client_says(call())
     assert json.loads(written(it.to_client[-1]))["error"]["code"] == -32603
     monkeypatch.undo()

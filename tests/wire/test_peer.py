@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import TYPE_CHECKING
+
+import msgspec
 import pytest
 
-from mcp_workbench.errors import ConnectionClosed, RemoteError
+from mcp_workbench.errors import ConnectionClosed, RemoteError, RequestTimeout
+from mcp_workbench.wire.request import Request
 from tests.wire.loops import IN_JUMPING_TIME, now
 from tests.wire.wires import Wire
 
 pytestmark = IN_JUMPING_TIME
 
+if TYPE_CHECKING:
+    from mcp_workbench.errors import WireError
+
 IDLE = 5.0
+
+
+class Streaming(Request):
+    """A stream that notes how it ended."""
+
+    ends: list[str] = msgspec.field(default_factory=list)
+
+    def succeed(self, result: msgspec.Raw) -> None:
+        self.ends.append(bytes(result).decode())
+
+    def fail(self, error: WireError) -> None:
+        self.ends.append(str(error))
 
 
 async def test_many_in_flight_each_get_their_own_answer_in_whatever_order_they_come() -> None:
@@ -110,7 +130,7 @@ async def test_after_the_end_a_request_fails_at_once_and_nothing_is_written() ->
     wire.peer.close("gone")
     request = wire.peer.ask("x", b"{}", limit=IDLE)
     wire.peer.notify("y")
-    wire.peer.subscribe("z", b"{}")
+    wire.peer.open_stream(Streaming(), "z", b"{}")
     wire.peer.send(b"raw\n")
     wire.answer(request.id, "from beyond")
     with pytest.raises(ConnectionClosed, match=r"^gone$"):
@@ -118,15 +138,56 @@ async def test_after_the_end_a_request_fails_at_once_and_nothing_is_written() ->
     assert (wire.lines, now()) == ([], 0)
 
 
-async def test_a_subscription_takes_an_id_and_nobody_waits_for_its_answer() -> None:
+async def test_a_stream_takes_an_id_and_hears_of_its_end_but_is_not_waited_for() -> None:
     wire = Wire()
-    wire.peer.subscribe("listen", b'{"a":1}')
+    stream = Streaming()
+    wire.peer.open_stream(stream, "listen", b'{"a":1}')
+    assert not wire.peer.is_busy
     request = wire.peer.ask("x", b"{}", limit=IDLE)
-    wire.answer(1, "the end of the subscription")
+    wire.answer(1, "the end of the stream")
     wire.answer(2, "yes")
     assert wire.sent[0] == {"jsonrpc": "2.0", "id": 1, "method": "listen", "params": {"a": 1}}
+    assert stream.ends == ['"the end of the stream"']
     assert bytes(await request.answer) == b'"yes"'
     assert wire.handled == []
+
+
+async def test_a_stream_hears_that_it_is_refused_and_that_the_connection_has_ended() -> None:
+    wire = Wire()
+    refused, open_ = Streaming(), Streaming()
+    wire.peer.open_stream(refused, "listen", b"{}")
+    wire.peer.open_stream(open_, "listen", b"{}")
+    wire.peer.receive(b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}')
+    wire.peer.close("gone")
+    assert (refused.ends, open_.ends) == (["JSON-RPC error -32601: no"], ["gone"])
+
+
+async def test_the_time_of_a_request_that_is_held_does_not_count() -> None:
+    wire = Wire()
+    request = wire.peer.ask("x", b"{}", limit=IDLE)
+    await asyncio.sleep(IDLE / 2)
+    wire.peer.hold(request)
+    await asyncio.sleep(IDLE * 100)
+    wire.peer.release(request)
+    with pytest.raises(RequestTimeout):
+        await request.answer
+    assert now() == pytest.approx(IDLE * 101)
+
+
+async def test_a_request_that_is_held_takes_no_room() -> None:
+    wire = Wire()
+    wire.peer.limit_to(1)
+    request = wire.peer.ask("x", b"{}", limit=IDLE)
+    assert (wire.peer.is_full, wire.peer.room) == (True, 0)
+    wire.peer.hold(request)
+    assert (wire.peer.is_full, wire.peer.room) == (False, 1)
+    wire.peer.release(request)
+    assert (wire.peer.is_full, wire.peer.room) == (True, 0)
+    wire.peer.hold(request)
+    wire.answer(1, "yes")
+    assert (wire.peer.is_full, wire.peer.room) == (False, 1)
+    wire.peer.ask("y", b"{}", limit=IDLE)
+    assert (wire.peer.is_full, wire.peer.room) == (True, 0)
 
 
 async def test_requests_and_notifications_go_to_the_handler() -> None:

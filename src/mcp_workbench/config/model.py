@@ -120,6 +120,15 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
         ),
     ] = 60.0
+    input_timeout: Annotated[
+        Seconds,
+        Meta(
+            description="Seconds that a call waits when its server asks for something in the middle of it: "
+            "an answer of the user's, a completion by the client's model, its roots.",
+            examples=[600],
+            extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
+        ),
+    ] = 600.0
     call_limit: Annotated[
         Calls,
         Meta(
@@ -161,6 +170,7 @@ _WHILE_IT_RUNS = (
     "disabled",
     "timeout",
     "startup_timeout",
+    "input_timeout",
     "call_limit",
     "message_limit",
 )

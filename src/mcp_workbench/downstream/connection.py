@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import msgspec
 
     from mcp_workbench.config import ServerConfig
+    from mcp_workbench.downstream.audience import Audience
+    from mcp_workbench.downstream.session import Origin
     from mcp_workbench.wire.message import Outgoing
 
     Tools = tuple[msgspec.Raw, ...]
@@ -54,12 +56,16 @@ class Connection:
     """What a server's owner keeps alive and its callers use."""
 
     def __init__(
-        self, label: str, channel: Channel, mask: Callable[[str], str], config: ServerConfig
+        self,
+        origin: Origin,
+        channel: Channel,
+        mask: Callable[[str], str],
+        config: ServerConfig,
+        audience: Audience,
     ) -> None:
-        self._log = logging.LoggerAdapter(log, {"server": label})
+        self._log = logging.LoggerAdapter(log, {"server": "/".join(origin)})
         self._channel = channel
         self._mask = mask
-        self.timeout = config.timeout
         self._refresh: asyncio.Task[None] | None = None
         self._refreshed_at = -EAGER_AFTER
         self._changed = False
@@ -75,11 +81,16 @@ class Connection:
         self.is_clear = True
         """Whether a call can be sent at once: the list is right, nobody waits, and the server takes more."""
         self.session = Session(
-            label, channel.write, self._on_tools_changed, self.suspect, config.message_limit
+            origin,
+            channel.write,
+            audience,
+            on_tools_changed=self._on_tools_changed,
+            on_silence=self.suspect,
+            line_limit=config.message_limit,
         )
         self._peer = self.session.peer
         self._peer.on_capacity = self._review
-        self._peer.limit_to(config.call_limit)
+        self.adopt(config)
         # As whoever reads from the server calls them, without a step between.
         self.receive = self._peer.receive
         self.receive_rest = self._peer.receive_rest
@@ -93,6 +104,7 @@ class Connection:
     def adopt(self, config: ServerConfig) -> None:
         """Goes by other limits from now on."""
         self.timeout = config.timeout
+        self.session.input_timeout = config.input_timeout
         self._peer.limit_to(config.call_limit)
 
     async def tools(self) -> Tools:

@@ -21,20 +21,24 @@ SAFE = (
     *("HOMEDRIVE", "HOMEPATH", "PROCESSOR_ARCHITECTURE"),
 )
 
+STATE_KEY = "WORKBENCH_STATE_KEY"
+"""With it a server could make our clients believe things. It is never passed on."""
+
 _WILD = frozenset("*?[")
 
 
 def child_environment(config: ServerConfig, environ: Mapping[str, str]) -> dict[str, str]:
     """The environment of a server: the safe part of ours, what `inheritEnv` adds, and its own `env`."""
     inherit = config.inherit_env
+    ours = {name: value for name, value in environ.items() if name != STATE_KEY}
     if inherit is True:
-        return {**environ, **config.env}
+        return {**ours, **config.env}
     names = set(SAFE if inherit is False else (*SAFE, *inherit))
     # Each pattern is compiled once, which takes longer than all the rest of this.
     patterns = [name for name in names if not _WILD.isdisjoint(name)]
     passed = {
         name: value
-        for name, value in environ.items()
+        for name, value in ours.items()
         if name in names or any(fnmatchcase(name, pattern) for pattern in patterns)
     }
     return {**passed, **config.env}

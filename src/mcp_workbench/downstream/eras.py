@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.downstream.session import MODERN_STAMP
+from mcp_workbench.downstream.caller import NOBODY
+from mcp_workbench.downstream.offer import Offer, read_offer
 from mcp_workbench.errors import BadAnswer, RemoteError
 from mcp_workbench.protocol import (
     IMPLEMENTATION,
@@ -27,6 +28,7 @@ from mcp_workbench.wire.message import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from mcp_workbench.downstream.era_memory import Era
     from mcp_workbench.downstream.session import Session
@@ -39,19 +41,7 @@ PATIENCE: Final = 0.75
 OLDER_VERSIONS: Final = ("2024-10-07",)
 """Legacy versions that we do not offer to clients, but understand from servers."""
 
-_PROBE: Final = b'{"_meta":{%b}}' % MODERN_STAMP
-_INITIALIZE: Final = b'{"protocolVersion":"%b","capabilities":{},"clientInfo":%b}' % (
-    LEGACY_VERSIONS[0].encode(),
-    IMPLEMENTATION,
-)
-
-
-class _ToolsCapability(msgspec.Struct):
-    list_changed: bool = msgspec.field(default=False, name="listChanged")
-
-
-class _Capabilities(msgspec.Struct):
-    tools: _ToolsCapability
+_PROBE: Final = b'{"_meta":{%b}}' % NOBODY.stamp.removeprefix(b",")
 
 
 class _Discovered(msgspec.Struct):
@@ -61,6 +51,7 @@ class _Discovered(msgspec.Struct):
 
 class _Initialized(msgspec.Struct):
     version: str = msgspec.field(name="protocolVersion")
+    capabilities: msgspec.Raw = ABSENT
 
 
 class _VersionData(msgspec.Struct):
@@ -71,59 +62,73 @@ async def open_conversation(
     session: Session, *, forced: Era | None, remembered: Era | None, limit: float
 ) -> Era:
     """Agrees with the server on an era: the configured one, or the one that it turns out to speak."""
-    agreed = await _agree(session.peer, forced, remembered, limit)
+    agreed = await _Agreement(session, limit).reach(forced, remembered)
     if agreed.era == "legacy":
-        session.peer.notify("notifications/initialized")
+        session.speak_legacy(agreed.offer)
     else:
-        session.speak_modern(announces_changes=agreed.announces_changes)
+        session.speak_modern(agreed.offer)
     return agreed.era
 
 
 class _Agreed(msgspec.Struct, frozen=True):
     era: Era
-    announces_changes: bool = False
-    """Whether a modern server offers to say when its tools have changed. Legacy ones say so unasked."""
+    offer: Offer = Offer()
 
 
-async def _agree(peer: Peer, forced: Era | None, remembered: Era | None, limit: float) -> _Agreed:
-    if forced == MODERN:
-        return await _discover(peer, limit)
-    if forced == "legacy":
-        return await _initialize(peer, limit)
-    if remembered == "legacy":
-        try:
-            return await _initialize(peer, limit)
-        except (RemoteError, BadAnswer):
-            pass  # it is not what it was: find out anew
-    return await _probe(peer, limit)
+class _Agreement:
+    """The messages that it takes to agree."""
 
+    def __init__(self, session: Session, limit: float) -> None:
+        self._peer = session.peer
+        self._limit = limit
+        self._initialize_params = b'{"protocolVersion":"%b","capabilities":%b,"clientInfo":%b}' % (
+            LEGACY_VERSIONS[0].encode(),
+            session.declare(),
+            IMPLEMENTATION,
+        )
 
-async def _initialize(peer: Peer, limit: float) -> _Agreed:
-    with _asking(peer, "initialize", _INITIALIZE, limit) as request:
-        return _read_initialized(await request.answer)
+    async def reach(self, forced: Era | None, remembered: Era | None) -> _Agreed:
+        if forced == MODERN:
+            return await self._discover()
+        if forced == "legacy":
+            return await self._initialize()
+        if remembered == "legacy":
+            try:
+                return await self._initialize()
+            except (RemoteError, BadAnswer):
+                pass  # it is not what it was: find out anew
+        return await self._probe()
 
+    async def _initialize(self) -> _Agreed:
+        with self._initializing() as request:
+            return _read_initialized(await request.answer)
 
-async def _discover(peer: Peer, limit: float) -> _Agreed:
-    with _asking(peer, "server/discover", _PROBE, limit) as request:
-        await asyncio.wait([request.answer])
-        agreed = _read_discovered(request)
-        if agreed.era != MODERN:
-            raise BadAnswer(f'it does not speak MCP {MODERN}, which "protocol" asks for')
-        return agreed
-
-
-async def _probe(peer: Peer, limit: float) -> _Agreed:
-    with _asking(peer, "server/discover", _PROBE, limit) as discover:
-        await asyncio.wait([discover.answer], timeout=PATIENCE)
-        if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
+    async def _discover(self) -> _Agreed:
+        with self._discovering() as request:
+            await asyncio.wait([request.answer])
+            agreed = _read_discovered(request)
+            if agreed.era != MODERN:
+                raise BadAnswer(f'it does not speak MCP {MODERN}, which "protocol" asks for')
             return agreed
-        with _asking(peer, "initialize", _INITIALIZE, limit) as initialize:
-            await asyncio.wait([discover.answer, initialize.answer], return_when=asyncio.FIRST_COMPLETED)
-            # The probe first, for a server that was slow to start may have answered both by now.
+
+    async def _probe(self) -> _Agreed:
+        with self._discovering() as discover:
+            await asyncio.wait([discover.answer], timeout=PATIENCE)
             if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
                 return agreed
-            await asyncio.wait([initialize.answer])
-            return await _weigh(initialize, discover)
+            with self._initializing() as initialize:
+                await asyncio.wait([discover.answer, initialize.answer], return_when=asyncio.FIRST_COMPLETED)
+                # The probe first, for a server that was slow to start may have answered both by now.
+                if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
+                    return agreed
+                await asyncio.wait([initialize.answer])
+                return await _weigh(initialize, discover)
+
+    def _initializing(self) -> AbstractContextManager[Question]:
+        return _asking(self._peer, "initialize", self._initialize_params, self._limit)
+
+    def _discovering(self) -> AbstractContextManager[Question]:
+        return _asking(self._peer, "server/discover", _PROBE, self._limit)
 
 
 async def _weigh(initialize: Question, discover: Question) -> _Agreed:
@@ -148,21 +153,21 @@ def _asking(peer: Peer, method: str, params: bytes, limit: float) -> Iterator[Qu
 
 def _read_initialized(answer: msgspec.Raw) -> _Agreed:
     try:
-        version = msgspec.json.decode(answer, type=_Initialized).version
+        found = msgspec.json.decode(answer, type=_Initialized)
     except (msgspec.DecodeError, RecursionError) as error:
         raise BadAnswer(f"its answer to initialize could not be read: {error}") from None
-    if version not in LEGACY_VERSIONS and version not in OLDER_VERSIONS:
-        raise BadAnswer(f'it answered initialize with the unknown protocol version "{version}"')
-    return _Agreed("legacy")
+    if found.version not in LEGACY_VERSIONS and found.version not in OLDER_VERSIONS:
+        raise BadAnswer(f'it answered initialize with the unknown protocol version "{found.version}"')
+    return _Agreed("legacy", read_offer(found.capabilities))
 
 
 def _read_discovered(discover: Question) -> _Agreed:
     """What an answered probe says. Raises what ended the connection, or that no version is shared."""
-    announces_changes = False
+    offer = Offer()
     try:
         found = msgspec.json.decode(discover.answer.result(), type=_Discovered)
         supported = found.supported
-        announces_changes = _announces_changes(found.capabilities)
+        offer = read_offer(found.capabilities)
     except RemoteError as error:
         if error.code == MISSING_CAPABILITY:
             return _Agreed(MODERN)
@@ -172,18 +177,11 @@ def _read_discovered(discover: Question) -> _Agreed:
     except (BadAnswer, msgspec.DecodeError, RecursionError):
         return _Agreed("legacy")
     if MODERN in supported:
-        return _Agreed(MODERN, announces_changes)
+        return _Agreed(MODERN, offer)
     if supported and not any(version in LEGACY_VERSIONS for version in supported):
         ours = ", ".join((MODERN, *LEGACY_VERSIONS))
         raise BadAnswer(f"it speaks only MCP {', '.join(supported)}; the workbench speaks {ours}")
     return _Agreed("legacy")
-
-
-def _announces_changes(capabilities: msgspec.Raw) -> bool:
-    try:
-        return msgspec.json.decode(capabilities, type=_Capabilities).tools.list_changed
-    except (msgspec.DecodeError, RecursionError):
-        return False
 
 
 def _supported_versions(error: RemoteError) -> list[str]:

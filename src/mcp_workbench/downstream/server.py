@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcp_workbench.config import Secrets, ServerConfig
+    from mcp_workbench.downstream.audience import Audience
     from mcp_workbench.downstream.connection import Tools
     from mcp_workbench.downstream.era_memory import EraMemory
+    from mcp_workbench.downstream.offer import Offer
     from mcp_workbench.downstream.valve import Valve
     from mcp_workbench.wire.guard import Guard
 
@@ -43,6 +45,7 @@ class Surroundings(msgspec.Struct, frozen=True):
     memory: EraMemory
     guard: Guard
     valve: Valve
+    audience: Audience
 
 
 class Server:
@@ -53,7 +56,8 @@ class Server:
     ) -> None:
         self.name = name
         self.config = config
-        self._label = f"{toolbox}/{name}"
+        self._origin = (toolbox, name)
+        self._label = "/".join(self._origin)
         self._log = logging.LoggerAdapter(log, {"server": self._label})
         self._stderr_log = logging.LoggerAdapter(logging.getLogger(stderr.LOGGER), {"server": self._label})
         self._secrets = secrets
@@ -216,7 +220,7 @@ class Server:
 
     async def _live_as(self, child: Child, ready: asyncio.Future[Connection], start: Start) -> None:
         self._last_words = child.stderr
-        connection = Connection(self._label, child, self.mask, self.config)
+        connection = Connection(self._origin, child, self.mask, self.config, self._surroundings.audience)
         child.closed.add_done_callback(lambda closed: self._on_closed(connection, closed.result()))
         try:
             era = await start.attempt(child, connection)
@@ -233,8 +237,16 @@ class Server:
         connection.adopt(self.config)  # which may have changed while it was starting
         self.connection = connection
         ready.set_result(connection)
+        self._announce(connection.session.offer)
         child.parting.add_done_callback(lambda _: self._part_from(ready))
         await self._serve(child, connection)
+
+    def _announce(self, offer: Offer) -> None:
+        """What is listed of a server is listed from when it is up."""
+        if offer.prompts:
+            self._surroundings.audience.list_changed("prompts")
+        if offer.resources:
+            self._surroundings.audience.list_changed("resources")
 
     async def _serve(self, child: Child, connection: Connection) -> None:
         connection.up_since = asyncio.get_running_loop().time()

@@ -16,6 +16,8 @@ from mcp_workbench.serve.pressure import Pressure
 from mcp_workbench.serve.reload import Reloader
 from mcp_workbench.serve.signals import Hurry
 from mcp_workbench.surface.face import Face
+from mcp_workbench.surface.parking import Parking
+from mcp_workbench.surface.sealing import Seal
 from mcp_workbench.wire.reader import LineReader, read_lines
 from mcp_workbench.wire.writer import open_writer
 from mcp_workbench.workbench.workbench import build
@@ -92,7 +94,7 @@ async def _serve(
     read_too = _are_one_socket(stdin, stdout)
     output = os.fdopen(stdout, "wb", 0)
     client = await open_writer(output, interrupted.set, pressure.on_full, read_too=read_too)
-    face = Face(workbench, client.write, pressure)
+    face = Face(workbench, client.write, pressure, Parking(), Seal(environ))
     reloader = Reloader(loaded, environ, workbench, log_handler, face.refresh)
     reloader.start()
     reader = LineReader(face.receive, ended.set, face.receive_overlong)

@@ -1,4 +1,4 @@
-"""A client's calls, from their arrival to their answers.
+"""A client's requests, from their arrival to their answers.
 
 This is the hot path: where the server is up and has the tool, as nearly always, a call is a callback when it
 comes and a callback when it is answered, without a task between them. What a step of it costs is mostly that
@@ -12,25 +12,28 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from mcp_workbench.downstream.session import Call
-from mcp_workbench.errors import BadAnswer, CallError, TooManyRequests
-from mcp_workbench.protocol import INTERNAL_ERROR, META_PROGRESS
+import msgspec
+
+from mcp_workbench.errors import CallError, TooManyRequests
+from mcp_workbench.protocol import INTERNAL_ERROR
 from mcp_workbench.surface import metatools, render, results
-from mcp_workbench.surface.requests import Refusal, is_modern, progress_token
-from mcp_workbench.wire.message import encode, error_line, notification_line, result_line
+from mcp_workbench.surface.relayed import Use
+from mcp_workbench.surface.requests import Refusal
+from mcp_workbench.wire.message import error_line, notification_line, result_line
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
 
-    import msgspec
-
-    from mcp_workbench.downstream.session import Stamps
-    from mcp_workbench.errors import WireError
+    from mcp_workbench.downstream.caller import Caller
+    from mcp_workbench.errors import RemoteError
+    from mcp_workbench.surface.bridge import Bridge
+    from mcp_workbench.surface.callers import Callers
     from mcp_workbench.surface.metatools import ToolId
+    from mcp_workbench.surface.parking import Parked
+    from mcp_workbench.surface.relayed import Relayed
     from mcp_workbench.surface.requests import Meta
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body, Id, Outgoing
-    from mcp_workbench.workbench.shelf import Shelf
     from mcp_workbench.workbench.workbench import Workbench
 
     Parts = tuple[Body, ...]
@@ -47,17 +50,25 @@ class Calls:
     """The calls of one client that are in flight."""
 
     def __init__(
-        self, workbench: Workbench, write: Callable[[Outgoing], None], taken: Collection[Id]
+        self,
+        workbench: Workbench,
+        write: Callable[[Outgoing], None],
+        callers: Callers,
+        bridge: Bridge,
+        taken: Collection[Id],
     ) -> None:
         self._workbench = workbench
         self._write = write
+        self._callers = callers
         self._taken = taken
         """Ids that are in use by something else."""
-        self._in_flight: dict[Id, Use | asyncio.Task[None]] = {}
+        self._in_flight: dict[Id, Relayed | asyncio.Task[None]] = {}
         self._quiet: asyncio.Event | None = None
         """Set when no call is in flight, once somebody waits for that."""
-        self.has_handshake = False
-        """Whether requests may come without the metadata of the modern era."""
+        self.bridge = bridge
+        """Takes what servers ask in the middle of calls to the client."""
+        self.parked: dict[Id, Parked] = {}
+        """Calls that have been answered with a question, by the request that was."""
 
     def __contains__(self, request_id: Id | None) -> bool:
         return request_id in self._in_flight
@@ -80,37 +91,60 @@ class Calls:
         if request_id in self._in_flight or request_id in self._taken:
             return False
         try:
-            if not meta and self.has_handshake:
-                modern = False
-            elif not ((modern := is_modern(meta)) or self.has_handshake):
+            caller = self._callers.of(meta) if meta else self._callers.legacy
+            if caller is None:
                 return False
             shelf = self._workbench.shelves.get((tool.toolbox, tool.server))
             if shelf is None or (connection := shelf.ready(tool.tool)) is None:
                 return False
-            use = Use(connection.session, self, request_id, shelf, tool.tool, meta, modern)
-            self._send(use, arguments.arguments, connection.timeout)
+            use = Use(caller, self, request_id, shelf, tool.tool, arguments.arguments, meta)
+            self._in_flight[request_id] = use
+            use.send(connection)
         except Refusal:
             return False
         except Exception:  # noqa: BLE001 - the client must get an answer
             self.fail(request_id)
         return True
 
-    def use(self, request_id: Id, tool: ToolId, arguments: Body, meta: Meta, *, modern: bool) -> None:
-        """Calls a tool, at once if it can be; else when its server is ready. Raises CallError."""
+    def use(
+        self,
+        request_id: Id,
+        tool: ToolId,
+        arguments: Body,
+        meta: Meta,
+        *,
+        caller: Caller,
+        extra: tuple[bytes, ...],
+    ) -> None:
+        """Calls a tool. Raises CallError."""
         shelf = self._workbench.shelf(tool.toolbox, tool.server)
-        if connection := shelf.ready(tool.tool):
-            use = Use(connection.session, self, request_id, shelf, tool.tool, meta, modern)
-            self._send(use, arguments, connection.timeout)
-        else:
-            later = self._use_later(request_id, shelf, tool.tool, arguments, meta, modern=modern)
-            self._in_flight[request_id] = asyncio.create_task(later)
+        self.start(Use(caller, self, request_id, shelf, tool.tool, arguments, meta, extra))
 
-    def work(self, request_id: Id, make: Callable[[], Awaitable[Parts]], *, modern: bool) -> None:
+    def start(self, request: Relayed) -> None:
+        """Makes a request, at once if it can be; else when its server is ready."""
+        if connection := request.shelf.ready(request.tool):
+            self._in_flight[request.request_id] = request
+            request.send(connection)
+        else:
+            self._in_flight[request.request_id] = asyncio.create_task(self._start_later(request))
+
+    def work(self, request_id: Id, make: Callable[[], Awaitable[Parts]], caller: Caller) -> None:
         """Answers with a result of ours that takes its time."""
-        self._in_flight[request_id] = asyncio.create_task(self._work(request_id, make, modern=modern))
+        self._in_flight[request_id] = asyncio.create_task(self._work(request_id, make, caller))
+
+    def resume(self, request: Relayed, request_id: Id, caller: Caller, meta: Meta) -> None:
+        """Goes on with a request that was parked, as the answer to this one."""
+        request.calls = self
+        request.request_id = request_id
+        request.caller = caller
+        request.meta = meta
+        self._in_flight[request_id] = request
 
     def cancel(self, request_id: Id) -> bool:
         """Drops a call, which gets no answer. Whether there was one."""
+        if (parked := self.parked.get(request_id)) is not None:
+            parked.end("no longer needed")
+            return True
         if (call := self._in_flight.get(request_id)) is None:
             return False
         self._forget(request_id)
@@ -126,23 +160,45 @@ class Calls:
                     await self._quiet.wait()
 
     def close(self) -> None:
-        """Drops the calls that are still in flight."""
+        """Drops the calls that are still in flight, or parked."""
+        for parked in list(self.parked.values()):
+            parked.end("the workbench is ending")
         calls = list(self._in_flight.values())
         self._in_flight.clear()
         for call in calls:
             call.cancel()
 
     def answer(self, request_id: Id, *result: Body) -> None:
-        """Ends a call; one that the client has cancelled gets no answer."""
+        """Ends a request; one that the client has cancelled gets no answer."""
         if self._in_flight.pop(request_id, None) is None:
+            self._keep(request_id, lambda later_id: result_line(later_id, *result))
             return
         self._write(result_line(request_id, *result))
         if self._quiet is not None and not self._in_flight:
             self._quiet.set()
 
-    def refuse(self, request_id: Id, error: CallError, *, modern: bool) -> None:
+    def finish(self, request_id: Id, make_line: Callable[[Id], Outgoing]) -> None:
+        """Ends a request with a line that was kept for it, or with an error."""
+        if self._in_flight.pop(request_id, None) is None:
+            self._keep(request_id, make_line)
+            return
+        self._write(make_line(request_id))
+        if self._quiet is not None and not self._in_flight:
+            self._quiet.set()
+
+    def _keep(self, request_id: Id, make_line: Callable[[Id], Outgoing]) -> None:
+        """Keeps what ends a call whose client has yet to come back."""
+        if (parked := self.parked.get(request_id)) is not None:
+            parked.answer = make_line
+
+    def refuse(self, request_id: Id, error: CallError, caller: Caller) -> None:
         """Ends a call with a result that says why it failed."""
-        self.answer(request_id, *results.own(render.error_result(error), modern=modern))
+        self.answer(request_id, *results.own(render.error_result(error), caller))
+
+    def fail_with(self, request_id: Id, error: RemoteError) -> None:
+        """Ends a request with the error that its server gave."""
+        data = msgspec.UNSET if error.data is None else msgspec.Raw(error.data)
+        self.finish(request_id, lambda any_id: error_line(any_id, error.code, error.message, data))
 
     def fail(self, request_id: Id) -> None:
         """Ends a request where the workbench itself has failed, with the exception that is being handled."""
@@ -159,64 +215,21 @@ class Calls:
         if self._quiet is not None and not self._in_flight:
             self._quiet.set()
 
-    def _send(self, use: Use, arguments: Body, limit: float) -> None:
-        self._in_flight[use.request_id] = use
-        use.session.call_tool(use, use.tool, arguments, use.meta, limit)
-
-    async def _use_later(
-        self, request_id: Id, shelf: Shelf, tool: str, arguments: Body, meta: Meta, *, modern: bool
-    ) -> None:
+    async def _start_later(self, request: Relayed) -> None:
         try:
-            connection = await shelf.connect(tool, len(arguments))
-            use = Use(connection.session, self, request_id, shelf, tool, meta, modern)
-            self._send(use, arguments, connection.timeout)
+            connection = await request.shelf.connect(request.tool, len(request.arguments))
+            self._in_flight[request.request_id] = request
+            request.send(connection)
         except CallError as error:
-            self.refuse(request_id, error, modern=modern)
+            request.refuse(error)
         except Exception:  # noqa: BLE001 - the client must get an answer
-            self.fail(request_id)
+            self.fail(request.request_id)
 
-    async def _work(self, request_id: Id, make: Callable[[], Awaitable[Parts]], *, modern: bool) -> None:
+    async def _work(self, request_id: Id, make: Callable[[], Awaitable[Parts]], caller: Caller) -> None:
         try:
             try:
-                self.answer(request_id, *results.own(await make(), modern=modern))
+                self.answer(request_id, *results.own(await make(), caller))
             except CallError as error:
-                self.refuse(request_id, error, modern=modern)
+                self.refuse(request_id, error, caller)
         except Exception:  # noqa: BLE001 - the client must get an answer
             self.fail(request_id)
-
-
-class Use(Call):
-    """One call of a server's tool."""
-
-    calls: Calls
-    request_id: Id
-    shelf: Shelf
-    tool: str
-    meta: Meta
-    modern: bool
-
-    def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
-        """Passes the result on as it came."""
-        try:
-            if self.modern:
-                self.calls.answer(self.request_id, *results.modern(result, stamps))
-            else:
-                self.calls.answer(self.request_id, result)
-        except BadAnswer as error:
-            self.on_failure(error)
-        except Exception:  # noqa: BLE001 - the client must get an answer
-            self.calls.fail(self.request_id)
-
-    def on_failure(self, error: WireError) -> None:
-        """Says what went wrong."""
-        try:
-            self.calls.refuse(self.request_id, self.shelf.explain(self.tool, error), modern=self.modern)
-        except Exception:  # noqa: BLE001 - the client must get an answer
-            self.calls.fail(self.request_id)
-
-    def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
-        """Passes progress on under the caller's own token, or nowhere if the caller gave none."""
-        if (token := progress_token(self.meta)) is not None:
-            members[META_PROGRESS] = token
-            fields = b",".join(b"%b:%b" % (encode(key), value) for key, value in members.items())
-            self.calls.report(b"{%b}" % fields)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
+from mcp_workbench.downstream.caller import NOBODY
+from mcp_workbench.downstream.offer import members_of
 from mcp_workbench.errors import CallError
 from mcp_workbench.protocol import (
     BATCHING_VERSION,
@@ -19,30 +21,39 @@ from mcp_workbench.protocol import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     LEGACY_VERSIONS,
-    META_SUBSCRIPTION,
     META_VERSION,
     METHOD_NOT_FOUND,
     MODERN_VERSIONS,
     PARSE_ERROR,
 )
 from mcp_workbench.surface import metatools, render, results
+from mcp_workbench.surface.announcements import Announcements
+from mcp_workbench.surface.asking import Asker
+from mcp_workbench.surface.bridge import Bridge
+from mcp_workbench.surface.callers import Callers, read_level
 from mcp_workbench.surface.calls import Calls
 from mcp_workbench.surface.instructions import instructions
-from mcp_workbench.surface.requests import Refusal, is_modern, read_filter, read_params
+from mcp_workbench.surface.requests import Refusal, read_filter, read_params
+from mcp_workbench.surface.sealing import bind
 from mcp_workbench.wire.message import encode, error_line, result_line, starts_with
 from mcp_workbench.wire.peer import Peer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_workbench.surface.requests import Filter, Meta, Params
+    from mcp_workbench.downstream.caller import Caller
+    from mcp_workbench.surface.parking import Parking
+    from mcp_workbench.surface.requests import Meta, Params
+    from mcp_workbench.surface.sealing import Seal
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body, Id, Outgoing, Undecodable
     from mcp_workbench.workbench.workbench import Workbench
 
-CAPABILITIES: Final = b'{"tools":{"listChanged":true}}'
-MOST_SUBSCRIPTIONS: Final = 1000
-TOOLS_CHANGED: Final = "notifications/tools/list_changed"
+OF_OURS: Final = b'{"tools":{"listChanged":true}}'
+OF_SERVERS: Final = (
+    b'{"tools":{"listChanged":true},"logging":{},"resources":{"subscribe":true,"listChanged":true},'
+    b'"prompts":{"listChanged":true},"completions":{}}'
+)
 
 NEITHER_ERA: Final = (
     f"Invalid params: send `initialize` first (protocol versions up to {LEGACY_VERSIONS[0]}), or carry "
@@ -67,14 +78,25 @@ class Room(Protocol):
 class Face:
     """One client's view of the workbench."""
 
-    def __init__(self, workbench: Workbench, write: Callable[[Outgoing], None], room: Room) -> None:
+    def __init__(
+        self,
+        workbench: Workbench,
+        write: Callable[[Outgoing], None],
+        room: Room,
+        parking: Parking,
+        seal: Seal,
+    ) -> None:
         self._workbench = workbench
         self._room = room
         self._instructions, self._tools = _introduction(workbench)
-        self._subscriptions: dict[Id, Filter] = {}
-        self._calls = Calls(workbench, write, self._subscriptions)
         self._peer = Peer(write, self)
+        self._asker = Asker(self._peer)
+        self._bridge = Bridge(self._asker, parking, seal)
+        self._callers = Callers()
+        self._announcements = Announcements(self._peer, self._callers, self._asker, self._bridge)
+        self._calls = Calls(workbench, write, self._callers, self._bridge, self._announcements.streams)
         self.receive_overlong = self._peer.receive_overlong
+        workbench.audience.listeners.append(self._announcements)
 
     def receive(self, line: Line) -> None:
         """Takes one line off the wire. Never raises for what the client sent."""
@@ -85,13 +107,8 @@ class Face:
         """Looks at the workbench anew, and tells the client if the tools are no longer what they were."""
         before = self._tools
         self._instructions, self._tools = _introduction(self._workbench)
-        if self._tools == before:
-            return
-        if self._calls.has_handshake:
-            self._peer.notify(TOOLS_CHANGED)
-        for request_id, wanted in self._subscriptions.items():
-            if wanted.tools_list_changed:
-                self._peer.notify(TOOLS_CHANGED, b'{"_meta":{%b}}' % _subscription(request_id))
+        if self._tools != before:
+            self._announcements.tools_changed()
 
     async def drain(self, seconds: float) -> None:
         """Lets the calls in flight finish, within limits."""
@@ -99,11 +116,9 @@ class Face:
 
     def close(self) -> None:
         """Drops the calls that are still in flight, and ends the subscriptions in good order."""
-        for request_id in self._subscriptions:
-            ended = b'{"_meta":{%b}}' % _subscription(request_id)
-            self._peer.send(result_line(request_id, *results.modern(ended)))
-        self._subscriptions.clear()
+        self._announcements.close()
         self._calls.close()
+        self._workbench.audience.listeners.remove(self._announcements)
 
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
         """Answers at once what needs no waiting."""
@@ -115,14 +130,21 @@ class Face:
             self._calls.fail(request_id)
 
     def on_notification(self, method: str, params: msgspec.Raw) -> None:
-        """Cancels what the client no longer wants; nothing else needs doing."""
-        if method != "notifications/cancelled":
-            return
+        """Cancels what the client no longer wants, and passes on what concerns servers."""
+        if method == "notifications/cancelled":
+            self._on_cancelled(params)
+        elif method == "notifications/progress":
+            self._asker.on_progress(members_of(params))
+        elif method == "notifications/roots/list_changed":
+            for session in self._workbench.sessions:
+                session.tell_roots_changed()
+
+    def _on_cancelled(self, params: msgspec.Raw) -> None:
         try:
             cancelled = msgspec.json.decode(params, type=_Cancelled)
         except (msgspec.DecodeError, RecursionError):
             return
-        self._subscriptions.pop(cancelled.request_id, None)
+        self._announcements.close_stream(cancelled.request_id)
         if self._calls.cancel(cancelled.request_id):
             log.debug("request %r was cancelled by the client: %s", cancelled.request_id, cancelled.reason)
 
@@ -131,14 +153,14 @@ class Face:
         if problem.is_json:
             # An error under an id in use would be taken for the answer to what it is in use by.
             request_id = problem.request_id
-            if request_id in self._calls or request_id in self._subscriptions:
+            if request_id in self._calls or request_id in self._announcements.streams:
                 request_id = None
             self._peer.send(error_line(request_id, INVALID_REQUEST, f"Invalid Request: {problem}"))
         else:
             self._peer.send(error_line(None, PARSE_ERROR, f"Parse error: {problem}"))
 
     def _handle(self, request_id: Id, method: str, raw: msgspec.Raw) -> None:
-        if request_id in self._calls or request_id in self._subscriptions:
+        if request_id in self._calls or request_id in self._announcements.streams:
             raise Refusal(
                 INVALID_REQUEST, f"Invalid Request: id {request_id!r} is in use by a request in flight"
             )
@@ -146,79 +168,89 @@ class Face:
         if method == "initialize":
             self._peer.send(result_line(request_id, self._initialize(params)))
             return
-        modern = self._is_modern(params.meta, method)
-        if method == "tools/call":
-            self._call(request_id, params, modern=modern)
-        elif method == "subscriptions/listen" and modern:
-            self._subscribe(request_id, read_filter(params.notifications))
+        if (caller := self._caller(params.meta, method)).is_modern and method == "subscriptions/listen":
+            self._announcements.open_stream(request_id, read_filter(params.notifications))
+        elif method == "tools/call":
+            self._call(request_id, params, caller)
         else:
-            self._send_own(request_id, (self._answer(method, params, modern=modern),), modern=modern)
+            self._send_own(request_id, (self._answer(method, params, caller),), caller)
 
-    def _is_modern(self, meta: Meta, method: str) -> bool:
-        modern = is_modern(meta)
-        if not (modern or self._calls.has_handshake or method == "ping"):
+    def _caller(self, meta: Meta, method: str) -> Caller:
+        caller = self._callers.of(meta)
+        if caller is None and method != "ping":
             raise Refusal(INVALID_PARAMS, NEITHER_ERA)
-        return modern
+        return caller or NOBODY
 
-    def _send_own(self, request_id: Id, result: tuple[Body, ...], *, modern: bool) -> None:
-        self._peer.send(result_line(request_id, *results.own(result, modern=modern)))
+    def _send_own(self, request_id: Id, result: tuple[Body, ...], caller: Caller) -> None:
+        self._peer.send(result_line(request_id, *results.own(result, caller)))
 
     def _initialize(self, params: Params) -> bytes:
         if params.version is None:
             raise Refusal(INVALID_PARAMS, "Invalid params: initialize needs a `protocolVersion`")
         version = params.version if params.version in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
-        self._calls.has_handshake = True
+        self._callers.greet(params.capabilities)
         self._peer.takes_batches = version == BATCHING_VERSION
         return b'{"protocolVersion":"%b","capabilities":%b,"serverInfo":%b,"instructions":%b}' % (
             version.encode(),
-            CAPABILITIES,
+            self._capabilities,
             IMPLEMENTATION,
             self._instructions,
         )
 
-    def _answer(self, method: str, params: Params, *, modern: bool) -> bytes:
+    @property
+    def _capabilities(self) -> bytes:
+        """What can be served, as it stands: without a server there is nothing behind the two tools."""
+        return OF_SERVERS if self._workbench.shelves else OF_OURS
+
+    def _answer(self, method: str, params: Params, caller: Caller) -> bytes:
         if method == "ping":
             return b"{}"
         if method == "tools/list":
             if params.cursor is not None:
                 raise Refusal(INVALID_PARAMS, "Invalid params: unknown cursor; the list has one page")
-            caching = b"," + results.CACHEABLE if modern else b""
+            caching = b"," + results.CACHEABLE if caller.is_modern else b""
             return b'{"tools":%b%b}' % (self._tools, caching)
-        if method == "server/discover" and modern:
+        if method == "server/discover" and caller.is_modern:
             return b'{"supportedVersions":%b,"capabilities":%b,"instructions":%b,%b}' % (
                 encode(MODERN_VERSIONS),
-                CAPABILITIES,
+                self._capabilities,
                 self._instructions,
                 results.CACHEABLE,
             )
+        if method == "logging/setLevel" and not caller.is_modern:
+            return self._set_log_level(read_level(params.level, "`level`"))
         raise Refusal(METHOD_NOT_FOUND, f"Method not found: {method}")
 
-    def _subscribe(self, request_id: Id, wanted: Filter) -> None:
-        """Opens a stream of notifications, and promises those of what is wanted that there are."""
-        if len(self._subscriptions) >= MOST_SUBSCRIPTIONS:
-            open_ = f"{MOST_SUBSCRIPTIONS} subscriptions are open already, and one is enough"
-            raise Refusal(INVALID_REQUEST, f"Invalid Request: {open_}")
-        self._subscriptions[request_id] = wanted
-        promised = b'"toolsListChanged":true' if wanted.tools_list_changed else b""
-        acknowledged = b'{"_meta":{%b},"notifications":{%b}}' % (_subscription(request_id), promised)
-        self._peer.notify("notifications/subscriptions/acknowledged", acknowledged)
+    def _set_log_level(self, level: int) -> bytes:
+        self._callers.set_log_level(level)
+        for session in self._workbench.sessions:
+            session.set_log_level(level)
+        return b"{}"
 
-    def _call(self, request_id: Id, params: Params, *, modern: bool) -> None:
+    def _call(self, request_id: Id, params: Params, caller: Caller) -> None:
         """Takes a call of either tool, in whatever form."""
         if params.arguments and not starts_with(params.arguments, b"{"):
             raise Refusal(INVALID_PARAMS, "Invalid params: `arguments` must be an object")
         try:
             self._calls.require_room()
             if params.name == metatools.OPEN_TOOLBOX:
-                self._calls.work(request_id, partial(self._open, params.arguments), modern=modern)
+                self._calls.work(request_id, partial(self._open, params.arguments), caller)
             elif params.name == metatools.USE_TOOL:
-                tool, arguments = metatools.read_use(params.arguments)
-                self._calls.use(request_id, tool, arguments, params.meta, modern=modern)
+                self._use(request_id, params, caller)
             else:
                 known = f"this server has {metatools.OPEN_TOOLBOX} and {metatools.USE_TOOL}"
                 raise Refusal(INVALID_PARAMS, f"Unknown tool: {params.name} ({known})")
         except CallError as error:
-            self._send_own(request_id, render.error_result(error), modern=modern)
+            self._send_own(request_id, render.error_result(error), caller)
+
+    def _use(self, request_id: Id, params: Params, caller: Caller) -> None:
+        tool, arguments = metatools.read_use(params.arguments)
+        extra: tuple[bytes, ...] | None = ()
+        if caller.is_modern and (params.state or params.responses):
+            bound = bind("tools/call", tool.toolbox, tool.server, tool.tool, arguments=arguments)
+            extra = self._bridge.retry(self._calls, request_id, caller, params, bound)
+        if extra is not None:
+            self._calls.use(request_id, tool, arguments, params.meta, caller=caller, extra=extra)
 
     async def _open(self, arguments: Body) -> tuple[Body, ...]:
         toolbox = metatools.read_open(arguments, list(self._workbench.toolboxes))
@@ -232,7 +264,3 @@ def _introduction(workbench: Workbench) -> tuple[bytes, bytes]:
     """The instructions and the definitions of the tools, as JSON."""
     toolboxes = list(workbench.toolboxes.values())
     return encode(instructions(toolboxes)), metatools.definitions(toolboxes)
-
-
-def _subscription(request_id: Id) -> bytes:
-    return b'"%b":%b' % (META_SUBSCRIPTION.encode(), encode(request_id))

@@ -107,6 +107,8 @@ class _PlainParams(msgspec.Struct):
     name: Literal["use_tool"]
     arguments: _PlainArguments
     meta: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict, name="_meta")
+    state: msgspec.Raw = msgspec.field(default=ABSENT, name="requestState")
+    responses: msgspec.Raw = msgspec.field(default=ABSENT, name="inputResponses")
 
 
 class PlainUse(msgspec.Struct):
@@ -169,7 +171,9 @@ def read_plain_use(line: Line) -> PlainUse | None:
         found = _decode_plain_use(line)
     except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
         return None
-    return found if memoryview(found.params.arguments.arguments)[0] == OBJECT else None
+    params = found.params
+    is_plain = memoryview(params.arguments.arguments)[0] == OBJECT and not (params.state or params.responses)
+    return found if is_plain else None
 
 
 def read_use(arguments: Body) -> tuple[ToolId, Body]:

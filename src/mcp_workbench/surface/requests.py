@@ -6,17 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.protocol import (
-    INVALID_PARAMS,
-    LOG_LEVELS,
-    META_CAPABILITIES,
-    META_LOG_LEVEL,
-    META_PROGRESS,
-    META_VERSION,
-    MODERN_VERSIONS,
-    UNSUPPORTED_VERSION,
-)
-from mcp_workbench.wire.message import ABSENT, NULL, decode_members, decode_text, encode
+from mcp_workbench.protocol import INVALID_PARAMS, META_PROGRESS
+from mcp_workbench.wire.message import ABSENT, NULL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,10 +15,17 @@ if TYPE_CHECKING:
     Meta = Mapping[str, msgspec.Raw]
 
 
-class Filter(msgspec.Struct, rename="camel"):
+class Filter(msgspec.Struct, rename="camel", omit_defaults=True):
     """Which notifications a subscription is for, of those that we send."""
 
     tools_list_changed: bool = False
+    prompts_list_changed: bool = False
+    resources_list_changed: bool = False
+
+    def wants(self, kind: str) -> bool:
+        """Whether it is for changes in the list of tools, prompts or resources."""
+        wanted: bool = getattr(self, f"{kind}_list_changed")
+        return wanted
 
 
 class Params(msgspec.Struct):
@@ -38,6 +36,10 @@ class Params(msgspec.Struct):
     arguments: msgspec.Raw = ABSENT
     cursor: str | None = None
     version: str | None = msgspec.field(default=None, name="protocolVersion")
+    capabilities: msgspec.Raw = ABSENT
+    level: msgspec.Raw = ABSENT
+    responses: msgspec.Raw = msgspec.field(default=ABSENT, name="inputResponses")
+    state: msgspec.Raw = msgspec.field(default=ABSENT, name="requestState")
     notifications: msgspec.Raw = ABSENT
 
     @property
@@ -55,10 +57,6 @@ class Refusal(Exception):
         self.data = data
         super().__init__(message)
 
-
-# What nearly all requests have, told without decoding.
-_NEWEST = msgspec.Raw(encode(MODERN_VERSIONS[0]))
-_NONE = msgspec.Raw(b"{}")
 
 _decode_token = msgspec.json.Decoder(int | str).decode
 _decode_params = msgspec.json.Decoder(Params).decode
@@ -83,31 +81,6 @@ def read_filter(raw: msgspec.Raw) -> Filter:
         raise Refusal(INVALID_PARAMS, f"Invalid params: `notifications`: {error}") from None
 
 
-def is_modern(meta: Meta) -> bool:
-    """Whether a request carries the metadata of the modern era. Raises Refusal when that is flawed."""
-    version = meta.get(META_VERSION)
-    if version is None:
-        return False
-    if version != _NEWEST:
-        _require_known(version)
-    capabilities = meta.get(META_CAPABILITIES, ABSENT)
-    if capabilities != _NONE and not _is_object(capabilities):
-        raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_CAPABILITIES}'] is required, an object")
-    if (level := meta.get(META_LOG_LEVEL)) is not None and decode_text(level) not in LOG_LEVELS:
-        levels = ", ".join(LOG_LEVELS)
-        raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_LOG_LEVEL}'] must be one of {levels}")
-    return True
-
-
-def _require_known(version: msgspec.Raw) -> None:
-    requested = decode_text(version)
-    if requested is None:
-        raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_VERSION}'] must be a string")
-    if requested not in MODERN_VERSIONS:
-        data = {"supported": list(MODERN_VERSIONS), "requested": requested}
-        raise Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
-
-
 def progress_token(meta: Meta) -> msgspec.Raw | None:
     """What progress is to be reported under, if it is wanted and can be."""
     token = meta.get(META_PROGRESS, ABSENT)
@@ -116,11 +89,3 @@ def progress_token(meta: Meta) -> msgspec.Raw | None:
     except msgspec.DecodeError:
         return None
     return token
-
-
-def _is_object(raw: msgspec.Raw) -> bool:
-    try:
-        decode_members(raw)
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    return True

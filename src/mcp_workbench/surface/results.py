@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.downstream.session import TOO_DEEP, read_stamps
+from mcp_workbench.downstream.call import TOO_DEEP, read_stamps
 from mcp_workbench.errors import BadAnswer
 from mcp_workbench.protocol import IMPLEMENTATION, META_SERVER
-from mcp_workbench.wire.message import END, decode_members, encode
+from mcp_workbench.wire.message import END, decode_members, decode_text, encode
 
 if TYPE_CHECKING:
-    from mcp_workbench.downstream.session import Stamps
+    from mcp_workbench.downstream.call import Stamps
+    from mcp_workbench.downstream.caller import Caller
     from mcp_workbench.wire.message import Body
 
 _TYPE: Final = b'"resultType":"complete"'
@@ -26,23 +27,39 @@ CACHEABLE: Final = b'"ttlMs":60000,"cacheScope":"private"'
 user's workbench is another one."""
 
 
-def own(result: tuple[Body, ...], *, modern: bool) -> tuple[Body, ...]:
+def own(result: tuple[Body, ...], caller: Caller) -> tuple[Body, ...]:
     """A result of our own making; a modern one with the members that every result has in that era."""
-    if not modern:
+    if not caller.is_modern:
         return result
     first, *others = result
     return (*_stamped(first, [_TYPE, _META]), *others)
 
 
+def asking(questions: bytes) -> tuple[Body, ...]:
+    """A result of our own making in which a modern client is asked something, given without its type."""
+    return _stamped(questions, [b'"resultType":"input_required"', _META])
+
+
 def modern(result: Body, stamps: Stamps | None = None) -> tuple[Body, ...]:
-    """A server's result with the members that every modern one has; what it brings itself stays as it is."""
+    """A server's result with the members that every modern one has; what it brings itself stays as it is.
+
+    One without stamps comes from a legacy server, where a type of results means nothing.
+    """
+    is_legacy = stamps is None
     if stamps is None:
         stamps = read_stamps(result)
-    missing = [] if stamps.result_type else [_TYPE]
+    missing: list[bytes] = []
+    replaced: dict[str, bytes] = {}
+    if not stamps.result_type:
+        missing.append(_TYPE)
+    elif is_legacy and decode_text(stamps.result_type) != "complete":
+        replaced["resultType"] = b'"complete"'
     if not stamps.meta:
         missing.append(_META)
     elif (completed := _with_server(stamps.meta)) is not None:
-        return _rebuilt(result, missing, completed)
+        replaced["_meta"] = completed
+    if replaced:
+        return _rebuilt(result, missing, replaced)
     return _stamped(result, missing) if missing else (result,)
 
 
@@ -63,12 +80,12 @@ def _with_server(meta: msgspec.Raw) -> bytes | None:
     return b"{%b}" % b",".join([*_pairs(members), _SERVER])
 
 
-def _rebuilt(result: Body, missing: list[bytes], meta: bytes) -> tuple[Body, ...]:
+def _rebuilt(result: Body, missing: list[bytes], replaced: dict[str, bytes]) -> tuple[Body, ...]:
     try:
         members = decode_members(result)
     except RecursionError:
         raise BadAnswer(TOO_DEEP) from None
-    members["_meta"] = msgspec.Raw(meta)
+    members |= {key: msgspec.Raw(value) for key, value in replaced.items()}
     parts: list[Body] = [b"{", *(b"%b," % stamp for stamp in missing)]
     for key, value in members.items():
         parts += encode(key), b":", value, b","

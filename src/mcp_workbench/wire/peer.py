@@ -20,7 +20,7 @@ from mcp_workbench.wire.request import Question
 from mcp_workbench.wire.salvage import find_answered_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from mcp_workbench.errors import WireError
     from mcp_workbench.wire.lines import Line
@@ -60,6 +60,10 @@ class Peer:
         self.next_id = 1
         """The id that the next request will have, for those who must name it in its parameters."""
         self._in_flight: dict[int, Request] = {}
+        self._held = 0
+        """How many of them are held."""
+        self._streams: dict[int, Request] = {}
+        """Requests that bring notifications for as long as they are open."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_end = inf
         self._paused_at: float | None = None
@@ -76,7 +80,12 @@ class Peer:
     @property
     def room(self) -> int:
         """How many more requests may be in flight."""
-        return max(self.capacity - len(self._in_flight), 0)
+        return max(self.capacity - len(self._in_flight) + self._held, 0)
+
+    @property
+    def requests(self) -> Collection[Request]:
+        """Those whose answers are awaited."""
+        return self._in_flight.values()
 
     @property
     def is_busy(self) -> bool:
@@ -114,14 +123,38 @@ class Peer:
         """The request in flight that has this id."""
         if isinstance(request_id, str):
             # Some servers send ids back as text. Ours are all numbers, so this mistakes none for another.
-            number = request_id if len(request_id) <= ID_DIGITS and request_id.isdecimal() else "0"
-            return self._in_flight.get(int(number))
-        return None if request_id is None else self._in_flight.get(request_id)
+            request_id = int(request_id) if len(request_id) <= ID_DIGITS and request_id.isdecimal() else None
+        if request_id is None:
+            return None
+        return self._in_flight.get(request_id) or self._streams.get(request_id)
 
-    def subscribe(self, method: str, params: bytes) -> None:
-        """Sends a request that nobody awaits: what it brings are notifications, for as long as it is open."""
-        self.send(rpc.request_line(self.next_id, method, params))
+    def open_stream(self, stream: Request, method: str, params: bytes) -> None:
+        """Sends a request that stays open, takes no time and no room, and is for the other side to end."""
+        stream.id = self.next_id
         self.next_id += 1
+        if self._closed is None:
+            self._streams[stream.id] = stream
+            self._write(rpc.request_line(stream.id, method, params))
+
+    def hold(self, request: Request) -> None:
+        """Stops the clock of a request, which takes no room meanwhile: the other side waits for us."""
+        if request.held_at is None and request.id in self._in_flight:
+            request.held_at = self._loop.time()
+            self._held += 1
+            self._look_at_capacity()
+
+    def release(self, request: Request) -> None:
+        """Time goes on for it where it was."""
+        held_at, request.held_at = request.held_at, None
+        if held_at is None or request.id not in self._in_flight:
+            return
+        now = self._loop.time()
+        request.started += now - held_at
+        request.heard = now
+        self._held -= 1
+        self._look_at_capacity()
+        if request.end < self._timer_end:
+            self._wake_at(request.end)
 
     def forget(self, request: Request) -> None:
         """An answer that comes after this is ignored."""
@@ -145,8 +178,9 @@ class Peer:
         """The time since then does not count, for we did not listen."""
         now = self._loop.time()
         for request in self._in_flight.values():
-            request.started += now - max(since, request.started)
-            request.heard += now - max(since, request.heard)
+            if request.held_at is None:
+                request.started += now - max(since, request.started)
+                request.heard += now - max(since, request.heard)
 
     def notify(self, method: str, params: bytes = b"") -> None:
         """Sends a notification."""
@@ -162,8 +196,9 @@ class Peer:
         self._closed = reason
         if self._timer is not None:
             self._timer.cancel()
-        in_flight, self._in_flight = self._in_flight, {}
-        for request in in_flight.values():
+        ended = [*self._in_flight.values(), *self._streams.values()]
+        self._in_flight, self._streams, self._held = {}, {}, 0
+        for request in ended:
             request.fail(ConnectionClosed(reason))
 
     def receive(self, line: Line) -> None:
@@ -178,12 +213,17 @@ class Peer:
             return
         request_id = message.id
         if message.method is None:
-            if message.result and not message.error and isinstance(request_id, int):
+            if (
+                message.result
+                and not message.error
+                and isinstance(request_id, int)
+                and (request := self._in_flight.pop(request_id, None)) is not None
+            ):
                 # Nearly all answers; the others take the longer way.
-                if (request := self._in_flight.pop(request_id, None)) is not None:
-                    request.succeed(message.result)
-                    if self.is_full:
-                        self._look_at_capacity()
+                self._held -= request.held_at is not None
+                request.succeed(message.result)
+                if self.is_full:
+                    self._look_at_capacity()
             else:
                 self._receive_answer(line, message)
         elif message.jsonrpc != "2.0":
@@ -252,13 +292,14 @@ class Peer:
 
     def _take_out(self, request_id: int) -> bool:
         """Ends a request, if it is in flight."""
-        found = self._in_flight.pop(request_id, None) is not None
+        found = self._in_flight.pop(request_id, None)
+        self._held -= found is not None and found.held_at is not None
         if self.is_full:
             self._look_at_capacity()
-        return found
+        return found is not None or self._streams.pop(request_id, None) is not None
 
     def _look_at_capacity(self) -> None:
-        is_full = len(self._in_flight) >= self.capacity
+        is_full = len(self._in_flight) - self._held >= self.capacity
         if is_full != self.is_full:
             self.is_full = is_full
             if self.on_capacity is not None:
@@ -291,5 +332,5 @@ class Peer:
 
     def _set_timer(self, after: float = -inf) -> None:
         ends = [request.end for request in self._in_flight.values()]
-        if later := [end for end in ends if end > after]:
+        if later := [end for end in ends if after < end < inf]:
             self._wake_at(min(later))

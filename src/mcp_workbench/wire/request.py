@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
+from math import inf
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -32,6 +33,8 @@ class Request(msgspec.Struct, kw_only=True, eq=False):
     id: int = 0
     started: float = 0.0
     heard: float = 0.0
+    held_at: float | None = None
+    """Since when its time does not count, if it does not: the other side waits for something itself."""
 
     @abstractmethod
     def succeed(self, result: msgspec.Raw) -> None:
@@ -44,6 +47,8 @@ class Request(msgspec.Struct, kw_only=True, eq=False):
     @property
     def end(self) -> float:
         """When it times out, if nothing is heard until then."""
+        if self.held_at is not None:
+            return inf
         return min(self.heard + self.idle, self.started + self.total)
 
     def touch(self) -> None:

@@ -65,18 +65,20 @@ class Shelf:
             self._read(listed)
         return self._index
 
-    def ready(self, tool: str) -> Connection | None:
-        """Where a tool can be called at once: the server is up, and is known to have it."""
+    def ready(self, tool: str | None) -> Connection | None:
+        """Where a tool can be called at once, or something that is no tool (None): the server is up, and is
+        known to have it.
+        """
         connection = self.server.connection
         if connection is None or not connection.is_clear:
             return None
         if connection.listed is not self._listed:
             self._read(connection.listed)
-        return connection if tool in self._index else None
+        return connection if tool is None or tool in self._index else None
 
-    async def connect(self, tool: str, size: int) -> Connection:
-        """Where a tool can be called, which the caller does at once, with arguments of that size. Connects
-        first if need be, and waits for the call's turn. Raises CallError.
+    async def connect(self, tool: str | None, size: int) -> Connection:
+        """Where a tool can be called, or something that is no tool, which the caller does at once, with
+        arguments of that size. Connects first if need be, and waits for its turn. Raises CallError.
         """
         try:
             with self.server.waiting_room.seat(size):
@@ -86,17 +88,17 @@ class Shelf:
         except Overloaded as error:
             raise self._failure(tool, f"{error}.") from error
 
-    async def _connect(self, tool: str) -> Connection:
+    async def _connect(self, tool: str | None) -> Connection:
         for _ in range(ATTEMPTS):
             index = await self.tools()
-            if tool not in index:
+            if tool is not None and tool not in index:
                 raise ToolNotFound(tool, self.server.name, self._toolbox, _similar(tool, index))
             connection = self.server.connection
             if connection is not None and await self._turn(tool, connection):
                 return connection
         raise self._failure(tool, "the server ended, again and again, as soon as it had listed its tools")
 
-    async def _turn(self, tool: str, connection: Connection) -> bool:
+    async def _turn(self, tool: str | None, connection: Connection) -> bool:
         try:
             # Not counting the time in which it is found out whether the server is still there.
             async with asyncio.timeout(connection.timeout + PROBE_LIMIT):
@@ -107,11 +109,11 @@ class Shelf:
             busy = f'the server works on {config.call_limit} calls ("callLimit"), or does not read more'
             raise self._failure(tool, f"{waited}: {busy}. Try again when there are fewer.") from None
 
-    def explain(self, tool: str, error: WireError) -> ExecutionFailed:
+    def explain(self, tool: str | None, error: WireError) -> ExecutionFailed:
         """What a caller is to be told about a call that has failed."""
         return self._failure(tool, self.server.explain(error))
 
-    def _failure(self, tool: str, reason: str) -> ExecutionFailed:
+    def _failure(self, tool: str | None, reason: str) -> ExecutionFailed:
         return ExecutionFailed(tool, self.server.name, self._toolbox, reason)
 
     def _read(self, listed: Tools) -> None:

@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config import is_same_program
+from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.downstream.server import Server, Surroundings
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.errors import ToolboxNotFound
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import LoadedConfig, ServerConfig
     from mcp_workbench.downstream.era_memory import EraMemory
+    from mcp_workbench.downstream.session import Session
     from mcp_workbench.workbench.toolbox import Opening
 
 LINGER = 0.1
@@ -38,12 +40,18 @@ class Workbench:
         self._retiring: dict[Server, asyncio.Task[None]] = {}
         """Servers that are no longer configured, and what ends them when they are not in use any more."""
         self.valve = surroundings.valve
+        self.audience = surroundings.audience
         self._hold(toolboxes)
 
     @property
     def waiting(self) -> int:
         """How many bytes of calls wait for servers."""
         return self.valve.waiting + sum(server.waiting_room.bytes for server in self._servers)
+
+    @property
+    def sessions(self) -> list[Session]:
+        """The conversations with the servers that are up."""
+        return [server.connection.session for server in self._servers if server.connection is not None]
 
     async def open(self, toolbox: str) -> Opening:
         """Connects a toolbox and returns its tools. Raises CallError."""
@@ -127,6 +135,6 @@ class Workbench:
 
 def build(loaded: LoadedConfig, *, environ: Mapping[str, str], memory: EraMemory) -> Workbench:
     """The workbench that a configuration describes. Starts nothing."""
-    workbench = Workbench([], Surroundings(environ, memory, Guard(environ), Valve()))
+    workbench = Workbench([], Surroundings(environ, memory, Guard(environ), Valve(), Audience()))
     workbench.reconfigure(loaded)
     return workbench

@@ -1,0 +1,99 @@
+"""The clients of the workbench, as its servers see them: for what a server says that belongs to no call.
+
+Owns who is told. What a client is told, and in which form, is its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from mcp_workbench.downstream.caller import declared_by
+from mcp_workbench.protocol import METHOD_NOT_FOUND
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    import msgspec
+
+    from mcp_workbench.downstream.caller import Caller
+    from mcp_workbench.downstream.inquiry import Pushed
+    from mcp_workbench.downstream.session import Session
+
+    Members = dict[str, msgspec.Raw]
+
+Kind = Literal["prompts", "resources"]
+
+NO_CALL = "no call is in progress that this could belong to"
+
+
+class Listener(Protocol):
+    """One client."""
+
+    @property
+    def callers(self) -> Collection[Caller]:
+        """As what it has introduced itself: none, one, or one in each era."""
+
+    @property
+    def takes_questions(self) -> bool:
+        """Whether it can be asked something outside of a call."""
+
+    def on_question(self, inquiry: Pushed) -> None:
+        """A server asks something outside of any call."""
+
+    def on_log(self, session: Session, level: int, members: Members) -> None:
+        """A server logs."""
+
+    def on_list_changed(self, kind: Kind) -> None:
+        """There are other prompts or resources than before."""
+
+    def on_updated(self, session: Session, uri: str, members: Members) -> None:
+        """A resource has changed."""
+
+    def on_elicitation_complete(self, session: Session, members: Members) -> None:
+        """The user has done what the client was asked to send them to."""
+
+
+class Audience:
+    """All clients that there are at the moment."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Listener] = []
+
+    @property
+    def capabilities(self) -> bytes:
+        """What can be asked of them, as a legacy server is told it."""
+        return declared_by(caller for listener in self.listeners for caller in listener.callers)
+
+    @property
+    def log_level(self) -> int | None:
+        """The lowest level that one of them has asked for, if any has."""
+        callers = [caller for listener in self.listeners for caller in listener.callers]
+        return min((caller.log_level for caller in callers if caller.log_level is not None), default=None)
+
+    def ask(self, inquiry: Pushed) -> None:
+        """Asks the one who can be meant, and nobody if there are several."""
+        able = [listener for listener in self.listeners if listener.takes_questions]
+        if len(able) == 1:
+            able[0].on_question(inquiry)
+        else:
+            inquiry.refuse(METHOD_NOT_FOUND, NO_CALL)
+
+    def log(self, session: Session, level: int, members: Members) -> None:
+        """A server logs."""
+        for listener in self.listeners:
+            listener.on_log(session, level, members)
+
+    def list_changed(self, kind: Kind) -> None:
+        """There are other prompts or resources than before."""
+        for listener in self.listeners:
+            listener.on_list_changed(kind)
+
+    def updated(self, session: Session, uri: str, members: Members) -> None:
+        """A resource has changed."""
+        for listener in self.listeners:
+            listener.on_updated(session, uri, members)
+
+    def elicitation_complete(self, session: Session, members: Members) -> None:
+        """The user has done what a client was asked to send them to."""
+        for listener in self.listeners:
+            listener.on_elicitation_complete(session, members)

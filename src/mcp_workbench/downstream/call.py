@@ -1,0 +1,136 @@
+"""A request that is passed on to a server for a caller, while it is in flight."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.downstream.inquiry import read_input_required
+from mcp_workbench.errors import BadAnswer, RequestTimeout, TooLong
+from mcp_workbench.wire.message import ABSENT, OBJECT, QUOTED_LIMIT, decode_text
+from mcp_workbench.wire.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_workbench.downstream.caller import Caller
+    from mcp_workbench.downstream.inquiry import Inquiry, Pushed
+    from mcp_workbench.downstream.session import Session
+    from mcp_workbench.errors import WireError
+    from mcp_workbench.wire.message import Body
+
+TOO_DEEP: Final = "its result is nested too deeply"
+
+
+class Stamps(msgspec.Struct):
+    """The members of a result that are about it, as far as it has them."""
+
+    result_type: msgspec.Raw = msgspec.field(default=ABSENT, name="resultType")
+    meta: msgspec.Raw = msgspec.field(default=ABSENT, name="_meta")
+
+
+_COMPLETE: Final = msgspec.Raw(b'"complete"')
+
+_decode_stamps = msgspec.json.Decoder(Stamps).decode
+
+
+class _Passed(Request, kw_only=True):
+    session: Session = msgspec.UNSET  # type: ignore[assignment] # a call is sent before anything else
+    """Where it is sent. Set when it is."""
+    inquiries: Sequence[Pushed] = ()
+    """What the server has asked in the middle of it and has no answer to yet."""
+
+
+class Call(_Passed):
+    """Who wants it made says what becomes of it. Of the ends, exactly one comes, unless it was cancelled."""
+
+    caller: Caller
+
+    @property
+    @abstractmethod
+    def conversation(self) -> object:
+        """Whom a question in the middle of it is put to; the same thing for calls that share it."""
+
+    @abstractmethod
+    def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
+        """The result, as the server sent it. Its stamps, if they had to be read: it may be long."""
+
+    @abstractmethod
+    def on_failure(self, error: WireError) -> None:
+        """There will be no result."""
+
+    @abstractmethod
+    def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
+        """The members of a progress notification."""
+
+    @abstractmethod
+    def on_inquiry(self, inquiry: Inquiry) -> None:
+        """It goes on when this is answered."""
+
+    @abstractmethod
+    def again(self, *fields: bytes) -> None:
+        """Makes the same call once more, with these members in addition."""
+
+    def succeed(self, result: msgspec.Raw) -> None:
+        """Ends it, if the result can be passed on."""
+        self.session.has_served = True
+        if self.inquiries:
+            self._leave_inquiries()
+        if memoryview(result)[0] != OBJECT:
+            self.on_failure(BadAnswer("its result is not an object"))
+        elif self.session.is_modern:
+            try:
+                stamps = read_stamps(result)
+                is_complete = stamps.result_type == _COMPLETE or not stamps.result_type
+                inquiry = None if is_complete else self._read_incomplete(result, stamps)
+            except BadAnswer as problem:
+                self.on_failure(problem)
+            else:
+                if inquiry is None:
+                    self.on_result(result, stamps)
+                else:
+                    self.on_inquiry(inquiry)
+        else:
+            self.on_result(result, None)
+
+    def fail(self, error: WireError) -> None:
+        """Ends it, and tells the server if it need not go on."""
+        self._leave_inquiries()
+        self.on_failure(error)
+        if isinstance(error, RequestTimeout):
+            self.session.stop(self, "timed out")
+            self.session.on_silence()
+        elif isinstance(error, TooLong):
+            # Its line may never end.
+            self.session.on_silence()
+
+    def cancel(self, reason: str = "no longer needed") -> None:
+        """There is no end to be told of any more, and the server need not go on."""
+        if self.session.peer.find(self.id) is self:
+            self.session.peer.forget(self)
+            self.session.stop(self, reason)
+        self._leave_inquiries()
+
+    def _leave_inquiries(self) -> None:
+        for inquiry in self.inquiries:
+            inquiry.leave(self)
+
+    def _read_incomplete(self, result: msgspec.Raw, stamps: Stamps) -> Inquiry | None:
+        kind = decode_text(stamps.result_type)
+        if kind == "complete":
+            return None
+        if kind == "input_required":
+            return read_input_required(self, result)
+        shown = bytes(memoryview(stamps.result_type)[:QUOTED_LIMIT]).decode(errors="replace")
+        raise BadAnswer(f"its result is of the unknown type {shown}")
+
+
+def read_stamps(result: Body) -> Stamps:
+    """The stamps of a result that is an object. Raises BadAnswer."""
+    try:
+        return _decode_stamps(result)
+    except RecursionError:
+        # Whoever has decoded the line was a few calls nearer to the limit of them.
+        raise BadAnswer(TOO_DEEP) from None

@@ -1,0 +1,161 @@
+"""What a server says that is no answer: sorted, and brought to whom it concerns.
+
+Calls hear of their progress, clients of what a server asks, logs and announces, and the rest is counted.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.downstream.call import Call
+from mcp_workbench.downstream.inquiry import Asked, Pushed
+from mcp_workbench.downstream.listening import Stream
+from mcp_workbench.downstream.offer import members_of
+from mcp_workbench.protocol import (
+    ELICITATION,
+    INTERNAL_ERROR,
+    LOG_LEVELS,
+    META_PROGRESS,
+    METHOD_NOT_FOUND,
+    ROOTS,
+    SAMPLING,
+)
+from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, error_line, result_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_workbench.downstream.audience import Audience
+    from mcp_workbench.downstream.session import Session
+    from mcp_workbench.wire.message import Id, Undecodable
+
+NOISE_LIMIT: Final = 128 * 1024 * 1024
+"""After so many bytes that mean nothing to us, a server has to show that it also means something."""
+NOTE_SIZE: Final = 100
+"""Bytes that a notification is taken for, so that they need not be counted."""
+MOST_PUSHED: Final = 1000
+"""Questions of one server that are open at once."""
+
+AMBIGUOUS: Final = (
+    "several calls are in progress on this server, and the request does not say which of them it belongs to. "
+    'Make the calls one after another; "callLimit": 1 in the server\'s configuration sees to that'
+)
+CROWDED: Final = "too many requests of this server wait for an answer already"
+
+log = logging.getLogger(__name__)
+
+_decode_token = msgspec.json.Decoder(int | str).decode
+
+
+class _Cancelled(msgspec.Struct):
+    request_id: int | str = msgspec.field(name="requestId")
+
+
+class Hearing:
+    """The ear of a session."""
+
+    def __init__(self, session: Session, audience: Audience, on_tools_changed: Callable[[], None]) -> None:
+        self._session = session
+        self._log = logging.LoggerAdapter(log, {"server": session.label})
+        self._audience = audience
+        self._on_tools_changed = on_tools_changed
+        self._garbage = 0
+        self._noise = 0
+
+    def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
+        """Answers what a server may ask of any client, and passes on what it asks of this one."""
+        if method == "ping":
+            self._session.reply(result_line(request_id, b"{}"))
+        elif method not in (ELICITATION, SAMPLING, ROOTS) or self._session.is_modern:
+            self._session.reply(error_line(request_id, METHOD_NOT_FOUND, f"Method not found: {method}"))
+        elif request_id in self._session.pushed or len(self._session.pushed) >= MOST_PUSHED:
+            self._hear_noise(NOTE_SIZE)
+            self._session.reply(error_line(request_id, INTERNAL_ERROR, CROWDED))
+        else:
+            self._on_question(request_id, Asked(method, params))
+
+    def _on_question(self, request_id: Id, asked: Asked) -> None:
+        """A question does not say which call it belongs to. It is put to somebody only if that is certain."""
+        calls = [request for request in self._session.peer.requests if isinstance(request, Call)]
+        # One that waits for an answer already does not ask something else.
+        able = [call for call in calls if not call.inquiries] or calls
+        conversations = {id(call.conversation) for call in able}
+        inquiry = Pushed(self._session, request_id, asked, able if len(conversations) == 1 else [])
+        self._session.pushed[request_id] = inquiry
+        if len(conversations) == 1:
+            able[0].on_inquiry(inquiry)
+        elif conversations:
+            inquiry.refuse(INTERNAL_ERROR, f"{asked.method}: {AMBIGUOUS}")
+        else:
+            self._audience.ask(inquiry)
+
+    def on_notification(self, method: str, params: msgspec.Raw) -> None:
+        """Takes what concerns calls, lists and clients; the rest is for the log."""
+        match method:
+            case "notifications/progress":
+                self._on_progress(params)
+            case "notifications/message":
+                self._on_log(params)
+            case "notifications/tools/list_changed":
+                self._on_tools_changed()
+            case "notifications/prompts/list_changed":
+                self._audience.list_changed("prompts")
+            case "notifications/resources/list_changed":
+                self._audience.list_changed("resources")
+            case "notifications/resources/updated":
+                members = members_of(params)
+                if (uri := decode_text(members.get("uri", ABSENT))) is not None:
+                    self._audience.updated(self._session, uri, members)
+            case "notifications/elicitation/complete":
+                self._audience.elicitation_complete(self._session, members_of(params))
+            case "notifications/cancelled":
+                self._on_cancelled(params)
+            case _:
+                self._hear_noise(NOTE_SIZE)
+                self._log.debug("%s", method)
+
+    def on_garbage(self, problem: Undecodable) -> None:
+        """Skips and counts: a banner on stdout must not break the conversation."""
+        self._garbage += 1
+        self._hear_noise(problem.size)
+        if self._garbage == 1:
+            self._log.info("writes to its stdout what is not MCP; such lines are skipped")
+        self._log.debug("skipped line %d of %d bytes: %s", self._garbage, problem.size, problem)
+
+    def _hear_noise(self, size: int) -> None:
+        """A server may talk without end to nobody, and take our time for it."""
+        self._noise += size
+        if self._noise > NOISE_LIMIT:
+            self._noise = 0
+            self._session.on_silence()
+
+    def _on_progress(self, params: msgspec.Raw) -> None:
+        try:
+            members = decode_members(params)
+            token = _decode_token(members[META_PROGRESS])
+        except (msgspec.DecodeError, RecursionError, KeyError):
+            return
+        call = self._session.peer.find(token)
+        if isinstance(call, Call):
+            call.touch()
+            call.on_progress(members)
+
+    def _on_log(self, params: msgspec.Raw) -> None:
+        members = members_of(params)
+        level = decode_text(members.get("level", ABSENT))
+        if level in LOG_LEVELS:
+            self._audience.log(self._session, LOG_LEVELS.index(level), members)
+
+    def _on_cancelled(self, params: msgspec.Raw) -> None:
+        """A legacy server takes back what it has asked; a modern one ends a stream."""
+        try:
+            request_id = msgspec.json.decode(params, type=_Cancelled).request_id
+        except (msgspec.DecodeError, RecursionError):
+            return
+        if (inquiry := self._session.pushed.get(request_id)) is not None:
+            inquiry.withdraw("the server has taken it back", by_server=True)
+        elif isinstance(stream := self._session.peer.find(request_id), Stream):
+            stream.break_off()

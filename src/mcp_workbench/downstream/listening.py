@@ -1,0 +1,60 @@
+"""Hearing from a modern server what has changed: it tells only who asks, in a request that stays open."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from mcp_workbench.downstream.caller import NOBODY
+from mcp_workbench.wire.message import encode
+from mcp_workbench.wire.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import msgspec
+
+    from mcp_workbench.errors import WireError
+    from mcp_workbench.wire.peer import Peer
+
+METHOD = "subscriptions/listen"
+SHORTEST, LONGEST = 1.0, 60.0
+"""Seconds until a stream that the server has ended is opened again: twice as long each time."""
+
+
+class Stream(Request):
+    """One `subscriptions/listen`, kept open for as long as it is wanted."""
+
+    peer: Peer
+    wanted: Mapping[str, object]
+    """Which notifications."""
+    delay: float = SHORTEST
+    reopening: asyncio.TimerHandle | None = None
+
+    def open(self) -> None:
+        """Asks for the notifications."""
+        stamp = NOBODY.stamp.removeprefix(b",")
+        params = b'{"_meta":{%b},"notifications":%b}' % (stamp, encode(self.wanted))
+        self.reopening = None
+        self.peer.open_stream(self, METHOD, params)
+
+    def close(self) -> None:
+        """They are not wanted any more."""
+        if self.reopening is not None:
+            self.reopening.cancel()
+        elif self.peer.find(self.id) is self:
+            self.peer.forget(self)
+            self.peer.notify("notifications/cancelled", encode({"requestId": self.id}))
+
+    def break_off(self) -> None:
+        """The server has taken it down. It may have its reasons, but there may still be changes."""
+        self.peer.forget(self)
+        self.reopening = asyncio.get_running_loop().call_later(self.delay, self.open)
+        self.delay = min(self.delay * 2, LONGEST)
+
+    def succeed(self, result: msgspec.Raw) -> None:  # noqa: ARG002 - Request
+        """The server has ended it in good order."""
+        self.break_off()
+
+    def fail(self, error: WireError) -> None:
+        """It is refused, or the server has gone: to ask again would not help."""

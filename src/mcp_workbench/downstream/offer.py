@@ -1,0 +1,50 @@
+"""What a server says that it has, beyond tools."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mcp_workbench.wire.message import ABSENT, decode_members
+
+TRUE = msgspec.Raw(b"true")
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """Its capabilities, as far as we make use of them."""
+
+    tools_change: bool = False
+    """Whether it says when its tools have changed."""
+    prompts: bool = False
+    prompts_change: bool = False
+    resources: bool = False
+    resources_change: bool = False
+    updates: bool = False
+    """Whether it says when a resource has changed."""
+    completions: bool = False
+    logging: bool = False
+
+
+def read_offer(capabilities: msgspec.Raw) -> Offer:
+    """The offer in the `capabilities` of a handshake or a discovery; what cannot be read is not offered."""
+    has = members_of(capabilities)
+    tools, prompts, resources = (
+        members_of(has.get(name, ABSENT)) for name in ("tools", "prompts", "resources")
+    )
+    return Offer(
+        tools_change=tools.get("listChanged") == TRUE,
+        prompts="prompts" in has,
+        prompts_change=prompts.get("listChanged") == TRUE,
+        resources="resources" in has,
+        resources_change=resources.get("listChanged") == TRUE,
+        updates=resources.get("subscribe") == TRUE,
+        completions="completions" in has,
+        logging="logging" in has,
+    )
+
+
+def members_of(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
+    """The members of what may not be an object, and has none then."""
+    try:
+        return decode_members(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return {}

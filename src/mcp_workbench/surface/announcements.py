@@ -1,0 +1,141 @@
+"""What a client is told without having asked just then: changes, log messages, questions outside of calls.
+
+A legacy client is told what concerns it as it comes. A modern one is told of changes on the streams that it
+has opened for them, and of log messages while a request is in flight that wants them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from mcp_workbench.downstream.caller import NOBODY
+from mcp_workbench.downstream.offer import members_of
+from mcp_workbench.protocol import INVALID_REQUEST, META_SUBSCRIPTION, RESERVED_META
+from mcp_workbench.surface import results
+from mcp_workbench.surface.relayed import Relayed
+from mcp_workbench.surface.requests import Refusal
+from mcp_workbench.wire.message import ABSENT, decode_text, encode, result_line
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    import msgspec
+
+    from mcp_workbench.downstream.audience import Kind
+    from mcp_workbench.downstream.caller import Caller
+    from mcp_workbench.downstream.inquiry import Pushed
+    from mcp_workbench.downstream.session import Session
+    from mcp_workbench.surface.asking import Asker
+    from mcp_workbench.surface.bridge import Bridge
+    from mcp_workbench.surface.callers import Callers
+    from mcp_workbench.surface.requests import Filter
+    from mcp_workbench.wire.message import Id
+    from mcp_workbench.wire.peer import Peer
+
+    Members = dict[str, msgspec.Raw]
+
+MOST_SUBSCRIPTIONS: Final = 1000
+SOON: Final = 0.05
+"""Seconds in which several changes of one kind are told as one: a toolbox opens many servers at once."""
+
+
+class Announcements:
+    """What one client is told."""
+
+    def __init__(self, peer: Peer, callers: Callers, asker: Asker, bridge: Bridge) -> None:
+        self._peer = peer
+        self._callers = callers
+        self._asker = asker
+        self._bridge = bridge
+        self.streams: dict[Id, Filter] = {}
+        """Which changes a modern client wants to hear of, by the requests that said so."""
+        self._due: dict[str, asyncio.TimerHandle] = {}
+
+    @property
+    def callers(self) -> Collection[Caller]:
+        """As what the client has introduced itself."""
+        return list(self._callers)
+
+    @property
+    def takes_questions(self) -> bool:
+        """Whether there is a legacy client, which can be asked at any time."""
+        return self._callers.legacy is not None
+
+    def open_stream(self, request_id: Id, wanted: Filter) -> None:
+        """Tells a modern client of changes from now on, and first which of them. Raises Refusal."""
+        if len(self.streams) >= MOST_SUBSCRIPTIONS:
+            open_ = f"{MOST_SUBSCRIPTIONS} subscriptions are open already, and one is enough"
+            raise Refusal(INVALID_REQUEST, f"Invalid Request: {open_}")
+        self.streams[request_id] = wanted
+        acknowledged = b'{"_meta":{%b},"notifications":%b}' % (_tag(request_id), encode(wanted))
+        self._peer.notify("notifications/subscriptions/acknowledged", acknowledged)
+
+    def close_stream(self, request_id: Id) -> None:
+        """The client does not want to hear of it any more."""
+        self.streams.pop(request_id, None)
+
+    def close(self) -> None:
+        """Ends all streams in good order."""
+        for timer in self._due.values():
+            timer.cancel()
+        for request_id in self.streams:
+            ended = b'{"_meta":{%b}}' % _tag(request_id)
+            self._peer.send(result_line(request_id, *results.modern(ended)))
+        self.streams.clear()
+
+    def tools_changed(self) -> None:
+        """Our own tools are no longer what they were."""
+        self._tell_changed("tools")
+
+    def on_list_changed(self, kind: Kind) -> None:
+        """The servers together have other prompts or resources than before."""
+        if kind not in self._due:
+            self._due[kind] = asyncio.get_running_loop().call_later(SOON, self._tell_changed, kind)
+
+    def _tell_changed(self, kind: Kind | str) -> None:
+        self._due.pop(kind, None)
+        method = f"notifications/{kind}/list_changed"
+        if self._callers.legacy is not None:
+            self._peer.notify(method)
+        for request_id, wanted in self.streams.items():
+            if wanted.wants(kind):
+                self._peer.notify(method, b'{"_meta":{%b}}' % _tag(request_id))
+
+    def on_updated(self, session: Session, uri: str, members: Members) -> None:
+        """A resource has changed."""
+
+    def on_question(self, inquiry: Pushed) -> None:
+        """Asks a legacy client."""
+        self._bridge.ask_outside(self._callers.legacy or NOBODY, inquiry)
+
+    def on_elicitation_complete(self, session: Session, members: Members) -> None:
+        """Tells a legacy client, if it was the one that was asked."""
+        self._asker.on_elicitation_complete(session, members)
+
+    def on_log(self, session: Session, level: int, members: Members) -> None:
+        """Passes a server's log message on, with where it comes from."""
+        if not self._wants_log(session, level):
+            return
+        logger = decode_text(members.get("logger", ABSENT))
+        name = f"{session.label}/{logger}" if logger else session.label
+        params: dict[str, object] = {**members, "logger": name}
+        if "_meta" in members:
+            meta = members_of(members["_meta"])
+            params["_meta"] = {key: meta[key] for key in meta if not key.startswith(RESERVED_META)}
+        self._peer.notify("notifications/message", encode(params))
+
+    def _wants_log(self, session: Session, level: int) -> bool:
+        if (legacy := self._callers.legacy) is not None and (legacy.log_level or 0) <= level:
+            return True
+        return any(
+            isinstance(request, Relayed)
+            and request.is_heard
+            and request.caller.log_level is not None
+            and request.caller.log_level <= level
+            for request in session.peer.requests
+        )
+
+
+def _tag(request_id: Id) -> bytes:
+    return b'"%b":%b' % (META_SUBSCRIPTION.encode(), encode(request_id))

@@ -1,0 +1,195 @@
+"""Where the eras meet in the middle of a call: what a server asks is brought to its client, and answers back.
+
+                 legacy server (Pushed)                      modern server (InputRequired)
+
+ legacy client   is asked by a request of ours, and its      the same, and then the call is made again with
+                 answer goes back                            the answers
+
+ modern client   the call is parked and answered with the    the call is answered with the questions; what the
+                 question; the retry resumes it              server has noted travels in our state, and the
+                                                             retry is a call of its own
+
+How each is done is in `asking`, `parking`, `sealing` and `downstream.inquiry`; who is asked, in `hearing`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.downstream.inquiry import Asked, InputRequired, Pushed, retry_fields
+from mcp_workbench.downstream.offer import members_of
+from mcp_workbench.protocol import ELICITATION, INTERNAL_ERROR, INVALID_PARAMS, META_PROGRESS, RESERVED_META
+from mcp_workbench.surface import results
+from mcp_workbench.surface.requests import Refusal
+from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, starts_with
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp_workbench.downstream.caller import Caller
+    from mcp_workbench.downstream.inquiry import Inquiry
+    from mcp_workbench.errors import RemoteError
+    from mcp_workbench.surface.asking import Asker
+    from mcp_workbench.surface.calls import Calls
+    from mcp_workbench.surface.parking import Parked, Parking
+    from mcp_workbench.surface.relayed import Relayed
+    from mcp_workbench.surface.requests import Params
+    from mcp_workbench.surface.sealing import Seal
+    from mcp_workbench.wire.message import Id
+
+MOST_ROUNDS: Final = 10
+"""Of questions in one call of a legacy client, as the SDKs have it. A modern client counts for itself."""
+FIRST_WAIT, LONGEST_WAIT = 0.05, 0.25
+"""Seconds between two rounds in which nothing is asked: the server just wants to be called again."""
+
+ENDLESS: Final = f"it has asked for something {MOST_ROUNDS} times, and still asks for more"
+CROWDED: Final = "too many calls wait for an answer of their client already"
+NO_STATE: Final = "Invalid params: `inputResponses` needs the `requestState` that came with the questions"
+NO_ANSWERS: Final = "Invalid params: `inputResponses` must be an object of objects"
+
+
+class Bridge:
+    """Brings the questions of servers to one client."""
+
+    def __init__(self, asker: Asker, parking: Parking, seal: Seal) -> None:
+        self._asker = asker
+        self._parking = parking
+        self._seal = seal
+
+    def ask(self, call: Relayed, inquiry: Inquiry) -> None:
+        """Asks the caller what the server wants to know before the call can go on."""
+        lacks = (call.caller.lack(asked.method, asked.params) for asked in inquiry.questions.values())
+        if lack := next(filter(None, lacks), None):
+            inquiry.refuse(lack.code, lack.message)
+        elif not call.caller.is_modern:
+            self._put(call, inquiry)
+        elif isinstance(inquiry, Pushed):
+            self._park(call, inquiry)
+        else:
+            self._pass(call, inquiry)
+
+    def ask_outside(self, caller: Caller, inquiry: Pushed) -> None:
+        """Asks a legacy client what a server wants to know outside of any call."""
+        (asked,) = inquiry.questions.values()
+        if lack := caller.lack(asked.method, asked.params):
+            inquiry.refuse(lack.code, lack.message)
+        else:
+            inquiry.on_withdrawn = self._asker.ask(inquiry, inquiry.session.input_timeout).take_back
+
+    def _put(self, call: Relayed, inquiry: Inquiry) -> None:
+        """To a legacy client."""
+        if isinstance(inquiry, Pushed):
+            inquiry.on_withdrawn = self._asker.ask(inquiry, inquiry.session.input_timeout).take_back
+        elif call.rounds >= MOST_ROUNDS:
+            inquiry.refuse(INTERNAL_ERROR, ENDLESS)
+        elif inquiry.questions:
+            call.undo = self._asker.ask(inquiry, inquiry.session.input_timeout).take_back
+        else:
+            wait = min(FIRST_WAIT * 2**call.rounds, LONGEST_WAIT)
+            timer = asyncio.get_running_loop().call_later(wait, inquiry.answer, {})
+            call.undo = lambda _: timer.cancel()
+
+    def _park(self, call: Relayed, inquiry: Pushed) -> None:
+        """To a modern client, which a legacy server waits for."""
+        if parked := call.calls.parked.get(call.request_id):
+            parked.add(inquiry)
+        elif self._parking.is_full:
+            inquiry.refuse(INTERNAL_ERROR, CROWDED)
+        else:
+            ticket, state = self._seal.close("parked", call.bound(), inquiry.session.input_timeout)
+            self._parking.add(ticket, call, inquiry)
+            self._answer(call, inquiry.questions, state)
+
+    def _pass(self, call: Relayed, inquiry: Inquiry) -> None:
+        """To a modern client, which a modern server does not wait for."""
+        inner = inquiry.state if isinstance(inquiry, InputRequired) else ABSENT
+        _, state = self._seal.close("passed", call.bound(), inquiry.session.input_timeout, inner)
+        self._answer(call, inquiry.questions, state)
+
+    def send_user(self, call: Relayed, error: RemoteError) -> bool:
+        """Tells the client that a legacy server wants its user to go somewhere, before the call is made anew.
+        Whether it can be told.
+        """
+        visits = _read_visits(error)
+        if not visits or any(call.caller.lack(asked.method, asked.params) for asked in visits.values()):
+            return False
+        if call.caller.is_modern:
+            _, state = self._seal.close("anew", call.bound(), call.session.input_timeout)
+            self._answer(call, visits, state)
+        else:
+            call.calls.fail_with(call.request_id, error)
+        return True
+
+    def _answer(self, call: Relayed, questions: Mapping[str, Asked], state: str) -> None:
+        asked = {name: _for_next_hop(question) for name, question in questions.items()}
+        asking = {"inputRequests": asked} if asked else {}
+        call.calls.answer(call.request_id, *results.asking(encode({**asking, "requestState": state})))
+
+    def retry(
+        self, calls: Calls, request_id: Id, caller: Caller, params: Params, bound: bytes
+    ) -> tuple[bytes, ...] | None:
+        """Takes a modern request that answers questions. What it has in addition if it is to be made as a new
+        one; None if it was one that waited, and goes on. Raises Refusal.
+        """
+        if not params.state:
+            raise Refusal(INVALID_PARAMS, NO_STATE)
+        answers = _read_answers(params.responses)
+        state = self._seal.open(decode_text(params.state) or "", bound)
+        if state.kind == "anew":
+            return ()
+        if state.kind == "passed":
+            fields = retry_fields(answers if params.responses else None, state.inner)
+            return tuple(b",%b" % field for field in fields)
+        parked = self._parking.take(state.nonce)
+        calls.resume(parked.call, request_id, caller, params.meta)
+        self._resume(parked, answers)
+        return None
+
+    def _resume(self, parked: Parked, answers: dict[str, msgspec.Raw]) -> None:
+        waiting, call = parked.inquiries, parked.call
+        if waiting and waiting[0].questions.keys() <= answers.keys():
+            waiting.popleft().answer(answers)
+        if parked.answer is not None:
+            call.calls.finish(call.request_id, parked.answer)
+        elif waiting:
+            # The next question, or the same again if it was not answered.
+            self._park(call, waiting[0])
+            for inquiry in list(waiting)[1:]:
+                self._park(call, inquiry)
+
+
+class _Visits(msgspec.Struct):
+    elicitations: list[msgspec.Raw]
+
+
+def _read_visits(error: RemoteError) -> dict[str, Asked]:
+    try:
+        found = msgspec.json.decode(error.data or b"", type=_Visits).elicitations
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return {str(number): Asked(ELICITATION, visit) for number, visit in enumerate(found, 1)}
+
+
+def _read_answers(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
+    try:
+        answers = decode_members(raw or b"{}")
+    except (msgspec.DecodeError, RecursionError):
+        raise Refusal(INVALID_PARAMS, NO_ANSWERS) from None
+    if not all(starts_with(answer, b"{") for answer in answers.values()):
+        raise Refusal(INVALID_PARAMS, NO_ANSWERS)
+    return answers
+
+
+def _for_next_hop(asked: Asked) -> dict[str, object]:
+    """A question as it is put to a modern client."""
+    if not asked.params:
+        return {"method": asked.method}
+    params = members_of(asked.params)
+    if "_meta" not in params:
+        return {"method": asked.method, "params": asked.params}
+    meta = members_of(params["_meta"])
+    kept = {key: meta[key] for key in meta if key != META_PROGRESS and not key.startswith(RESERVED_META)}
+    return {"method": asked.method, "params": {**params, "_meta": kept}}

@@ -1,0 +1,99 @@
+"""Who a client says that it is: once in a handshake, or anew in every request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.downstream.caller import NOBODY, askable, legacy_caller, modern_caller
+from mcp_workbench.downstream.offer import members_of
+from mcp_workbench.protocol import (
+    INVALID_PARAMS,
+    LOG_LEVELS,
+    META_CAPABILITIES,
+    META_LOG_LEVEL,
+    META_VERSION,
+    MODERN_VERSIONS,
+    UNSUPPORTED_VERSION,
+)
+from mcp_workbench.surface.requests import Refusal
+from mcp_workbench.wire.message import ABSENT, decode_text, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcp_workbench.downstream.caller import Caller
+    from mcp_workbench.surface.requests import Meta
+
+# What nearly all requests have, told without decoding.
+_NEWEST = msgspec.Raw(encode(MODERN_VERSIONS[0]))
+
+
+class Callers:
+    """One client, as the requests that it sends know it."""
+
+    def __init__(self) -> None:
+        self.legacy: Caller | None = None
+        """What it said in its handshake, if there was one: requests may come without metadata then."""
+        self._capabilities = ABSENT
+        self._level = ABSENT
+        self._modern = NOBODY
+
+    def __iter__(self) -> Iterator[Caller]:
+        """All that it has said it is."""
+        if self.legacy is not None:
+            yield self.legacy
+        if self._modern is not NOBODY:
+            yield self._modern
+
+    def greet(self, capabilities: msgspec.Raw) -> None:
+        """Takes what it declares in a handshake."""
+        self.legacy = legacy_caller(askable(members_of(capabilities)))
+
+    def set_log_level(self, level: int) -> None:
+        """Takes from which level on a legacy client wants log messages."""
+        if self.legacy is not None:
+            self.legacy = legacy_caller(self.legacy.declared, level)
+
+    def of(self, meta: Meta) -> Caller | None:
+        """Who has sent a request with this metadata; None if it belongs to neither era. Raises Refusal when
+        it is flawed.
+        """
+        version = meta.get(META_VERSION)
+        if version is None:
+            return self.legacy
+        if version != _NEWEST:
+            _require_known(version)
+        capabilities = meta.get(META_CAPABILITIES, ABSENT)
+        level = meta.get(META_LOG_LEVEL, ABSENT)
+        # Nearly all requests of a client say the same.
+        if capabilities != self._capabilities or level != self._level or not capabilities:
+            self._modern = _read(capabilities, level)
+            self._capabilities, self._level = capabilities, level
+        return self._modern
+
+
+def _read(capabilities: msgspec.Raw, level: msgspec.Raw) -> Caller:
+    try:
+        return modern_caller(capabilities, read_level(level, f"_meta['{META_LOG_LEVEL}']") if level else None)
+    except (msgspec.DecodeError, RecursionError):
+        missing = f"Invalid params: _meta['{META_CAPABILITIES}'] is required, an object"
+        raise Refusal(INVALID_PARAMS, missing) from None
+
+
+def read_level(raw: msgspec.Raw, place: str) -> int:
+    """A level of log messages, counted from the lowest. Raises Refusal."""
+    level = decode_text(raw)
+    if level not in LOG_LEVELS:
+        raise Refusal(INVALID_PARAMS, f"Invalid params: {place} must be one of {', '.join(LOG_LEVELS)}")
+    return LOG_LEVELS.index(level)
+
+
+def _require_known(version: msgspec.Raw) -> None:
+    requested = decode_text(version)
+    if requested is None:
+        raise Refusal(INVALID_PARAMS, f"Invalid params: _meta['{META_VERSION}'] must be a string")
+    if requested not in MODERN_VERSIONS:
+        data = {"supported": list(MODERN_VERSIONS), "requested": requested}
+        raise Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version", data)

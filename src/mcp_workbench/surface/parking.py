@@ -1,0 +1,89 @@
+"""Calls of legacy servers that wait for a modern client to come back with an answer.
+
+Owns them from the question to the retry, and ends those whose client does not come back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from mcp_workbench.protocol import INVALID_PARAMS
+from mcp_workbench.surface.requests import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_workbench.downstream.inquiry import Pushed
+    from mcp_workbench.surface.relayed import Relayed
+    from mcp_workbench.wire.message import Id, Outgoing
+
+MOST: Final = 1000
+"""Calls that are parked at once."""
+
+ABANDONED: Final = "the client did not come back with what was asked for"
+ELSEWHERE: Final = (
+    "Invalid params: `requestState` belongs to a call that waits in another process of the workbench, "
+    "or waited in one that has ended. Make the request anew"
+)
+
+
+class Parked:
+    """One such call."""
+
+    def __init__(self, call: Relayed, inquiry: Pushed, on_end: Callable[[], None]) -> None:
+        self.call = call
+        self.inquiries: deque[Pushed] = deque()
+        """What the server waits for. The client has been asked the first."""
+        self.answer: Callable[[Id], Outgoing] | None = None
+        """Its answer, if it was answered all the same: a server may go on without what it asked for."""
+        self._on_end = on_end
+        self._timer = asyncio.get_running_loop().call_later(call.session.input_timeout, self.end, ABANDONED)
+        self.add(inquiry)
+
+    def add(self, inquiry: Pushed) -> None:
+        """The server asks one more thing."""
+        self.inquiries.append(inquiry)
+        inquiry.on_withdrawn = lambda _: self.inquiries.remove(inquiry)
+
+    def leave(self) -> None:
+        """The client is back, or the call is given up."""
+        self._timer.cancel()
+        self._on_end()
+
+    def end(self, reason: str) -> None:
+        """Gives the call up."""
+        self.leave()
+        if self.answer is None:
+            self.call.cancel(reason)
+
+
+class Parking:
+    """All of them, whichever connection they came by."""
+
+    def __init__(self) -> None:
+        self._parked: dict[bytes, Parked] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more can be taken."""
+        return len(self._parked) >= MOST
+
+    def add(self, ticket: bytes, call: Relayed, inquiry: Pushed) -> Parked:
+        """Parks a call, to be found by its ticket."""
+        request_id, calls = call.request_id, call.calls
+
+        def forget() -> None:
+            del self._parked[ticket]
+            del calls.parked[request_id]
+
+        self._parked[ticket] = calls.parked[request_id] = parked = Parked(call, inquiry, forget)
+        return parked
+
+    def take(self, ticket: bytes) -> Parked:
+        """The call with this ticket, whose client is back. Raises Refusal."""
+        if (parked := self._parked.get(ticket)) is None:
+            raise Refusal(INVALID_PARAMS, ELSEWHERE)
+        parked.leave()
+        return parked

@@ -1,0 +1,154 @@
+"""Requests of a client that a server answers, while they are in flight."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.downstream.call import Call
+from mcp_workbench.errors import BadAnswer, RemoteError
+from mcp_workbench.protocol import META_PROGRESS, URL_ELICITATION_REQUIRED
+from mcp_workbench.surface import results
+from mcp_workbench.surface.requests import progress_token
+from mcp_workbench.surface.sealing import bind
+from mcp_workbench.wire.message import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_workbench.downstream.call import Stamps
+    from mcp_workbench.downstream.connection import Connection
+    from mcp_workbench.downstream.inquiry import Inquiry
+    from mcp_workbench.errors import CallError, WireError
+    from mcp_workbench.surface.calls import Calls
+    from mcp_workbench.surface.requests import Meta
+    from mcp_workbench.wire.message import Body, Id
+    from mcp_workbench.workbench.shelf import Shelf
+
+_NAME: Final = b',"method":"tools/call","params":{"name":'
+_ARGUMENTS: Final = b',"arguments":'
+
+
+class Relayed(Call):
+    """A request that one server answers for one client."""
+
+    calls: Calls
+    request_id: Id
+    shelf: Shelf
+    name: str
+    """What is asked for, as the server knows it."""
+    arguments: Body
+    """Given up once they are sent, where the request cannot have to be made or recognised again."""
+    meta: Meta
+    extra: tuple[bytes, ...] = ()
+    """Members that only a request has that is made again, each after a comma."""
+    rounds: int = 0
+    """How often it was made again."""
+    undo: Callable[[str], None] | None = None
+    """Takes back what its client is being asked while no server works on it."""
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether its client waits for it at this moment."""
+        return self.request_id in self.calls
+
+    @property
+    def conversation(self) -> object:
+        """A legacy client is asked as such; a modern one in the answer to one of its requests."""
+        return self if self.caller.is_modern else self.calls
+
+    @property
+    @abstractmethod
+    def tool(self) -> str | None:
+        """The tool that the server has to have for it."""
+
+    @abstractmethod
+    def send(self, connection: Connection) -> None:
+        """Makes the request."""
+
+    @abstractmethod
+    def refuse(self, error: CallError) -> None:
+        """It cannot be made."""
+
+    @abstractmethod
+    def bound(self) -> bytes:
+        """Stands for the request, in the state that a modern client brings back with it."""
+
+    def on_inquiry(self, inquiry: Inquiry) -> None:
+        """Asks the client."""
+        try:
+            self.calls.bridge.ask(self, inquiry)
+        except Exception:  # noqa: BLE001 - the client must get an answer
+            self.calls.fail(self.request_id)
+
+    def again(self, *fields: bytes) -> None:
+        """Makes it once more. The server may have ended since, and is started then."""
+        self.undo = None
+        extra = tuple(b",%b" % field for field in fields)
+        once_more = msgspec.structs.replace(self, extra=extra, rounds=self.rounds + 1, inquiries=())
+        self.calls.start(once_more)
+
+    def cancel(self, reason: str = "no longer needed") -> None:
+        """The client does not want it any more."""
+        if self.undo is not None:
+            self.undo(reason)
+        super().cancel(reason)
+
+    def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
+        """Passes progress on under the caller's own token, or nowhere if the caller gave none."""
+        if (token := progress_token(self.meta)) is not None and self.is_heard:
+            members[META_PROGRESS] = token
+            fields = b",".join(b"%b:%b" % (encode(key), value) for key, value in members.items())
+            self.calls.report(b"{%b}" % fields)
+
+
+class Use(Relayed):
+    """A call of a server's tool."""
+
+    @property
+    def tool(self) -> str:
+        """That one."""
+        return self.name
+
+    def send(self, connection: Connection) -> None:
+        """Calls the tool."""
+        self.session = session = connection.session
+        arguments = self.arguments
+        if not (self.caller.is_modern or session.is_modern):
+            self.arguments = b""
+        head = (_NAME, encode(self.name), _ARGUMENTS, arguments, *self.extra)
+        session.call(self, head, self.meta, connection.timeout, size=len(arguments))
+
+    def refuse(self, error: CallError) -> None:
+        """Says so to the model."""
+        self.calls.refuse(self.request_id, error, self.caller)
+
+    def bound(self) -> bytes:
+        """Stands for the tool and the arguments."""
+        return bind("tools/call", *self.session.origin, self.name, arguments=self.arguments)
+
+    def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
+        """Passes the result on as it came."""
+        try:
+            if self.caller.is_modern:
+                self.calls.answer(self.request_id, *results.modern(result, stamps))
+            else:
+                self.calls.answer(self.request_id, result)
+        except BadAnswer as error:
+            self.on_failure(error)
+        except Exception:  # noqa: BLE001 - the client must get an answer
+            self.calls.fail(self.request_id)
+
+    def on_failure(self, error: WireError) -> None:
+        """Says what went wrong."""
+        try:
+            if not (isinstance(error, RemoteError) and self._sends_user(error)):
+                self.refuse(self.shelf.explain(self.name, error))
+        except Exception:  # noqa: BLE001 - the client must get an answer
+            self.calls.fail(self.request_id)
+
+    def _sends_user(self, error: RemoteError) -> bool:
+        wants_visit = error.code == URL_ELICITATION_REQUIRED and not self.session.is_modern
+        return wants_visit and self.calls.bridge.send_user(self, error)
