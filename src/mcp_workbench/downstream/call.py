@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.downstream.inquiry import read_input_required
+from mcp_workbench.downstream.inquiry import InputRequired
 from mcp_workbench.errors import BadAnswer, RequestTimeout, TooLong
 from mcp_workbench.wire.message import ABSENT, OBJECT, QUOTED_LIMIT, decode_text
 from mcp_workbench.wire.request import Request
@@ -122,7 +122,7 @@ class Call(_Passed):
         if kind == "complete":
             return None
         if kind == "input_required":
-            return read_input_required(self, result)
+            return InputRequired(self, result)
         shown = bytes(memoryview(stamps.result_type)[:QUOTED_LIMIT]).decode(errors="replace")
         raise BadAnswer(f"its result is of the unknown type {shown}")
 

@@ -104,12 +104,17 @@ class Pushed(Inquiry):
 
 
 class InputRequired(Inquiry):
-    """The result of a modern server that wants the call made again, with answers and with what it noted."""
+    """The result of a modern server that wants the call made again, with answers and with what it noted.
+    Raises BadAnswer.
+    """
 
-    def __init__(self, call: Call, questions: Mapping[str, Asked], state: msgspec.Raw) -> None:
-        self.questions = questions
-        self.state = state
+    def __init__(self, call: Call, result: msgspec.Raw) -> None:
+        found = _read_result(result)
+        self.questions = found.requests
+        self.state = found.state
         """What the server is to be given back, if anything."""
+        self.result = result
+        """All that it said."""
         self.session = call.session
         self._call = call
 
@@ -119,7 +124,7 @@ class InputRequired(Inquiry):
 
     def refuse(self, code: int, reason: str, data: object = msgspec.UNSET) -> None:  # noqa: ARG002 - Inquiry
         """Ends the call."""
-        self._call.on_failure(InputMissing(f"it asks for input, and there is none: {reason}"))
+        self._call.on_failure(InputMissing(f"it asks for input that it does not get: {reason}"))
 
 
 def retry_fields(answers: Answers | None, state: Body) -> list[bytes]:
@@ -140,12 +145,11 @@ class _Result(msgspec.Struct):
 _decode_result = msgspec.json.Decoder(_Result).decode
 
 
-def read_input_required(call: Call, result: msgspec.Raw) -> InputRequired:
-    """What a modern server wants to know. Raises BadAnswer."""
+def _read_result(result: msgspec.Raw) -> _Result:
     try:
         found = _decode_result(result)
     except (msgspec.DecodeError, RecursionError) as error:
         raise BadAnswer(UNREADABLE.format(error)) from None
     if not (found.requests or found.state):
         raise BadAnswer(UNREADABLE.format("it has neither `inputRequests` nor `requestState`"))
-    return InputRequired(call, found.requests, found.state)
+    return found

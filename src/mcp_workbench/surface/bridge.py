@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mcp_workbench.downstream.call import read_stamps
 from mcp_workbench.downstream.inquiry import Asked, InputRequired, Pushed, retry_fields
 from mcp_workbench.downstream.offer import members_of
 from mcp_workbench.protocol import ELICITATION, INTERNAL_ERROR, INVALID_PARAMS, META_PROGRESS, RESERVED_META
 from mcp_workbench.surface import results
 from mcp_workbench.surface.requests import Refusal
-from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, starts_with
+from mcp_workbench.wire.message import decode_members, decode_text, encode, starts_with
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +69,7 @@ class Bridge:
             self._put(call, inquiry)
         elif isinstance(inquiry, Pushed):
             self._park(call, inquiry)
-        else:
+        elif isinstance(inquiry, InputRequired):
             self._pass(call, inquiry)
 
     def ask_outside(self, caller: Caller, inquiry: Pushed) -> None:
@@ -103,11 +104,11 @@ class Bridge:
             self._parking.add(ticket, call, inquiry)
             self._answer(call, inquiry.questions, state)
 
-    def _pass(self, call: Relayed, inquiry: Inquiry) -> None:
+    def _pass(self, call: Relayed, inquiry: InputRequired) -> None:
         """To a modern client, which a modern server does not wait for."""
-        inner = inquiry.state if isinstance(inquiry, InputRequired) else ABSENT
-        _, state = self._seal.close("passed", call.bound(), inquiry.session.input_timeout, inner)
-        self._answer(call, inquiry.questions, state)
+        limit = inquiry.session.input_timeout
+        _, state = self._seal.close("passed", call.bound(), limit, inquiry.state)
+        call.ask_back(*results.modern(results.with_state(inquiry.result, state), read_stamps(inquiry.result)))
 
     def send_user(self, call: Relayed, error: RemoteError) -> bool:
         """Tells the client that a legacy server wants its user to go somewhere, before the call is made anew.
@@ -126,7 +127,7 @@ class Bridge:
     def _answer(self, call: Relayed, questions: Mapping[str, Asked], state: str) -> None:
         asked = {name: _for_next_hop(question) for name, question in questions.items()}
         asking = {"inputRequests": asked} if asked else {}
-        call.calls.answer(call.request_id, *results.asking(encode({**asking, "requestState": state})))
+        call.ask_back(*results.asking(encode({**asking, "requestState": state})))
 
     def retry(
         self, calls: Calls, request_id: Id, caller: Caller, params: Params, bound: bytes

@@ -138,17 +138,18 @@ class Calls:
         request.request_id = request_id
         request.caller = caller
         request.meta = meta
+        request.progress = None
         self._in_flight[request_id] = request
 
     def cancel(self, request_id: Id) -> bool:
         """Drops a call, which gets no answer. Whether there was one."""
-        if (parked := self.parked.get(request_id)) is not None:
+        if (call := self._in_flight.get(request_id)) is not None:
+            self._forget(request_id)
+            call.cancel()
+        elif (parked := self.parked.get(request_id)) is not None:
             parked.end("no longer needed")
-            return True
-        if (call := self._in_flight.get(request_id)) is None:
+        else:
             return False
-        self._forget(request_id)
-        call.cancel()
         return True
 
     async def drain(self, seconds: float) -> None:

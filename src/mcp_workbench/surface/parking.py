@@ -70,16 +70,18 @@ class Parking:
         """Whether no more can be taken."""
         return len(self._parked) >= MOST
 
-    def add(self, ticket: bytes, call: Relayed, inquiry: Pushed) -> Parked:
+    def add(self, ticket: bytes, call: Relayed, inquiry: Pushed) -> None:
         """Parks a call, to be found by its ticket."""
         request_id, calls = call.request_id, call.calls
 
         def forget() -> None:
             del self._parked[ticket]
-            del calls.parked[request_id]
+            # A client may use an id again, against the rules.
+            if calls.parked.get(request_id) is parked:
+                del calls.parked[request_id]
 
-        self._parked[ticket] = calls.parked[request_id] = parked = Parked(call, inquiry, forget)
-        return parked
+        parked = Parked(call, inquiry, forget)
+        self._parked[ticket] = calls.parked[request_id] = parked
 
     def take(self, ticket: bytes) -> Parked:
         """The call with this ticket, whose client is back. Raises Refusal."""

@@ -11,6 +11,7 @@ from mcp_workbench.downstream.call import Call
 from mcp_workbench.errors import BadAnswer, RemoteError
 from mcp_workbench.protocol import META_PROGRESS, URL_ELICITATION_REQUIRED
 from mcp_workbench.surface import results
+from mcp_workbench.surface.progress import Progress
 from mcp_workbench.surface.requests import progress_token
 from mcp_workbench.surface.sealing import bind
 from mcp_workbench.wire.message import encode
@@ -48,6 +49,8 @@ class Relayed(Call):
     """How often it was made again."""
     undo: Callable[[str], None] | None = None
     """Takes back what its client is being asked while no server works on it."""
+    progress: Progress | None = None
+    """What was reported of it, if anything."""
 
     @property
     def is_heard(self) -> bool:
@@ -83,6 +86,12 @@ class Relayed(Call):
         except Exception:  # noqa: BLE001 - the client must get an answer
             self.calls.fail(self.request_id)
 
+    def ask_back(self, *result: Body) -> None:
+        """Answers a modern client with a question, which ends the request as far as it is concerned."""
+        if self.progress is not None:
+            self.progress.end()
+        self.calls.answer(self.request_id, *result)
+
     def again(self, *fields: bytes) -> None:
         """Makes it once more. The server may have ended since, and is started then."""
         self.undo = None
@@ -92,6 +101,8 @@ class Relayed(Call):
 
     def cancel(self, reason: str = "no longer needed") -> None:
         """The client does not want it any more."""
+        if self.progress is not None:
+            self.progress.drop()
         if self.undo is not None:
             self.undo(reason)
         super().cancel(reason)
@@ -100,8 +111,9 @@ class Relayed(Call):
         """Passes progress on under the caller's own token, or nowhere if the caller gave none."""
         if (token := progress_token(self.meta)) is not None and self.is_heard:
             members[META_PROGRESS] = token
-            fields = b",".join(b"%b:%b" % (encode(key), value) for key, value in members.items())
-            self.calls.report(b"{%b}" % fields)
+            if self.progress is None:
+                self.progress = Progress(self.calls.report)
+            self.progress.report(encode(members))
 
 
 class Use(Relayed):
@@ -132,6 +144,8 @@ class Use(Relayed):
     def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
         """Passes the result on as it came."""
         try:
+            if self.progress is not None:
+                self.progress.end()
             if self.caller.is_modern:
                 self.calls.answer(self.request_id, *results.modern(result, stamps))
             else:
@@ -144,6 +158,8 @@ class Use(Relayed):
     def on_failure(self, error: WireError) -> None:
         """Says what went wrong."""
         try:
+            if self.progress is not None:
+                self.progress.end()
             if not (isinstance(error, RemoteError) and self._sends_user(error)):
                 self.refuse(self.shelf.explain(self.name, error))
         except Exception:  # noqa: BLE001 - the client must get an answer

@@ -88,7 +88,7 @@ class Seal:
         if state.bound != bound:
             raise _refused("it belongs to another request: the tool and its arguments have to be the same")
         if state.expires <= time.time():
-            raise _refused("its time is up, and what it was for has been given up. Make the request anew")
+            raise _refused("it has expired, and what it was for has been given up. Make the request anew")
         if state.nonce in self._used:
             raise _refused("it has been used already, and is good for one retry only")
         self._remember(state)

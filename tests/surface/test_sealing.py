@@ -1,0 +1,143 @@
+"""What a modern client brings back is taken only as it was given, for what it was given, in time and once."""
+
+from __future__ import annotations
+
+import base64
+import time
+
+import msgspec
+import pytest
+
+from mcp_workbench.surface.requests import Refusal
+from mcp_workbench.surface.sealing import KEY_VARIABLE, MOST_REMEMBERED, Seal, bind
+from mcp_workbench.wire.message import ABSENT
+
+BOUND = bind("tools/call", "dev", "files", "read", arguments=b'{"a":1}')
+INNER = msgspec.Raw('"what the server noted: ✓"'.encode())
+
+
+def refusal(seal: Seal, text: str, bound: bytes = BOUND) -> str:
+    with pytest.raises(Refusal) as raised:
+        seal.open(text, bound)
+    assert raised.value.code == -32602
+    return raised.value.message
+
+
+def test_what_was_sealed_comes_out_again() -> None:
+    seal = Seal({})
+    nonce, text = seal.close("passed", BOUND, 60, INNER)
+    state = seal.open(text, BOUND)
+    assert (state.kind, state.nonce, state.inner) == ("passed", nonce, INNER)
+
+
+def test_a_state_may_have_nothing_of_the_servers() -> None:
+    seal = Seal({})
+    assert seal.open(seal.close("parked", BOUND, 60)[1], BOUND).inner == ABSENT
+
+
+def test_any_other_character_is_noticed() -> None:
+    seal = Seal({})
+    _, text = seal.close("passed", BOUND, 60, INNER)
+    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=.~"
+    for at, character in enumerate(text):
+        other = alphabet[(alphabet.index(character) + 1) % len(alphabet)]
+        assert "has been changed" in refusal(seal, text[:at] + other + text[at + 1 :])
+    seal.open(text, BOUND)
+
+
+@pytest.mark.parametrize("odd", ["", "x", "wb1.", "wb1.é", "wb1.AAAA", "." * 100, "wb1." + "A" * 100_000])
+def test_what_was_never_ours_is_refused(odd: str) -> None:
+    assert "not made by this workbench" in refusal(Seal({}), odd)
+
+
+@pytest.mark.parametrize("addition", ["!", "\n", "=", "====", " "])
+def test_what_a_decoder_would_overlook_is_refused(addition: str) -> None:
+    seal = Seal({})
+    _, text = seal.close("passed", BOUND, 60, INNER)
+    assert "has been changed" in refusal(seal, text + addition)
+    assert "has been changed" in refusal(seal, text[:20] + addition + text[20:])
+
+
+def test_the_content_cannot_be_exchanged_under_its_seal() -> None:
+    seal = Seal({})
+    texts = [seal.close("passed", BOUND, 60, INNER)[1].removeprefix("wb1.") for _ in range(2)]
+    first, second = (base64.urlsafe_b64decode(text) for text in texts)
+    swapped = base64.urlsafe_b64encode(first[:32] + second[32:]).decode()
+    assert "has been changed" in refusal(seal, f"wb1.{swapped}")
+
+
+def test_one_that_has_expired_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    seal = Seal({})
+    _, text = seal.close("passed", BOUND, 60, INNER)
+    later = time.time() + 61
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert "it has expired" in refusal(seal, text)
+
+
+def test_one_is_good_once() -> None:
+    seal = Seal({})
+    _, text = seal.close("passed", BOUND, 60, INNER)
+    seal.open(text, BOUND)
+    assert "used already" in refusal(seal, text)
+
+
+def test_one_that_was_refused_is_still_good_for_what_it_was_for() -> None:
+    seal = Seal({})
+    _, text = seal.close("passed", BOUND, 60, INNER)
+    refusal(seal, text, bind("tools/call", "dev", "files", "write", arguments=b'{"a":1}'))
+    seal.open(text, BOUND)
+
+
+@pytest.mark.parametrize(
+    ("names", "arguments"),
+    [
+        (("tools/call", "dev", "files", "write"), b'{"a":1}'),
+        (("tools/call", "dev", "other", "read"), b'{"a":1}'),
+        (("tools/call", "team", "files", "read"), b'{"a":1}'),
+        (("prompts/get", "dev", "files", "read"), b'{"a":1}'),
+        (("tools/call", "dev", "files", "read"), b'{"a":2}'),
+        (("tools/call", "dev", "files", "read"), b'{"a":"1"}'),
+        (("tools/call", "dev", "files", "read"), b'{"a":1,"b":null}'),
+        (("tools/call", "dev", "files", "read"), b"{}"),
+        (("tools/call", "dev", "filesread", ""), b'{"a":1}'),
+    ],
+)
+def test_one_for_another_request_is_refused(names: tuple[str, ...], arguments: bytes) -> None:
+    seal = Seal({})
+    _, text = seal.close("passed", BOUND, 60, INNER)
+    assert "another request" in refusal(seal, text, bind(*names, arguments=arguments))
+
+
+@pytest.mark.parametrize("written", [b'{"a":1}', b'{ "a" : 1 }', b'{"\\u0061":1}'])
+def test_the_same_arguments_may_be_written_otherwise(written: bytes) -> None:
+    assert bind("tools/call", "dev", "files", "read", arguments=written) == BOUND
+
+
+def test_the_order_of_members_makes_no_difference() -> None:
+    one = bind("x", arguments=b'{"a":{"c":1,"d":[1,2]},"b":2}')
+    assert one == bind("x", arguments=b'{"b":2,"a":{"d":[1,2],"c":1}}')
+    assert one != bind("x", arguments=b'{"b":2,"a":{"d":[2,1],"c":1}}')
+
+
+def test_arguments_that_are_nested_too_deeply_are_taken_as_they_stand() -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    assert bind("x", arguments=deep) == bind("x", arguments=deep) != bind("x", arguments=b"{}")
+
+
+def test_another_process_takes_it_only_under_the_same_key() -> None:
+    key = {KEY_VARIABLE: "one and the same for all replicas"}
+    _, text = Seal(key).close("passed", BOUND, 60, INNER)
+    assert Seal(key).open(text, BOUND).inner == INNER
+    assert "not made by this workbench" in refusal(Seal({KEY_VARIABLE: "another"}), text)
+    assert "not made by this workbench" in refusal(Seal({}), text)
+
+
+def test_used_ones_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_workbench.surface.sealing.MOST_REMEMBERED", 3)
+    seal = Seal({})
+    texts = [seal.close("passed", BOUND, 60)[1] for _ in range(4)]
+    for text in texts:
+        seal.open(text, BOUND)
+    assert MOST_REMEMBERED > 3
+    for text in texts[1:]:
+        assert "used already" in refusal(seal, text)
