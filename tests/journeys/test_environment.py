@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.support.configs import acting, toolboxes
 from tests.support.sessions import text_of
 
@@ -63,3 +65,19 @@ async def test_a_server_runs_in_the_directory_it_is_given(connect_modern: Connec
     place = tmp_path / "a place"
     place.mkdir()
     assert (await told(connect_modern, cwd=str(place)))["cwd"] == str(place.resolve())
+
+
+@pytest.mark.parametrize("inherit", [True, ["WORKBENCH_*"]])
+async def test_the_key_of_our_states_is_never_passed_on(connect_modern: Connect, inherit: object) -> None:
+    entry = acting("tell", "tell", entry={"inheritEnv": inherit})
+    variables = {"WORKBENCH_STATE_KEY": "k" * 40, "WORKBENCH_OTHER": "passed"}
+    session = await connect_modern(toolboxes(dev={"files": entry}), env=variables)
+    told = json.loads(text_of(await session.use_tool("dev", "files", "tell")))["env"]
+    assert told["WORKBENCH_OTHER"] == "passed"
+    assert "WORKBENCH_STATE_KEY" not in told
+
+
+async def test_a_key_that_can_be_guessed_is_warned_of_but_not_shown(connect_modern: Connect) -> None:
+    session = await connect_modern(toolboxes(dev={}), env={"WORKBENCH_STATE_KEY": "hunter2"})
+    await session.client.wait_for_stderr("WORKBENCH_STATE_KEY is short")
+    assert "hunter2" not in session.client.stderr

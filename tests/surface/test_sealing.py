@@ -8,8 +8,9 @@ import time
 import msgspec
 import pytest
 
+from mcp_workbench.downstream.environment import STATE_KEY
 from mcp_workbench.surface.requests import Refusal
-from mcp_workbench.surface.sealing import KEY_VARIABLE, MOST_REMEMBERED, Seal, bind
+from mcp_workbench.surface.sealing import MOST_REMEMBERED, Seal, bind
 from mcp_workbench.wire.message import ABSENT
 
 BOUND = bind("tools/call", "dev", "files", "read", arguments=b'{"a":1}')
@@ -125,10 +126,10 @@ def test_arguments_that_are_nested_too_deeply_are_taken_as_they_stand() -> None:
 
 
 def test_another_process_takes_it_only_under_the_same_key() -> None:
-    key = {KEY_VARIABLE: "one and the same for all replicas"}
+    key = {STATE_KEY: "one and the same for all replicas"}
     _, text = Seal(key).close("passed", BOUND, 60, INNER)
     assert Seal(key).open(text, BOUND).inner == INNER
-    assert "not made by this workbench" in refusal(Seal({KEY_VARIABLE: "another"}), text)
+    assert "not made by this workbench" in refusal(Seal({STATE_KEY: "another"}), text)
     assert "not made by this workbench" in refusal(Seal({}), text)
 
 

@@ -21,8 +21,9 @@ SAFE = (
     *("HOMEDRIVE", "HOMEPATH", "PROCESSOR_ARCHITECTURE"),
 )
 
+
 STATE_KEY = "WORKBENCH_STATE_KEY"
-"""With it a server could make our clients believe things. It is never passed on."""
+"""The variable with the key that our clients' states are sealed with: never for servers."""
 
 _WILD = frozenset("*?[")
 

@@ -11,6 +11,7 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from mcp_workbench.downstream.environment import STATE_KEY
 from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
 from mcp_workbench.serve.pressure import Pressure
 from mcp_workbench.serve.reload import Reloader
@@ -35,6 +36,8 @@ DRAIN_LIMIT = 0.5
 """Seconds for calls in flight when the input has ended: a pipeline wants its answers."""
 FLUSH_LIMIT = 0.5
 """Seconds for the client to take the last answers."""
+SHORTEST_KEY = 32
+"""Characters of a key that need not be warned of."""
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +48,8 @@ def run(loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHan
     log_handler.hide(loaded.secrets)
     for warning in loaded.warnings:
         log.warning("warning: %s", warning)
+    if 0 < len(environ.get(STATE_KEY, "")) < SHORTEST_KEY:
+        log.warning("warning: %s is short, and can be guessed: use %d characters", STATE_KEY, SHORTEST_KEY)
     try:
         # Before anything else is opened: the next descriptor would take the number of one that is closed.
         os.fstat(0), os.fstat(1)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from mcp_workbench.downstream.environment import STATE_KEY
 from mcp_workbench.protocol import INVALID_PARAMS
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import ABSENT, NULL, encode
@@ -27,9 +28,6 @@ MAC_SIZE: Final = 32
 KEY_SIZE: Final = 32
 MOST_REMEMBERED: Final = 100_000
 """States that are known to have been used; their time is up long before there are so many."""
-
-KEY_VARIABLE: Final = "WORKBENCH_STATE_KEY"
-"""The environment variable that gives several workbenches the same key."""
 
 Kind = Literal["parked", "passed", "anew"]
 """What a retry means: a call of ours goes on; the server gets its own state back; the call is a new one."""
@@ -67,7 +65,7 @@ class Seal:
     """Makes states and tells which can be trusted."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self._secret = environ.get(KEY_VARIABLE, "").encode()
+        self._secret = environ.get(STATE_KEY, "").encode()
         self._key = b""
         self._used: dict[bytes, float] = {}
 
