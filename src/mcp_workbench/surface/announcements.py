@@ -10,9 +10,9 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.downstream.caller import NOBODY
-from mcp_workbench.downstream.offer import members_of
-from mcp_workbench.protocol import INVALID_REQUEST, META_SUBSCRIPTION, RESERVED_META
+from mcp_workbench.protocol import INVALID_REQUEST, META_SUBSCRIPTION
 from mcp_workbench.surface import results
+from mcp_workbench.surface.hops import passed_on
 from mcp_workbench.surface.relayed import Relayed
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import ABSENT, decode_text, encode, result_line
@@ -119,11 +119,7 @@ class Announcements:
             return
         logger = decode_text(members.get("logger", ABSENT))
         name = f"{session.label}/{logger}" if logger else session.label
-        params: dict[str, object] = {**members, "logger": name}
-        if "_meta" in members:
-            meta = members_of(members["_meta"])
-            params["_meta"] = {key: meta[key] for key in meta if not key.startswith(RESERVED_META)}
-        self._peer.notify("notifications/message", encode(params))
+        self._peer.notify("notifications/message", encode({**passed_on(members), "logger": name}))
 
     def _wants_log(self, session: Session, level: int) -> bool:
         if (legacy := self._callers.legacy) is not None and (legacy.log_level or 0) <= level:

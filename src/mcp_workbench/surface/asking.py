@@ -12,7 +12,8 @@ import msgspec
 
 from mcp_workbench.downstream.offer import members_of
 from mcp_workbench.errors import RemoteError, RequestTimeout
-from mcp_workbench.protocol import ELICITATION, INTERNAL_ERROR, META_PROGRESS, RESERVED_META
+from mcp_workbench.protocol import ELICITATION, INTERNAL_ERROR, META_PROGRESS
+from mcp_workbench.surface.hops import passed_on
 from mcp_workbench.wire.message import ABSENT, decode_text, encode, request_line, starts_with
 from mcp_workbench.wire.request import Request
 
@@ -84,10 +85,11 @@ class Round:
     def put(self, name: str, method: str, members: Members) -> None:
         """Asks one question."""
         question = _Question(self, name, method, idle=self._limit, total=self._limit)
-        if "_meta" in members:
-            members["_meta"], question.token = _restamped(members["_meta"], self._peer.next_id)
+        question.token = members_of(members.get("_meta", ABSENT)).get(META_PROGRESS, ABSENT)
+        stamps = {META_PROGRESS: self._peer.next_id} if question.token else {}
         self._open[name] = question
-        self._peer.start(question, request_line(self._peer.next_id, method, encode(members)))
+        params = encode(passed_on(members, **stamps))
+        self._peer.start(question, request_line(self._peer.next_id, method, params))
 
     def take(self, name: str, answer: msgspec.Raw) -> None:
         """One is answered."""
@@ -145,12 +147,3 @@ class _Question(Request):
         if self.token:
             members[META_PROGRESS] = self.token
             self.round.inquiry.session.peer.notify("notifications/progress", encode(members))
-
-
-def _restamped(raw: msgspec.Raw, our_token: int) -> tuple[msgspec.Raw, msgspec.Raw]:
-    """Metadata for the next hop, and the token for progress that it had."""
-    meta = {key: value for key, value in members_of(raw).items() if not key.startswith(RESERVED_META)}
-    token = meta.get(META_PROGRESS, ABSENT)
-    if token:
-        meta[META_PROGRESS] = msgspec.Raw(encode(our_token))
-    return msgspec.Raw(encode(meta)), token

@@ -22,8 +22,9 @@ import msgspec
 from mcp_workbench.downstream.call import read_stamps
 from mcp_workbench.downstream.inquiry import Asked, InputRequired, Pushed, retry_fields
 from mcp_workbench.downstream.offer import members_of
-from mcp_workbench.protocol import ELICITATION, INTERNAL_ERROR, INVALID_PARAMS, META_PROGRESS, RESERVED_META
+from mcp_workbench.protocol import ELICITATION, INTERNAL_ERROR, INVALID_PARAMS
 from mcp_workbench.surface import results
+from mcp_workbench.surface.hops import passed_on
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import decode_members, decode_text, encode, starts_with
 
@@ -188,9 +189,4 @@ def _for_next_hop(asked: Asked) -> dict[str, object]:
     """A question as it is put to a modern client."""
     if not asked.params:
         return {"method": asked.method}
-    params = members_of(asked.params)
-    if "_meta" not in params:
-        return {"method": asked.method, "params": asked.params}
-    meta = members_of(params["_meta"])
-    kept = {key: meta[key] for key in meta if key != META_PROGRESS and not key.startswith(RESERVED_META)}
-    return {"method": asked.method, "params": {**params, "_meta": kept}}
+    return {"method": asked.method, "params": passed_on(members_of(asked.params))}

@@ -49,7 +49,7 @@ class Callers:
 
     def greet(self, capabilities: msgspec.Raw) -> None:
         """Takes what it declares in a handshake."""
-        self.legacy = legacy_caller(askable(members_of(capabilities)))
+        self.legacy = legacy_caller(askable(members_of(capabilities.copy())))
 
     def set_log_level(self, level: int) -> None:
         """Takes from which level on a legacy client wants log messages."""
@@ -69,6 +69,8 @@ class Callers:
         level = meta.get(META_LOG_LEVEL, ABSENT)
         # Nearly all requests of a client say the same.
         if capabilities != self._capabilities or level != self._level or not capabilities:
+            # A copy, for what stays must not keep the whole line.
+            capabilities, level = capabilities.copy(), level.copy()
             self._modern = _read(capabilities, level)
             self._capabilities, self._level = capabilities, level
         return self._modern

@@ -11,6 +11,7 @@ from mcp_workbench.downstream.call import Call
 from mcp_workbench.errors import BadAnswer, RemoteError
 from mcp_workbench.protocol import META_PROGRESS, URL_ELICITATION_REQUIRED
 from mcp_workbench.surface import results
+from mcp_workbench.surface.hops import passed_on
 from mcp_workbench.surface.progress import Progress
 from mcp_workbench.surface.requests import progress_token
 from mcp_workbench.surface.sealing import bind
@@ -83,8 +84,9 @@ class Relayed(Call):
         """Asks the client."""
         try:
             self.calls.bridge.ask(self, inquiry)
-        except Exception:  # noqa: BLE001 - the client must get an answer
+        except Exception:  # noqa: BLE001 - the client must get an answer, and the server too
             self.calls.fail(self.request_id)
+            self.cancel()
 
     def ask_back(self, *result: Body) -> None:
         """Answers a modern client with a question, which ends the request as far as it is concerned."""
@@ -110,10 +112,9 @@ class Relayed(Call):
     def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
         """Passes progress on under the caller's own token, or nowhere if the caller gave none."""
         if (token := progress_token(self.meta)) is not None and self.is_heard:
-            members[META_PROGRESS] = token
             if self.progress is None:
                 self.progress = Progress(self.calls.report)
-            self.progress.report(encode(members))
+            self.progress.report(encode({**passed_on(members), META_PROGRESS: token}))
 
 
 class Use(Relayed):
