@@ -17,6 +17,7 @@ from mcp_workbench.downstream.offer import members_of
 from mcp_workbench.protocol import (
     ELICITATION,
     INTERNAL_ERROR,
+    INVALID_REQUEST,
     LOG_LEVELS,
     META_PROGRESS,
     METHOD_NOT_FOUND,
@@ -71,7 +72,10 @@ class Hearing:
             self._session.reply(result_line(request_id, b"{}"))
         elif method not in (ELICITATION, SAMPLING, ROOTS) or self._session.is_modern:
             self._session.reply(error_line(request_id, METHOD_NOT_FOUND, f"Method not found: {method}"))
-        elif request_id in self._session.pushed or len(self._session.pushed) >= MOST_PUSHED:
+        elif request_id in self._session.pushed:
+            taken = f"Invalid Request: id {request_id!r} is in use by a request in flight"
+            self._session.reply(error_line(request_id, INVALID_REQUEST, taken))
+        elif len(self._session.pushed) >= MOST_PUSHED:
             self._hear_noise(NOTE_SIZE)
             self._session.reply(error_line(request_id, INTERNAL_ERROR, CROWDED))
         else:
