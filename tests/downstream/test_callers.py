@@ -104,6 +104,10 @@ def test_the_level_of_log_messages_goes_along_only_if_there_is_one() -> None:
     assert key not in stamp(modern({}))
 
 
+def test_a_legacy_client_that_has_not_chosen_a_level_gets_all() -> None:
+    assert stamp(legacy({}))["io.modelcontextprotocol/logLevel"] == "debug"
+
+
 FORM: tuple[str, Json] = ("elicitation/create", {"message": "?", "requestedSchema": {}})
 URL: tuple[str, Json] = ("elicitation/create", {"mode": "url", "message": "?", "url": "https://x"})
 SAMPLE: tuple[str, Json] = ("sampling/createMessage", {"messages": []})

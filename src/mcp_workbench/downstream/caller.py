@@ -92,7 +92,9 @@ def legacy_caller(declared: dict[str, Members], log_level: int | None = None) ->
     """A client that has declared these in its handshake."""
     # The modern era knows no change of roots.
     modern = declared | ({"roots": {}} if "roots" in declared else {})
-    return Caller(False, declared, _stamp(encode(modern), log_level), log_level)
+    # A legacy client gets all log messages until it chooses, and a modern server sends none that are not
+    # asked for.
+    return Caller(False, declared, _stamp(encode(modern), log_level or 0), log_level)
 
 
 def modern_caller(capabilities: msgspec.Raw, log_level: int | None) -> Caller:

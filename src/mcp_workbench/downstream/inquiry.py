@@ -14,7 +14,7 @@ import msgspec
 
 from mcp_workbench.errors import BadAnswer, InputMissing
 from mcp_workbench.protocol import INTERNAL_ERROR
-from mcp_workbench.wire.message import ABSENT, encode, error_line, result_line
+from mcp_workbench.wire.message import ABSENT, decode_text, encode, error_line, result_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -150,6 +150,8 @@ def _read_result(result: msgspec.Raw) -> _Result:
         found = _decode_result(result)
     except (msgspec.DecodeError, RecursionError) as error:
         raise BadAnswer(UNREADABLE.format(error)) from None
+    if found.state and decode_text(found.state) is None:
+        raise BadAnswer(UNREADABLE.format("its `requestState` is no text"))
     if not (found.requests or found.state):
         raise BadAnswer(UNREADABLE.format("it has neither `inputRequests` nor `requestState`"))
     return found

@@ -26,7 +26,7 @@ from mcp_workbench.protocol import ELICITATION, INTERNAL_ERROR, INVALID_PARAMS
 from mcp_workbench.surface import results
 from mcp_workbench.surface.hops import passed_on
 from mcp_workbench.surface.requests import Refusal
-from mcp_workbench.wire.message import decode_members, decode_text, encode, starts_with
+from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, starts_with
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,7 +109,8 @@ class Bridge:
         """To a modern client, which a modern server does not wait for."""
         limit = inquiry.session.input_timeout
         _, state = self._seal.close("passed", call.bound(), limit, inquiry.state)
-        call.ask_back(*results.modern(results.with_state(inquiry.result, state), read_stamps(inquiry.result)))
+        result = _with_state(inquiry.result, state)
+        call.ask_back(*results.modern(result, read_stamps(result)))
 
     def send_user(self, call: Relayed, error: RemoteError) -> bool:
         """Tells the client that a legacy server wants its user to go somewhere, before the call is made anew.
@@ -183,6 +184,19 @@ def _read_answers(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
     if not all(starts_with(answer, b"{") for answer in answers.values()):
         raise Refusal(INVALID_PARAMS, NO_ANSWERS)
     return answers
+
+
+def _with_state(result: msgspec.Raw, state: str) -> bytes:
+    """A modern server's questions as they came, with our state in the place of its own."""
+    members = decode_members(result)
+    questions = members_of(members.get("inputRequests", ABSENT))
+    for name, question in questions.items():
+        parts = members_of(question)
+        params = members_of(parts.get("params", ABSENT))
+        if "_meta" in params:
+            questions[name] = msgspec.Raw(encode({**parts, "params": passed_on(params)}))
+    asked = {"inputRequests": questions} if questions else {}
+    return encode({**members, **asked, "requestState": state})
 
 
 def _for_next_hop(asked: Asked) -> dict[str, object]:

@@ -40,11 +40,6 @@ def asking(questions: bytes) -> tuple[Body, ...]:
     return _stamped(questions, [b'"resultType":"input_required"', _META])
 
 
-def with_state(result: Body, state: str) -> bytes:
-    """A modern server's question with our state in the place of its own."""
-    return b"".join(bytes(part) for part in _rebuilt(result, [], {"requestState": encode(state)}))
-
-
 def modern(result: Body, stamps: Stamps | None = None) -> tuple[Body, ...]:
     """A server's result with the members that every modern one has; what it brings itself stays as it is.
 
