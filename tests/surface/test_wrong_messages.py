@@ -88,7 +88,7 @@ async def test_a_request_of_no_era_is_told_what_it_lacks(start: Start) -> None:
     assert (await client.request("ping"))["result"] == {}
 
 
-@pytest.mark.parametrize("method", ["tools/nothing", "resources/list", "prompts/get", "", "workbench/secret"])
+@pytest.mark.parametrize("method", ["tools/nothing", "resources/nothing", "", "workbench/secret"])
 async def test_an_unknown_method_is_not_found(connect: Connect, method: str) -> None:
     session = await connect(CONFIG)
     assert (await session.request(method))["error"]["code"] == -32601

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Protocol
 
+import msgspec
+
 from mcp_workbench.downstream.caller import declared_by
 from mcp_workbench.protocol import METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-    import msgspec
 
     from mcp_workbench.downstream.caller import Caller
     from mcp_workbench.downstream.inquiry import Pushed
@@ -22,6 +22,19 @@ if TYPE_CHECKING:
     Members = dict[str, msgspec.Raw]
 
 Kind = Literal["prompts", "resources"]
+
+
+class Update(msgspec.Struct, frozen=True):
+    """Word that a resource has changed."""
+
+    session: Session
+    uri: str
+    """As the server has it. It may be a part of the one that was asked for."""
+    watched: str | None
+    """The one that was asked for, if that is known."""
+    members: Members
+    """All that was said."""
+
 
 NO_CALL = "no call is in progress that this could belong to"
 
@@ -46,7 +59,7 @@ class Listener(Protocol):
     def on_list_changed(self, kind: Kind) -> None:
         """There are other prompts or resources than before."""
 
-    def on_updated(self, session: Session, uri: str, members: Members) -> None:
+    def on_updated(self, update: Update) -> None:
         """A resource has changed."""
 
     def on_elicitation_complete(self, session: Session, members: Members) -> None:
@@ -88,10 +101,10 @@ class Audience:
         for listener in self.listeners:
             listener.on_list_changed(kind)
 
-    def updated(self, session: Session, uri: str, members: Members) -> None:
+    def updated(self, update: Update) -> None:
         """A resource has changed."""
         for listener in self.listeners:
-            listener.on_updated(session, uri, members)
+            listener.on_updated(update)
 
     def elicitation_complete(self, session: Session, members: Members) -> None:
         """The user has done what a client was asked to send them to."""

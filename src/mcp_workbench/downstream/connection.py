@@ -7,7 +7,7 @@ import logging
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Protocol
 
-from mcp_workbench.downstream.listing import list_tools
+from mcp_workbench.downstream.listing import TOOLS, list_all
 from mcp_workbench.downstream.session import Session
 from mcp_workbench.errors import RequestTimeout, WireError
 
@@ -198,7 +198,7 @@ class Connection:
     async def _list_anew(self) -> None:
         try:
             async with asyncio.timeout(self.timeout):
-                self.listed = await list_tools(self.session, self.timeout)
+                self.listed = await list_all(self.session, TOOLS, self.timeout)
         except (WireError, TimeoutError) as error:
             reason = self._mask(str(error)) or f"no end within {self.timeout:g} s"
             self._log.warning("its changed tools could not be listed: %s", reason)

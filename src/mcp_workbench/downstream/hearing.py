@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mcp_workbench.downstream.audience import Update
 from mcp_workbench.downstream.call import Call
 from mcp_workbench.downstream.inquiry import Asked, Pushed
 from mcp_workbench.downstream.listening import Stream
@@ -20,6 +21,7 @@ from mcp_workbench.protocol import (
     INVALID_REQUEST,
     LOG_LEVELS,
     META_PROGRESS,
+    META_SUBSCRIPTION,
     METHOD_NOT_FOUND,
     ROOTS,
     SAMPLING,
@@ -110,9 +112,11 @@ class Hearing:
             case "notifications/resources/list_changed":
                 self._audience.list_changed("resources")
             case "notifications/resources/updated":
+                self._on_updated(members_of(params))
+            case "notifications/subscriptions/acknowledged":
                 members = members_of(params)
-                if (uri := decode_text(members.get("uri", ABSENT))) is not None:
-                    self._audience.updated(self._session, uri, members)
+                if (stream := self._stream(members)) is not None:
+                    stream.on_acknowledged(members_of(members.get("notifications", ABSENT)))
             case "notifications/elicitation/complete":
                 self._audience.elicitation_complete(self._session, members_of(params))
             case "notifications/cancelled":
@@ -152,6 +156,22 @@ class Hearing:
         level = decode_text(members.get("level", ABSENT))
         if level in LOG_LEVELS:
             self._audience.log(self._session, LOG_LEVELS.index(level), members)
+
+    def _on_updated(self, members: dict[str, msgspec.Raw]) -> None:
+        if (uri := decode_text(members.get("uri", ABSENT))) is None:
+            return
+        stream = self._stream(members)
+        watched = None if stream is None else stream.uri
+        self._audience.updated(Update(self._session, uri, watched, members))
+
+    def _stream(self, members: dict[str, msgspec.Raw]) -> Stream | None:
+        """The one that a modern server says something on."""
+        tag = members_of(members.get("_meta", ABSENT)).get(META_SUBSCRIPTION, ABSENT)
+        try:
+            stream = self._session.peer.find(_decode_token(tag))
+        except msgspec.DecodeError:
+            return None
+        return stream if isinstance(stream, Stream) else None
 
     def _on_cancelled(self, params: msgspec.Raw) -> None:
         """A legacy server takes back what it has asked; a modern one ends a stream."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.peer import Peer
 
 METHOD = "subscriptions/listen"
+URIS = "resourceSubscriptions"
 SHORTEST, LONGEST = 1.0, 60.0
 """Seconds until a stream that the server has ended is opened again: twice as long each time."""
 
@@ -31,12 +32,21 @@ class Stream(Request):
     delay: float = SHORTEST
     reopening: asyncio.TimerHandle | None = None
 
+    @property
+    def uri(self) -> str | None:
+        """The resource that it is about, if it is about one."""
+        uris = self.wanted.get(URIS)
+        return str(uris[0]) if isinstance(uris, list) else None
+
     def open(self) -> None:
         """Asks for the notifications."""
         stamp = NOBODY.stamp.removeprefix(b",")
         params = b'{"_meta":{%b},"notifications":%b}' % (stamp, encode(self.wanted))
         self.reopening = None
         self.peer.open_stream(self, METHOD, params)
+
+    def on_acknowledged(self, agreed: Mapping[str, msgspec.Raw]) -> None:
+        """The server has said which of the notifications it will send. What it does not, does not come."""
 
     def close(self) -> None:
         """They are not wanted any more."""

@@ -1,4 +1,4 @@
-"""The tools of a server, page by page, each as it came: within bounds, and without losing all to one."""
+"""The lists of a server, page by page, each entry as it came: within bounds, and not all lost to one."""
 
 from __future__ import annotations
 
@@ -9,74 +9,94 @@ import msgspec
 
 from mcp_workbench.errors import BadAnswer, RemoteError, TooDeep, size_of
 from mcp_workbench.protocol import METHOD_NOT_FOUND
-from mcp_workbench.wire.message import ABSENT, decode, decode_text
-from mcp_workbench.wire.salvage import without_deep_values
+from mcp_workbench.wire.message import ABSENT, decode, decode_members, decode_text
+from mcp_workbench.wire.salvage import depth_of, without_deep_values
 
 if TYPE_CHECKING:
     from mcp_workbench.downstream.session import Session
 
+    Entries = tuple[msgspec.Raw, ...]
+
 MAX_PAGES: Final = 1000
-MAX_TOOLS: Final = 100_000
+MAX_ENTRIES: Final = 100_000
 MAX_SIZE: Final = 64 * 1024 * 1024
 MAX_DEPTH: Final = 200
-"""Levels of nesting in the definition of a tool."""
+"""Levels of nesting in one entry."""
 MOST_TO_SAVE: Final = 4 * 1024 * 1024
 """Bytes of a list that is nested too deeply and still looked through, which is done by hand."""
 
 log = logging.getLogger(__name__)
 
 
-class _Page(msgspec.Struct):
-    tools: list[msgspec.Raw]
-    next_cursor: msgspec.Raw = msgspec.field(default=ABSENT, name="nextCursor")
+class Kind(msgspec.Struct, frozen=True):
+    """What is listed."""
+
+    noun: str
+    method: str
+    member: str
+    """Of the result: where the entries are."""
 
 
-_decode_page = msgspec.json.Decoder(_Page).decode
+TOOLS: Final = Kind("tools", "tools/list", "tools")
+
+_decode_entries = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-async def list_tools(session: Session, limit: float) -> tuple[msgspec.Raw, ...]:
-    """All the tools, with so many seconds for each page. Raises WireError."""
-    tools: list[msgspec.Raw] = []
+async def list_all(session: Session, kind: Kind, limit: float) -> Entries:
+    """The whole list, with so many seconds for each page. Raises WireError."""
+    entries: list[msgspec.Raw] = []
     seen: set[str] = set()
     size = 0
     cursor: tuple[bytes, ...] = ()
     for _ in range(MAX_PAGES):
         try:
-            answer = await session.ask("tools/list", *cursor, limit=limit)
+            answer = await session.ask(kind.method, *cursor, limit=limit)
         except RemoteError as error:
-            if error.code == METHOD_NOT_FOUND and not tools:
-                return ()  # a server with resources or prompts only
+            if error.code == METHOD_NOT_FOUND and not entries:
+                return ()  # a server of something else
             raise
         except TooDeep as error:
-            answer = _save_what_is_not_deep(session.label, error)
-        page = _read_page(answer)
-        tools += page.tools
+            answer = _save_what_is_not_deep(session.label, kind, error)
+        page, next_cursor = _read_page(kind, answer)
+        entries += page
         size += len(answer)
-        if len(tools) > MAX_TOOLS or size > MAX_SIZE:
-            raise BadAnswer(f"its list of tools is too long: more than {MAX_TOOLS:,} or {size_of(MAX_SIZE)}")
+        if len(entries) > MAX_ENTRIES or size > MAX_SIZE:
+            most = f"more than {MAX_ENTRIES:,} or {size_of(MAX_SIZE)}"
+            raise BadAnswer(f"its list of {kind.noun} is too long: {most}")
         # What is no text counts as the end, so that one slip does not lose the list. The modern era says that
         # an empty cursor is a cursor; legacy servers mean the end by it.
-        following = decode_text(page.next_cursor)
+        following = decode_text(next_cursor)
         if following is None or not (following or session.is_modern):
-            return tuple(tools)
+            return tuple(entries)
         if following in seen:
-            raise BadAnswer("its list of tools never ends: the same cursor came twice")
+            raise BadAnswer(f"its list of {kind.noun} never ends: the same cursor came twice")
         seen.add(following)
-        cursor = (b'"cursor":%b' % page.next_cursor,)
-    raise BadAnswer(f"its list of tools never ends: more than {MAX_PAGES:,} pages")
+        cursor = (b'"cursor":%b' % next_cursor,)
+    raise BadAnswer(f"its list of {kind.noun} never ends: more than {MAX_PAGES:,} pages")
 
 
-def _read_page(answer: msgspec.Raw) -> _Page:
+def _read_page(kind: Kind, answer: msgspec.Raw) -> tuple[list[msgspec.Raw], msgspec.Raw]:
+    """The entries of a page, and the cursor of the next."""
     try:
-        return _decode_page(answer)
+        members = decode_members(answer)
+        if kind.member not in members:
+            raise BadAnswer(f"its list of {kind.noun} could not be read: `{kind.member}` is missing")
+        return _decode_entries(members[kind.member]), members.get("nextCursor", ABSENT)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise BadAnswer(f"its list of tools could not be read: {error}") from None
+        raise BadAnswer(f"its list of {kind.noun} could not be read: {error}") from None
 
 
-def _save_what_is_not_deep(label: str, error: TooDeep) -> msgspec.Raw:
-    """A page without the tools that nobody could look into."""
+def is_deep(entry: msgspec.Raw) -> bool:
+    """Whether an entry is nested too deeply to be passed on."""
+    raw = bytes(entry)
+    # To count brackets takes no time, and few entries have that many.
+    return raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and depth_of(raw) > MAX_DEPTH
+
+
+def _save_what_is_not_deep(label: str, kind: Kind, error: TooDeep) -> msgspec.Raw:
+    """A page without the entries that nobody could look into."""
     if len(error.line) > MOST_TO_SAVE:
         raise error
-    log.warning("leaves out tools whose definitions are nested too deeply", extra={"server": label})
-    # The line, its result, the list, the tool.
+    log.warning("leaves out %s that are nested too deeply", kind.noun, extra={"server": label})
+    # The line, its result, the list, the entry.
     return decode(without_deep_values(error.line, 4, MAX_DEPTH)).result

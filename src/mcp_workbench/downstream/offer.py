@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from mcp_workbench.wire.message import ABSENT, decode_members
 
 TRUE = msgspec.Raw(b"true")
+
+Capability = Literal["resources", "prompts", "completions"]
 
 
 class Offer(msgspec.Struct, frozen=True):
@@ -22,6 +26,11 @@ class Offer(msgspec.Struct, frozen=True):
     """Whether it says when a resource has changed."""
     completions: bool = False
     logging: bool = False
+
+    def has(self, capability: Capability) -> bool:
+        """Whether this is among them."""
+        offered: bool = getattr(self, capability)
+        return offered
 
 
 def read_offer(capabilities: msgspec.Raw) -> Offer:

@@ -18,6 +18,7 @@ from mcp_workbench.downstream.backoff import Backoff
 from mcp_workbench.downstream.connection import Connection
 from mcp_workbench.downstream.start import DiedOnProbe, Start
 from mcp_workbench.downstream.waiting import WaitingRoom
+from mcp_workbench.downstream.watching import Watches
 from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, TooLong, WireError
 from mcp_workbench.wire import stderr
 from mcp_workbench.wire.child import Child
@@ -75,6 +76,15 @@ class Server:
         """Where calls wait for it."""
         self.connection: Connection | None = None
         """The conversation with it, while it is up."""
+        self.watches = Watches()
+        """Its resources that somebody wants to hear about."""
+        self.offer: Offer | None = None
+        """What it has, from when it was first up: then it is open, even if its process has ended since."""
+
+    @property
+    def last_served(self) -> int:
+        """The number of the call that it has answered last, among those of all servers, while it is up."""
+        return 0 if self.connection is None else self.connection.session.last_served
 
     @property
     def state(self) -> State:
@@ -119,11 +129,18 @@ class Server:
         """The same, without waiting for the end."""
         if self._ready is not None:
             self._log.debug("stopping")
+        self.leave()
         self._ready = self.connection = None  # whoever comes from now on gets a new life, after this one
         lives = tuple(self._lives)
         for life in lives:
             life.cancel()
         return lives
+
+    def leave(self) -> None:
+        """It is not open any more, and what it has is not listed."""
+        offer, self.offer = self.offer, None
+        if offer is not None:
+            self._announce(offer)
 
     def kill(self) -> None:
         """Ends all processes this instant."""
@@ -236,13 +253,15 @@ class Server:
         self._start_failed = False
         connection.adopt(self.config)  # which may have changed while it was starting
         self.connection = connection
+        self.offer = connection.session.offer
         ready.set_result(connection)
-        self._announce(connection.session.offer)
+        self.watches.ask_again(connection.session)
+        self._announce(self.offer)
         child.parting.add_done_callback(lambda _: self._part_from(ready))
         await self._serve(child, connection)
 
     def _announce(self, offer: Offer) -> None:
-        """What is listed of a server is listed from when it is up."""
+        """What is listed together is listed from when a server is open."""
         if offer.prompts:
             self._surroundings.audience.list_changed("prompts")
         if offer.resources:
@@ -262,7 +281,7 @@ class Server:
         if connection.up_since is not None:
             now = asyncio.get_running_loop().time()
             up = now - connection.up_since
-            self._backoff.end(now, up=up, served=connection.session.has_served)
+            self._backoff.end(now, up=up, served=connection.session.last_served > 0)
             self._last_failure = StartError(self.name, how, stderr=diagnosis.tail(self._last_words))
             self._log.warning("failed: %s%s", how, diagnosis.next_try(self._wait()))
         connection.close(how)

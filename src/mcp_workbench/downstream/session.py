@@ -88,8 +88,8 @@ class Session:
         """Told when a request was not answered in time."""
         self.is_modern = False
         self.offer = Offer()
-        self.has_served = False
-        """Whether a call was ever answered."""
+        self.last_served = 0
+        """The number of the call that it has answered last, among those of all servers; 0 for none."""
         self.is_backed_up = False
         """Whether the server does not read what it is sent."""
         self.input_timeout = 0.0
@@ -165,7 +165,11 @@ class Session:
         """Tells a legacy server from which level on to log."""
         if self._log_level >= 0:
             self._log_level = level
-            self.peer.open_stream(_Unawaited(), "logging/setLevel", encode({"level": LOG_LEVELS[level]}))
+            self.tell("logging/setLevel", {"level": LOG_LEVELS[level]})
+
+    def tell(self, method: str, params: Mapping[str, str]) -> None:
+        """Makes a request of a legacy server whose answer makes no difference."""
+        self.peer.open_stream(_Unawaited(), method, encode(params))
 
     def tell_roots_changed(self) -> None:
         """The client has other roots, which a legacy server may want to ask for again."""

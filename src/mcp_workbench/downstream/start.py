@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mcp_workbench.downstream import diagnosis
 from mcp_workbench.downstream.environment import child_environment
 from mcp_workbench.downstream.eras import open_conversation
-from mcp_workbench.downstream.listing import list_tools
+from mcp_workbench.downstream.listing import TOOLS, list_all
 from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, WireError
 from mcp_workbench.wire.child import Program
 from mcp_workbench.wire.message import encode
@@ -85,7 +85,7 @@ class Start:
                 era = await open_conversation(
                     session, forced=self._forced, remembered=self._expected, limit=limit
                 )
-                connection.listed = await list_tools(session, limit)
+                connection.listed = await list_all(session, TOOLS, limit)
         except ConnectionClosed as error:
             if self._forced is None and self._expected != "legacy" and era is None:
                 # Servers on some SDKs end themselves when the first message is not `initialize`.

@@ -7,6 +7,7 @@ has opened for them, and of log messages while a request is in flight that wants
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.downstream.caller import NOBODY
@@ -14,7 +15,7 @@ from mcp_workbench.protocol import INVALID_REQUEST, META_SUBSCRIPTION
 from mcp_workbench.surface import results
 from mcp_workbench.surface.hops import passed_on
 from mcp_workbench.surface.relayed import Relayed
-from mcp_workbench.surface.requests import Refusal
+from mcp_workbench.surface.requests import Filter, Refusal
 from mcp_workbench.wire.message import ABSENT, decode_text, encode, result_line
 
 if TYPE_CHECKING:
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 
     import msgspec
 
-    from mcp_workbench.downstream.audience import Kind
+    from mcp_workbench.downstream.audience import Kind, Update
     from mcp_workbench.downstream.caller import Caller
     from mcp_workbench.downstream.inquiry import Pushed
     from mcp_workbench.downstream.session import Session
     from mcp_workbench.surface.asking import Asker
     from mcp_workbench.surface.bridge import Bridge
     from mcp_workbench.surface.callers import Callers
-    from mcp_workbench.surface.requests import Filter
+    from mcp_workbench.surface.subscriptions import Subscriptions
     from mcp_workbench.wire.message import Id
     from mcp_workbench.wire.peer import Peer
 
@@ -43,11 +44,14 @@ SOON: Final = 0.05
 class Announcements:
     """What one client is told."""
 
-    def __init__(self, peer: Peer, callers: Callers, asker: Asker, bridge: Bridge) -> None:
+    def __init__(
+        self, peer: Peer, callers: Callers, asker: Asker, bridge: Bridge, subscriptions: Subscriptions
+    ) -> None:
         self._peer = peer
         self._callers = callers
         self._asker = asker
         self._bridge = bridge
+        self._subscriptions = subscriptions
         self.streams: dict[Id, Filter] = {}
         """Which changes a modern client wants to hear of, by the requests that said so."""
         self._due: dict[str, asyncio.TimerHandle] = {}
@@ -67,6 +71,16 @@ class Announcements:
         if len(self.streams) >= MOST_SUBSCRIPTIONS:
             open_ = f"{MOST_SUBSCRIPTIONS} subscriptions are open already, and one is enough"
             raise Refusal(INVALID_REQUEST, f"Invalid Request: {open_}")
+        if wanted.resource_subscriptions:
+            # Until it is known which of them the client will hear of, it hears of nothing.
+            acknowledge = partial(self._acknowledge, request_id, wanted)
+            self._subscriptions.open_stream(request_id, wanted.resource_subscriptions, acknowledge)
+            self.streams[request_id] = Filter()
+        else:
+            self._acknowledge(request_id, wanted, [])
+
+    def _acknowledge(self, request_id: Id, wanted: Filter, uris: list[str]) -> None:
+        wanted.resource_subscriptions = uris
         self.streams[request_id] = wanted
         acknowledged = b'{"_meta":{%b},"notifications":%b}' % (_tag(request_id), encode(wanted))
         self._peer.notify("notifications/subscriptions/acknowledged", acknowledged)
@@ -74,11 +88,13 @@ class Announcements:
     def close_stream(self, request_id: Id) -> None:
         """The client does not want to hear of it any more."""
         self.streams.pop(request_id, None)
+        self._subscriptions.close_stream(request_id)
 
     def close(self) -> None:
         """Ends all streams in good order."""
         for timer in self._due.values():
             timer.cancel()
+        self._subscriptions.close()
         for request_id in self.streams:
             ended = b'{"_meta":{%b}}' % _tag(request_id)
             self._peer.send(result_line(request_id, *results.modern(ended)))
@@ -102,8 +118,9 @@ class Announcements:
             if wanted.wants(kind):
                 self._peer.notify(method, b'{"_meta":{%b}}' % _tag(request_id))
 
-    def on_updated(self, session: Session, uri: str, members: Members) -> None:
-        """A resource has changed."""
+    def on_updated(self, update: Update) -> None:
+        """Tells of a resource that has changed, under the name that the client has for it."""
+        self._subscriptions.on_updated(update)
 
     def on_question(self, inquiry: Pushed) -> None:
         """Asks a legacy client."""

@@ -151,6 +151,10 @@ class Bridge:
         self._resume(parked, answers)
         return None
 
+    def is_retry(self, params: Params, bound: bytes) -> bool:
+        """Whether a modern request answers questions of this one. Raises Refusal."""
+        return self._seal.is_for(decode_text(params.state) or "", bound)
+
     def _resume(self, parked: Parked, answers: dict[str, msgspec.Raw]) -> None:
         waiting, call = parked.inquiries, parked.call
         if waiting and waiting[0].questions.keys() <= answers.keys():

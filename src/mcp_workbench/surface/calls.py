@@ -232,5 +232,8 @@ class Calls:
                 self.answer(request_id, *results.own(await make(), caller))
             except CallError as error:
                 self.refuse(request_id, error, caller)
+            except Refusal as refusal:
+                line = error_line(request_id, refusal.code, refusal.message, refusal.data)
+                self.finish(request_id, lambda _: line)
         except Exception:  # noqa: BLE001 - the client must get an answer
             self.fail(request_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -32,9 +32,11 @@ from mcp_workbench.surface.asking import Asker
 from mcp_workbench.surface.bridge import Bridge
 from mcp_workbench.surface.callers import Callers, read_level
 from mcp_workbench.surface.calls import Calls
+from mcp_workbench.surface.catalogue import Catalogue
 from mcp_workbench.surface.instructions import instructions
 from mcp_workbench.surface.requests import Refusal, read_filter, read_params
 from mcp_workbench.surface.sealing import bind
+from mcp_workbench.surface.subscriptions import Subscriptions
 from mcp_workbench.wire.message import encode, error_line, result_line, starts_with
 from mcp_workbench.wire.peer import Peer
 
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.caller import Caller
     from mcp_workbench.surface.parking import Parking
-    from mcp_workbench.surface.requests import Meta, Params
+    from mcp_workbench.surface.requests import Meta, Params, Room
     from mcp_workbench.surface.sealing import Seal
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body, Id, Outgoing, Undecodable
@@ -68,13 +70,6 @@ class _Cancelled(msgspec.Struct):
     reason: str = ""
 
 
-class Room(Protocol):
-    """Whether the client takes what it is sent."""
-
-    async def wait(self) -> object:
-        """Returns when it does."""
-
-
 class Face:
     """One client's view of the workbench."""
 
@@ -93,8 +88,12 @@ class Face:
         self._asker = Asker(self._peer)
         self._bridge = Bridge(self._asker, parking, seal)
         self._callers = Callers()
-        self._announcements = Announcements(self._peer, self._callers, self._asker, self._bridge)
+        subscriptions = Subscriptions(self._peer, workbench)
+        self._announcements = Announcements(
+            self._peer, self._callers, self._asker, self._bridge, subscriptions
+        )
         self._calls = Calls(workbench, write, self._callers, self._bridge, self._announcements.streams)
+        self._catalogue = Catalogue(workbench, self._calls, self._bridge, subscriptions, room)
         self.receive_overlong = self._peer.receive_overlong
         workbench.audience.listeners.append(self._announcements)
 
@@ -172,6 +171,8 @@ class Face:
             self._announcements.open_stream(request_id, read_filter(params.notifications))
         elif method == "tools/call":
             self._call(request_id, params, caller)
+        elif self._catalogue.takes(method, caller):
+            self._catalogue.handle(request_id, method, params, raw, caller)
         else:
             self._send_own(request_id, (self._answer(method, params, caller),), caller)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 
@@ -52,6 +52,8 @@ class Relayed(Call):
     """Takes back what its client is being asked while no server works on it."""
     progress: Progress | None = None
     """What was reported of it, if anything."""
+    is_cacheable: ClassVar[bool] = False
+    """Whether a modern client is told how long it may keep the result."""
 
     @property
     def is_heard(self) -> bool:
@@ -77,8 +79,41 @@ class Relayed(Call):
         """It cannot be made."""
 
     @abstractmethod
+    def explain(self, error: WireError) -> None:
+        """It was made, and has failed."""
+
+    @abstractmethod
     def bound(self) -> bytes:
         """Stands for the request, in the state that a modern client brings back with it."""
+
+    def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
+        """Passes the result on as it came."""
+        try:
+            if self.progress is not None:
+                self.progress.end()
+            if self.caller.is_modern:
+                stamped = results.modern(result, stamps, is_cacheable=self.is_cacheable)
+                self.calls.answer(self.request_id, *stamped)
+            else:
+                self.calls.answer(self.request_id, result)
+        except BadAnswer as error:
+            self.on_failure(error)
+        except Exception:  # noqa: BLE001 - the client must get an answer
+            self.calls.fail(self.request_id)
+
+    def on_failure(self, error: WireError) -> None:
+        """Says what went wrong, or what is to be done first."""
+        try:
+            if self.progress is not None:
+                self.progress.end()
+            if not (isinstance(error, RemoteError) and self._sends_user(error)):
+                self.explain(error)
+        except Exception:  # noqa: BLE001 - the client must get an answer
+            self.calls.fail(self.request_id)
+
+    def _sends_user(self, error: RemoteError) -> bool:
+        wants_visit = error.code == URL_ELICITATION_REQUIRED and not self.session.is_modern
+        return wants_visit and self.calls.bridge.send_user(self, error)
 
     def on_inquiry(self, inquiry: Inquiry) -> None:
         """Asks the client."""
@@ -142,30 +177,6 @@ class Use(Relayed):
         """Stands for the tool and the arguments."""
         return bind("tools/call", *self.session.origin, self.name, arguments=self.arguments)
 
-    def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
-        """Passes the result on as it came."""
-        try:
-            if self.progress is not None:
-                self.progress.end()
-            if self.caller.is_modern:
-                self.calls.answer(self.request_id, *results.modern(result, stamps))
-            else:
-                self.calls.answer(self.request_id, result)
-        except BadAnswer as error:
-            self.on_failure(error)
-        except Exception:  # noqa: BLE001 - the client must get an answer
-            self.calls.fail(self.request_id)
-
-    def on_failure(self, error: WireError) -> None:
-        """Says what went wrong."""
-        try:
-            if self.progress is not None:
-                self.progress.end()
-            if not (isinstance(error, RemoteError) and self._sends_user(error)):
-                self.refuse(self.shelf.explain(self.name, error))
-        except Exception:  # noqa: BLE001 - the client must get an answer
-            self.calls.fail(self.request_id)
-
-    def _sends_user(self, error: RemoteError) -> bool:
-        wants_visit = error.code == URL_ELICITATION_REQUIRED and not self.session.is_modern
-        return wants_visit and self.calls.bridge.send_user(self, error)
+    def explain(self, error: WireError) -> None:
+        """Says what went wrong to the model."""
+        self.refuse(self.shelf.explain(self.name, error))

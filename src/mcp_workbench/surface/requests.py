@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -21,6 +21,7 @@ class Filter(msgspec.Struct, rename="camel", omit_defaults=True):
     tools_list_changed: bool = False
     prompts_list_changed: bool = False
     resources_list_changed: bool = False
+    resource_subscriptions: list[str] = []
 
     def wants(self, kind: str) -> bool:
         """Whether it is for changes in the list of tools, prompts or resources."""
@@ -46,6 +47,13 @@ class Params(msgspec.Struct):
     def meta(self) -> Meta:
         """The request's `_meta`, empty if it has none."""
         return self.given_meta or {}
+
+
+class Room(Protocol):
+    """Whether the client takes what it is sent."""
+
+    async def wait(self) -> object:
+        """Returns when it does."""
 
 
 class Refusal(Exception):

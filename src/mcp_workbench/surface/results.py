@@ -9,7 +9,7 @@ import msgspec
 from mcp_workbench.downstream.call import TOO_DEEP, read_stamps
 from mcp_workbench.errors import BadAnswer
 from mcp_workbench.protocol import IMPLEMENTATION, META_SERVER
-from mcp_workbench.wire.message import END, decode_members, decode_text, encode
+from mcp_workbench.wire.message import ABSENT, END, decode_members, decode_text, encode
 
 if TYPE_CHECKING:
     from mcp_workbench.downstream.call import Stamps
@@ -25,6 +25,18 @@ PIECE: Final = 4096
 CACHEABLE: Final = b'"ttlMs":60000,"cacheScope":"private"'
 """For what depends on the configuration alone, which may change while we run: a minute. Private: another
 user's workbench is another one."""
+_STALE: Final = b'"ttlMs":0'
+_PRIVATE: Final = b'"cacheScope":"private"'
+UNCACHED: Final = b"%b,%b" % (_STALE, _PRIVATE)
+"""For what may be another the next moment."""
+
+
+class _Hints(msgspec.Struct):
+    ttl: msgspec.Raw = msgspec.field(default=ABSENT, name="ttlMs")
+    scope: msgspec.Raw = msgspec.field(default=ABSENT, name="cacheScope")
+
+
+_decode_hints = msgspec.json.Decoder(_Hints).decode
 
 
 def own(result: tuple[Body, ...], caller: Caller) -> tuple[Body, ...]:
@@ -40,8 +52,9 @@ def asking(questions: bytes) -> tuple[Body, ...]:
     return _stamped(questions, [b'"resultType":"input_required"', _META])
 
 
-def modern(result: Body, stamps: Stamps | None = None) -> tuple[Body, ...]:
-    """A server's result with the members that every modern one has; what it brings itself stays as it is.
+def modern(result: Body, stamps: Stamps | None = None, *, is_cacheable: bool = False) -> tuple[Body, ...]:
+    """A server's result with the members that every modern one has, or every one that can be kept for a
+    while; what it brings itself stays as it is.
 
     One without stamps comes from a legacy server, where a type of results means nothing.
     """
@@ -58,9 +71,19 @@ def modern(result: Body, stamps: Stamps | None = None) -> tuple[Body, ...]:
         missing.append(_META)
     elif (completed := _with_server(stamps.meta)) is not None:
         replaced["_meta"] = completed
+    if is_cacheable:
+        missing += _missing_hints(result)
     if replaced:
         return _rebuilt(result, missing, replaced)
     return _stamped(result, missing) if missing else (result,)
+
+
+def _missing_hints(result: Body) -> list[bytes]:
+    try:
+        hints = _decode_hints(result)
+    except RecursionError:
+        raise BadAnswer(TOO_DEEP) from None
+    return [member for member, has in ((_STALE, hints.ttl), (_PRIVATE, hints.scope)) if not has]
 
 
 def _stamped(result: Body, stamps: list[bytes]) -> tuple[Body, ...]:

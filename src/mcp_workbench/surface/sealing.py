@@ -92,6 +92,10 @@ class Seal:
         self._remember(state)
         return msgspec.structs.replace(state, inner=ABSENT) if state.inner == NULL else state
 
+    def is_for(self, text: str, bound: bytes) -> bool:
+        """Whether a state belongs to this request. Raises Refusal."""
+        return self._read(text).bound == bound
+
     def _read(self, text: str) -> State:
         from base64 import urlsafe_b64decode, urlsafe_b64encode  # noqa: PLC0415 - only some calls need it
         from hmac import compare_digest  # noqa: PLC0415 - only some calls need it

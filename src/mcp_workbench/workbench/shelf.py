@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.downstream.connection import PROBE_LIMIT
-from mcp_workbench.downstream.listing import MAX_DEPTH
-from mcp_workbench.errors import ExecutionFailed, Overloaded, StartError, ToolNotFound, WireError
-from mcp_workbench.wire.salvage import depth_of
+from mcp_workbench.downstream.listing import MAX_DEPTH, is_deep, list_all
+from mcp_workbench.errors import (
+    CallError,
+    ExecutionFailed,
+    Overloaded,
+    RemoteError,
+    RequestTimeout,
+    StartError,
+    ToolNotFound,
+    WireError,
+)
+from mcp_workbench.wire.message import is_json
 from mcp_workbench.workbench.filters import compile_filters
 
 if TYPE_CHECKING:
@@ -19,7 +28,9 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import Secrets, ServerConfig
     from mcp_workbench.downstream.connection import Connection, Tools
+    from mcp_workbench.downstream.listing import Entries, Kind
     from mcp_workbench.downstream.server import Server
+    from mcp_workbench.downstream.session import Origin
 
     Index = Mapping[str, msgspec.Raw]
 
@@ -50,6 +61,11 @@ class Shelf:
         self.notes: list[str] = []
         """What had to be done to the list to make it usable."""
         self.server = server
+
+    @property
+    def origin(self) -> Origin:
+        """The names of the toolbox and of the server."""
+        return self._toolbox, self.server.name
 
     def adopt(self, config: ServerConfig, secrets: Secrets) -> None:
         """Takes over what has changed in the configuration of a server whose program is the same."""
@@ -109,9 +125,32 @@ class Shelf:
             busy = f'the server works on {config.call_limit} calls ("callLimit"), or does not read more'
             raise self._failure(tool, f"{waited}: {busy}. Try again when there are fewer.") from None
 
+    async def entries(self, kind: Kind) -> Entries:
+        """What the server lists of some kind. If that cannot be had in time it is nothing, and logged."""
+        limit = self.server.config.timeout
+        connection: Connection | None = None
+        try:
+            async with asyncio.timeout(limit):
+                connection = await self.connect(None, 0)
+                return await list_all(connection.session, kind, limit)
+        except (CallError, WireError, TimeoutError) as error:
+            reason = self.server.mask(str(error)) or f"no end within {limit:g} s"
+            self._log.warning("its %s could not be listed: %s", kind.noun, reason)
+            if connection is not None and isinstance(error, (RequestTimeout, TimeoutError)):
+                connection.suspect()
+            return ()
+
     def explain(self, tool: str | None, error: WireError) -> ExecutionFailed:
         """What a caller is to be told about a call that has failed."""
         return self._failure(tool, self.server.explain(error))
+
+    def masked(self, error: RemoteError) -> RemoteError:
+        """The server's own error, fit to be passed on."""
+        mask = self.server.mask
+        data = None if error.data is None else mask(error.data.decode()).encode()
+        if data is not None and not is_json(data):
+            data = None  # the value that was taken out was no text
+        return RemoteError(error.code, mask(error.message), data)
 
     def _failure(self, tool: str | None, reason: str) -> ExecutionFailed:
         return ExecutionFailed(tool, self.server.name, self._toolbox, reason)
@@ -126,7 +165,7 @@ class Shelf:
             except (msgspec.DecodeError, RecursionError) as error:
                 notes.append(f"left out a tool without a usable name: {error}")
                 continue
-            if _is_deep(tool):
+            if is_deep(tool):
                 notes.append(f"left out the tool '{name}': it is nested more than {MAX_DEPTH} levels deep")
             elif not name:
                 notes.append("left out a tool whose name is empty")
@@ -141,12 +180,6 @@ class Shelf:
         self.notes = notes
         self._index = index
         self._listed = listed
-
-
-def _is_deep(tool: msgspec.Raw) -> bool:
-    raw = bytes(tool)
-    # To count brackets takes no time, and few tools have that many.
-    return raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and depth_of(raw) > MAX_DEPTH
 
 
 def _similar(name: str, index: Index) -> list[str]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import LoadedConfig, ServerConfig
     from mcp_workbench.downstream.era_memory import EraMemory
+    from mcp_workbench.downstream.offer import Capability
     from mcp_workbench.downstream.session import Session
     from mcp_workbench.workbench.toolbox import Opening
 
@@ -61,6 +62,11 @@ class Workbench:
         """The place of one server. Raises CallError."""
         return self.shelves.get((toolbox, server)) or self._find(toolbox).shelf(server)
 
+    def offering(self, capability: Capability) -> list[Shelf]:
+        """The places of the servers that are open and have this, in the order of the configuration."""
+        shelves = self.shelves.values()
+        return [shelf for shelf in shelves if (offer := shelf.server.offer) and offer.has(capability)]
+
     def reconfigure(self, loaded: LoadedConfig) -> None:
         """Becomes what a configuration describes. Starts nothing.
 
@@ -74,7 +80,11 @@ class Workbench:
             if shelf is not None and is_same_program(shelf.server.config, config):
                 shelf.adopt(config, loaded.secrets)
                 return shelf
-            return Shelf(toolbox, Server(toolbox, name, config, loaded.secrets, self._surroundings))
+            server = Server(toolbox, name, config, loaded.secrets, self._surroundings)
+            if shelf is not None:
+                # Whoever wants to hear of its resources has not been told that it is another program.
+                server.watches = shelf.server.watches
+            return Shelf(toolbox, server)
 
         toolboxes = []
         for name, toolbox in loaded.config.toolboxes.items():
@@ -116,6 +126,7 @@ class Workbench:
         }
 
     def _retire(self, server: Server) -> None:
+        server.leave()
         self._retiring[server] = asyncio.create_task(self._end_when_unused(server))
 
     async def _end_when_unused(self, server: Server) -> None:

@@ -1,0 +1,254 @@
+"""What the servers have beyond tools: resources, prompts and completions, as one client asks for them.
+
+The lists of all servers that are open are one list. Whatever is asked for by a name of ours goes to the
+server that the name tells, which is connected first if need be. Owns how requests are routed; while they are
+in flight they are `fetches`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.downstream.listing import Kind, is_deep
+from mcp_workbench.downstream.offer import members_of
+from mcp_workbench.errors import CallError
+from mcp_workbench.protocol import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_workbench.surface import results
+from mcp_workbench.surface.fetches import Fetch, Read
+from mcp_workbench.surface.names import SCHEME, Place, is_uri, is_wrapped, wrap_name, wrap_uri
+from mcp_workbench.surface.requests import Refusal
+from mcp_workbench.surface.routing import not_found, route_prompt, route_resource
+from mcp_workbench.wire.message import ABSENT, decode_text, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_workbench.downstream.caller import Caller
+    from mcp_workbench.downstream.offer import Capability
+    from mcp_workbench.surface.bridge import Bridge
+    from mcp_workbench.surface.calls import Calls
+    from mcp_workbench.surface.requests import Params, Room
+    from mcp_workbench.surface.subscriptions import Subscriptions
+    from mcp_workbench.wire.message import Body, Id
+    from mcp_workbench.workbench.shelf import Shelf
+    from mcp_workbench.workbench.workbench import Workbench
+
+    Members = dict[str, msgspec.Raw]
+
+OF_ONE_HOP: Final = ("_meta", "inputResponses", "requestState")
+"""Parameters that are made anew for the server."""
+NOWHERE: Final = f"no server that is open has resources. Those of others begin with '{SCHEME}'"
+
+log = logging.getLogger(__name__)
+
+
+class _List(msgspec.Struct, frozen=True):
+    """One of the lists of all servers together."""
+
+    kind: Kind
+    capability: Capability
+    key: str
+    """The member of an entry that it is known by."""
+    wrap: Callable[[Place], str]
+    """Makes the name that is ours of the server's."""
+
+
+LISTS: Final = {
+    listed.kind.method: listed
+    for listed in (
+        _List(Kind("resources", "resources/list", "resources"), "resources", "uri", wrap_uri),
+        _List(
+            Kind("resource templates", "resources/templates/list", "resourceTemplates"),
+            *("resources", "uriTemplate", wrap_uri),
+        ),
+        _List(Kind("prompts", "prompts/list", "prompts"), "prompts", "name", wrap_name),
+    )
+}
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A request of the client's."""
+
+    id: Id
+    method: str
+    caller: Caller
+    params: Params
+    members: Members
+    """The same, each as it came."""
+
+
+class Catalogue:
+    """Answers one client."""
+
+    def __init__(
+        self, workbench: Workbench, calls: Calls, bridge: Bridge, subscriptions: Subscriptions, room: Room
+    ) -> None:
+        self._workbench = workbench
+        self._subscriptions = subscriptions
+        self._room = room
+        self._calls = calls
+        self._bridge = bridge
+        self._handlers: dict[str, Callable[[Asked], None]] = {
+            **dict.fromkeys(LISTS, self._list),
+            "resources/read": self._read,
+            "prompts/get": self._get_prompt,
+            "completion/complete": self._complete,
+        }
+        self._legacy_handlers = {
+            **self._handlers,
+            "resources/subscribe": self._subscribe,
+            "resources/unsubscribe": self._unsubscribe,
+        }
+
+    def takes(self, method: str, caller: Caller) -> bool:
+        """Whether a request is one of these."""
+        return method in self._handlers_for(caller)
+
+    def _handlers_for(self, caller: Caller) -> dict[str, Callable[[Asked], None]]:
+        return self._handlers if caller.is_modern else self._legacy_handlers
+
+    def handle(self, request_id: Id, method: str, params: Params, raw: msgspec.Raw, caller: Caller) -> None:
+        """Takes such a request. Raises Refusal."""
+        try:
+            self._calls.require_room()
+        except CallError as error:
+            raise Refusal(INTERNAL_ERROR, f"Internal error: {error}") from None
+        self._handlers_for(caller)[method](Asked(request_id, method, caller, params, members_of(raw)))
+
+    def _list(self, asked: Asked) -> None:
+        if asked.params.cursor is not None:
+            raise Refusal(INVALID_PARAMS, "Invalid params: unknown cursor; the list has one page")
+        self._calls.work(asked.id, partial(self._collect, LISTS[asked.method], asked.caller), asked.caller)
+
+    async def _collect(self, listed: _List, caller: Caller) -> tuple[Body, ...]:
+        shelves = self._workbench.offering(listed.capability)
+        lists = await asyncio.gather(*(shelf.entries(listed.kind) for shelf in shelves))
+        # They may have megabytes, and a client that does not read may ask again and again.
+        await self._room.wait()
+        entries: list[bytes] = []
+        for shelf, own in zip(shelves, lists, strict=True):
+            named = [entry for entry in (_renamed(listed, shelf, entry) for entry in own) if entry]
+            if left_out := len(own) - len(named):
+                note = "left out %d of its %s: without a usable `%s`, or nested too deeply"
+                label = {"server": "/".join(shelf.origin)}
+                log.warning(note, left_out, listed.kind.noun, listed.key, extra=label)
+            entries += named
+        caching = b"," + results.UNCACHED if caller.is_modern else b""
+        return b'{"%b":[' % listed.kind.member.encode(), b",".join(entries), b"]%b}" % caching
+
+    def _read(self, asked: Asked) -> None:
+        """A URI of ours goes to its server. Any other, as it stands in a link or an embedded resource of a
+        tool's result, goes to the open servers that have resources, the one first that was used last: its
+        result is the likeliest to have had the link.
+        """
+        uri = _text(asked.members, "uri")
+        is_modern = asked.caller.is_modern
+        if is_wrapped(uri):
+            shelf, own = route_resource(self._workbench, uri, is_modern=is_modern)
+            shelves = [shelf]
+        elif is_uri(uri):
+            own = uri
+            shelves = self._workbench.offering("resources")
+            shelves.sort(key=lambda shelf: shelf.server.last_served, reverse=True)
+        else:
+            raise Refusal(INVALID_PARAMS, "Invalid params: `uri` must be a URI", {"uri": uri})
+        if not shelves:
+            raise not_found(f"Resource '{uri}' not found: {NOWHERE}", uri, is_modern=is_modern)
+        arguments = _arguments(asked.members, uri=own)
+        reads = [
+            Read(
+                *(asked.caller, self._calls, asked.id, shelf, own, arguments, asked.params.meta),
+                method=asked.method,
+                capability="resources",
+                uri=uri,
+            )
+            for shelf in shelves
+        ]
+        if asked.params.state and asked.caller.is_modern:
+            # What was asked before was asked by one of them.
+            askers = (read for read in reads if self._bridge.is_retry(asked.params, read.bound()))
+            read = next(askers, reads[0])
+        else:
+            read = reads[0]
+            read.others = tuple(shelves[1:])
+        self._start(asked, read)
+
+    def _get_prompt(self, asked: Asked) -> None:
+        shelf, own = route_prompt(self._workbench, _text(asked.members, "name"))
+        self._fetch(asked, shelf, own, "prompts", _arguments(asked.members, name=own))
+
+    def _complete(self, asked: Asked) -> None:
+        reference = members_of(asked.members.get("ref", ABSENT))
+        match decode_text(reference.get("type", ABSENT)):
+            case "ref/prompt":
+                key = "name"
+                shelf, own = route_prompt(self._workbench, _text(reference, key))
+            case "ref/resource":
+                key = "uri"
+                # A template is not read, so that it is no resource which is not found.
+                shelf, own = route_resource(self._workbench, _text(reference, key), is_modern=True)
+            case _:
+                raise Refusal(INVALID_PARAMS, "Invalid params: `ref` must be a ref/prompt or a ref/resource")
+        arguments = _arguments(asked.members, ref=reference | {key: own})
+        self._fetch(asked, shelf, own, "completions", arguments)
+
+    def _fetch(self, asked: Asked, shelf: Shelf, own: str, capability: Capability, arguments: bytes) -> None:
+        fetch = Fetch(
+            *(asked.caller, self._calls, asked.id, shelf, own, arguments, asked.params.meta),
+            method=asked.method,
+            capability=capability,
+        )
+        self._start(asked, fetch)
+
+    def _subscribe(self, asked: Asked) -> None:
+        uri = _text(asked.members, "uri")
+
+        async def subscribe() -> tuple[bytes, ...]:
+            await self._subscriptions.subscribe(uri)
+            return (b"{}",)
+
+        self._calls.work(asked.id, subscribe, asked.caller)
+
+    def _unsubscribe(self, asked: Asked) -> None:
+        self._subscriptions.unsubscribe(_text(asked.members, "uri"))
+        self._calls.work(asked.id, _nothing, asked.caller)
+
+    def _start(self, asked: Asked, fetch: Fetch) -> None:
+        extra: tuple[bytes, ...] | None = ()
+        params = asked.params
+        if asked.caller.is_modern and (params.state or params.responses):
+            extra = self._bridge.retry(self._calls, asked.id, asked.caller, params, fetch.bound())
+        if extra is not None:
+            fetch.extra = extra
+            self._calls.start(fetch)
+
+
+async def _nothing() -> tuple[bytes, ...]:
+    return (b"{}",)
+
+
+def _text(members: Members, key: str) -> str:
+    text = decode_text(members.get(key, ABSENT))
+    if text is None:
+        raise Refusal(INVALID_PARAMS, f"Invalid params: `{key}` must be a string")
+    return text
+
+
+def _arguments(members: Members, **own: object) -> bytes:
+    """Parameters for the server, with what is its own in place of what is ours."""
+    kept: dict[str, object] = {key: value for key, value in members.items() if key not in OF_ONE_HOP}
+    return encode(kept | own)
+
+
+def _renamed(listed: _List, shelf: Shelf, entry: msgspec.Raw) -> bytes | None:
+    """An entry as it came, under our name; None if it cannot be had by one."""
+    members = members_of(entry)
+    name = decode_text(members.get(listed.key, ABSENT))
+    if not name or is_deep(entry):
+        return None
+    return encode({**members, listed.key: listed.wrap(Place(*shelf.origin, name))})

@@ -1,0 +1,105 @@
+"""Requests for what a server has beyond tools, while they are in flight. They fail with JSON-RPC errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import msgspec
+
+from mcp_workbench.errors import RemoteError
+from mcp_workbench.protocol import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND
+from mcp_workbench.surface.relayed import Relayed
+from mcp_workbench.surface.sealing import bind
+from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.sanitise import clean_text
+
+if TYPE_CHECKING:
+    from mcp_workbench.downstream.connection import Connection
+    from mcp_workbench.downstream.offer import Capability
+    from mcp_workbench.errors import CallError, WireError
+    from mcp_workbench.wire.message import Body
+    from mcp_workbench.workbench.shelf import Shelf
+
+
+class Fetch(Relayed, kw_only=True):
+    """A request for a prompt or a completion. Its arguments are all of its parameters but `_meta`."""
+
+    method: str
+    capability: Capability
+    """What the server has to have for it."""
+
+    @property
+    def tool(self) -> None:
+        """None is called."""
+
+    def send(self, connection: Connection) -> None:
+        """Asks the server, if it can be."""
+        self.session = session = connection.session
+        if not session.offer.has(self.capability):
+            self.fail_with(self.not_offered())
+            return
+        method = b',"method":"%b","params":' % self.method.encode()
+        head: tuple[Body, ...] = (method, memoryview(self.arguments)[:-1], *self.extra)
+        session.call(self, head, self.meta, connection.timeout, size=len(self.arguments))
+
+    def bound(self) -> bytes:
+        """Stands for the method and all parameters."""
+        return bind(self.method, *self.shelf.origin, self.name, arguments=self.arguments)
+
+    def refuse(self, error: CallError) -> None:
+        """Says so to the client."""
+        self.fail_with(RemoteError(INTERNAL_ERROR, clean_text(str(error)), None))
+
+    def explain(self, error: WireError) -> None:
+        """Passes the server's own error on, or says what went wrong."""
+        if isinstance(error, RemoteError):
+            self.fail_with(self.shelf.masked(error))
+        else:
+            self.refuse(self.shelf.explain(None, error))
+
+    def not_offered(self) -> RemoteError:
+        """What is wrong if the server does not have such things at all."""
+        toolbox, server = self.shelf.origin
+        reason = f"Server '{server}' (toolbox '{toolbox}') does not offer {self.capability}"
+        return RemoteError(INVALID_PARAMS, reason, None)
+
+    def fail_with(self, error: RemoteError) -> None:
+        """Ends it."""
+        self.calls.fail_with(self.request_id, error)
+
+
+class Read(Fetch, kw_only=True):
+    """A request for a resource.
+
+    One that does not say which server it is meant for, as it stands in a tool's result, is put to one after
+    the other, until one does not answer with an error. If all do, it is the first one's that counts.
+    """
+
+    uri: str
+    """As the client has it."""
+    others: tuple[Shelf, ...] = ()
+    """The servers that are still to be asked."""
+    failure: RemoteError | None = None
+    """What the first one has answered."""
+    is_cacheable: ClassVar[bool] = True
+
+    def not_offered(self) -> RemoteError:
+        """Then the resource does not exist."""
+        reason = super().not_offered().message
+        return RemoteError(RESOURCE_NOT_FOUND, reason, encode({"uri": self.uri}))
+
+    def fail_with(self, error: RemoteError) -> None:
+        """Asks the next server, or ends it."""
+        first = self.failure or error
+        # A client that has yet to come back is not to be answered by somebody else than whom it answers.
+        if self.others and self.is_heard:
+            shelf, *others = self.others
+            anew = {"extra": (), "rounds": 0, "inquiries": (), "undo": None}
+            following = msgspec.structs.replace(
+                self, shelf=shelf, others=tuple(others), failure=first, **anew
+            )
+            self.calls.start(following)
+            return
+        if first.code == RESOURCE_NOT_FOUND and self.caller.is_modern:
+            first = RemoteError(INVALID_PARAMS, first.message, first.data)
+        super().fail_with(first)

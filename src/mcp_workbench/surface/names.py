@@ -1,0 +1,73 @@
+"""The names that a client knows the servers' resources and prompts by: each tells where it is from.
+
+A resource is `workbench:<toolbox>/<server>/<its own URI>`, a prompt `<toolbox>/<server>/<its own name>`. The
+names of toolbox and server are percent-encoded, so that they have no slash; what is the server's own stands
+there as it is, so that a wrapped URI template expands to what its expansion would be wrapped to.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+SCHEME: Final = "workbench:"
+
+_RESERVED: Final = r"[^A-Za-z0-9._~-]"
+_URI: Final = r"[A-Za-z][A-Za-z0-9+.-]*:"
+_ENCODED: Final = rb"%([0-9A-Fa-f]{2})"
+_PARTS: Final = 3
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where something is: in which server of which toolbox, and what that server calls it."""
+
+    toolbox: str
+    server: str
+    name: str
+
+
+def wrap_uri(place: Place) -> str:
+    """The URI, or the URI template, that stands for one of a server's."""
+    return f"{SCHEME}{wrap_name(place)}"
+
+
+def wrap_name(place: Place) -> str:
+    """The name that stands for one of a server's."""
+    return f"{_encode(place.toolbox)}/{_encode(place.server)}/{place.name}"
+
+
+def unwrap_uri(uri: str) -> Place | None:
+    """What a URI of ours stands for; None if it does not have the form."""
+    return unwrap_name(uri[len(SCHEME) :]) if is_wrapped(uri) else None
+
+
+def unwrap_name(name: str) -> Place | None:
+    """What a name of ours stands for; None if it does not have the form."""
+    parts = name.split("/", _PARTS - 1)
+    if len(parts) < _PARTS or not all(parts):
+        return None
+    toolbox, server, own = parts
+    try:
+        return Place(_decode(toolbox), _decode(server), own)
+    except UnicodeDecodeError:
+        return None
+
+
+def is_wrapped(uri: str) -> bool:
+    """Whether a URI claims to be one of ours. Schemes are the same in capitals."""
+    return uri[: len(SCHEME)].lower() == SCHEME
+
+
+def is_uri(text: str) -> bool:
+    """Whether it can be a URI at all: it begins with a scheme."""
+    return re.match(_URI, text) is not None
+
+
+def _encode(name: str) -> str:
+    return re.sub(_RESERVED, lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), name)
+
+
+def _decode(name: str) -> str:
+    return re.sub(_ENCODED, lambda found: bytes.fromhex(found[1].decode()), name.encode()).decode()

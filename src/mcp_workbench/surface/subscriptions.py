@@ -1,0 +1,196 @@
+"""The resources whose changes one client wants to hear of.
+
+A legacy client subscribes to one at a time, and is told of each change once. A modern one names them when it
+opens a stream, and is told on every stream that has named one. Owns which client wants what; what a server is
+asked for is `downstream.watching`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.errors import CallError, RemoteError, WireError
+from mcp_workbench.protocol import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, META_SUBSCRIPTION
+from mcp_workbench.surface.hops import passed_on
+from mcp_workbench.surface.requests import Refusal
+from mcp_workbench.surface.routing import route_resource
+from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.sanitise import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from mcp_workbench.downstream.audience import Update
+    from mcp_workbench.downstream.watching import Watches
+    from mcp_workbench.wire.message import Id
+    from mcp_workbench.wire.peer import Peer
+    from mcp_workbench.workbench.shelf import Shelf
+    from mcp_workbench.workbench.workbench import Workbench
+
+MOST: Final = 1000
+"""Resources that one client hears of."""
+UPDATED: Final = "notifications/resources/updated"
+PARTS: Final = ("/", "?", "#")
+"""What comes between the URI of a resource and the rest of that of a part of it."""
+
+log = logging.getLogger(__name__)
+
+
+class _Subscription:
+    """One resource that is heard of."""
+
+    def __init__(self, uri: str, shelf: Shelf, own: str) -> None:
+        self.uri = uri
+        """As the client has it."""
+        self.shelf = shelf
+        self.own = own
+        """As its server has it."""
+        self.watches: Watches | None = None
+        """Where it is asked for, once the server has agreed."""
+
+    async def begin(self) -> None:
+        """Connects the server if need be, and asks it. Raises Refusal."""
+        try:
+            connection = await self.shelf.connect(None, 0)
+            if not connection.session.offer.updates:
+                toolbox, server = self.shelf.origin
+                reason = f"Server '{server}' (toolbox '{toolbox}') does not say when a resource has changed"
+                raise Refusal(INVALID_PARAMS, reason, {"uri": self.uri})
+            watches = self.shelf.server.watches
+            await watches.add(self.own, connection.session, connection.timeout)
+        except CallError as error:
+            raise Refusal(INTERNAL_ERROR, clean_text(str(error))) from None
+        except RemoteError as error:
+            own = self.shelf.masked(error)
+            data = msgspec.UNSET if own.data is None else msgspec.Raw(own.data)
+            raise Refusal(own.code, own.message, data) from None
+        except WireError as error:
+            raise Refusal(INTERNAL_ERROR, clean_text(str(self.shelf.explain(None, error)))) from None
+        self.watches = watches
+
+    def end(self) -> None:
+        """It is not wanted any more."""
+        watches, self.watches = self.watches, None
+        if watches is not None:
+            watches.remove(self.own)
+
+    def is_about(self, update: Update) -> bool:
+        """Whether this is what has changed, or has a part that has."""
+        if self.watches is None or update.session.origin != self.shelf.origin:
+            return False
+        rest = update.uri.removeprefix(self.own)
+        return update.uri == self.own or (rest != update.uri and rest.startswith(PARTS))
+
+
+class Subscriptions:
+    """All that one client has."""
+
+    def __init__(self, peer: Peer, workbench: Workbench) -> None:
+        self._peer = peer
+        self._workbench = workbench
+        self._legacy: dict[str, _Subscription] = {}
+        self._streams: dict[Id, list[_Subscription]] = {}
+        self._opening: dict[Id, asyncio.Task[None]] = {}
+
+    async def subscribe(self, uri: str) -> None:
+        """A legacy client wants to hear of a resource. Raises Refusal."""
+        if uri in self._legacy:
+            return
+        self._require_room(1)
+        shelf, own = route_resource(self._workbench, uri, is_modern=False)
+        # Here from the beginning: it may be taken back before the server has agreed.
+        subscription = self._legacy[uri] = _Subscription(uri, shelf, own)
+        try:
+            await subscription.begin()
+        except BaseException:
+            if self._legacy.get(uri) is subscription:
+                del self._legacy[uri]
+            raise
+        if self._legacy.get(uri) is not subscription:
+            subscription.end()
+
+    def unsubscribe(self, uri: str) -> None:
+        """It does not any more."""
+        if (subscription := self._legacy.pop(uri, None)) is not None:
+            subscription.end()
+
+    def open_stream(
+        self, request_id: Id, uris: Sequence[str], acknowledge: Callable[[list[str]], None]
+    ) -> None:
+        """A modern client wants to hear of resources on a stream. Says which of them it will, when that is
+        known. Raises Refusal.
+        """
+        wanted = list(dict.fromkeys(uris))
+        self._require_room(len(wanted))
+        subscriptions = [found for found in map(self._find, wanted) if found is not None]
+        self._streams[request_id] = subscriptions
+        self._opening[request_id] = asyncio.create_task(self._open(request_id, subscriptions, acknowledge))
+
+    def close_stream(self, request_id: Id) -> None:
+        """The stream has ended."""
+        if (opening := self._opening.pop(request_id, None)) is not None:
+            opening.cancel()
+        for subscription in self._streams.pop(request_id, ()):
+            subscription.end()
+
+    def close(self) -> None:
+        """The client is gone."""
+        for request_id in list(self._streams):
+            self.close_stream(request_id)
+        for uri in list(self._legacy):
+            self.unsubscribe(uri)
+
+    def on_updated(self, update: Update) -> None:
+        """Tells the client of a change, if it wants to hear of it."""
+        if (told := _told(self._legacy.values(), update, {})) is not None:
+            self._peer.notify(UPDATED, told)
+        for request_id, subscriptions in self._streams.items():
+            tag = {META_SUBSCRIPTION: request_id}
+            is_open = request_id not in self._opening
+            if is_open and (told := _told(subscriptions, update, tag)) is not None:
+                self._peer.notify(UPDATED, told)
+
+    def _require_room(self, count: int) -> None:
+        taken = len(self._legacy) + sum(map(len, self._streams.values()))
+        if taken + count > MOST:
+            raise Refusal(
+                INVALID_REQUEST, f"Invalid Request: no more than {MOST:,} resources can be subscribed to"
+            )
+
+    def _find(self, uri: str) -> _Subscription | None:
+        try:
+            return _Subscription(uri, *route_resource(self._workbench, uri, is_modern=True))
+        except Refusal as refusal:
+            log.info("cannot be subscribed to: %s", refusal.message)
+            return None
+
+    async def _open(
+        self, request_id: Id, subscriptions: list[_Subscription], acknowledge: Callable[[list[str]], None]
+    ) -> None:
+        await asyncio.gather(*map(_try, subscriptions))
+        del self._opening[request_id]
+        acknowledge([subscription.uri for subscription in subscriptions if subscription.watches is not None])
+
+
+async def _try(subscription: _Subscription) -> None:
+    try:
+        await subscription.begin()
+    except Refusal as refusal:
+        label = {"server": "/".join(subscription.shelf.origin)}
+        log.info("a resource of it cannot be subscribed to: %s", refusal.message, extra=label)
+
+
+def _told(subscriptions: Collection[_Subscription], update: Update, tag: Mapping[str, Id]) -> bytes | None:
+    """What a client is told of an update; None if it is about nothing that it wants to hear of."""
+    about = [subscription for subscription in subscriptions if subscription.is_about(update)]
+    if not about:
+        return None
+    nearest = max(about, key=lambda subscription: len(subscription.own))
+    if update.watched not in (None, nearest.own):
+        return None  # a modern server says it once more, on the stream that was opened for the nearest
+    uri = nearest.uri + update.uri.removeprefix(nearest.own)
+    return encode(passed_on({**update.members, "uri": msgspec.Raw(encode(uri))}, **tag))
