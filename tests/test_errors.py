@@ -13,6 +13,7 @@ from mcp_workbench.errors import (
     ConfigError,
     ConnectionClosed,
     ExecutionFailed,
+    InputMissing,
     InvalidCall,
     OpeningFailed,
     Overloaded,
@@ -49,6 +50,7 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
             "  - toolboxes.dev: is wrong\n    Put it right."
         ),
     ),
+    "a question without an answer": (InputMissing("as it is"), "as it is"),
     "a wire": (WireError("as it is"), "as it is"),
     "a closed connection": (ConnectionClosed("the server exited"), "the server exited"),
     "silence": (

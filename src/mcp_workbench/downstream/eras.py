@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 PATIENCE: Final = 0.75
 """Seconds that a silent server is given to recognise the probe."""
 
+FIRST_TO_DECLARE_COMPLETIONS: Final = "2025-03-26"
+"""Servers of earlier versions may have completions, and no way to say so."""
+
 OLDER_VERSIONS: Final = ("2024-10-07",)
 """Legacy versions that we do not offer to clients, but understand from servers."""
 
@@ -158,7 +161,10 @@ def _read_initialized(answer: msgspec.Raw) -> _Agreed:
         raise BadAnswer(f"its answer to initialize could not be read: {error}") from None
     if found.version not in LEGACY_VERSIONS and found.version not in OLDER_VERSIONS:
         raise BadAnswer(f'it answered initialize with the unknown protocol version "{found.version}"')
-    return _Agreed("legacy", read_offer(found.capabilities))
+    offer = read_offer(found.capabilities)
+    if found.version < FIRST_TO_DECLARE_COMPLETIONS:
+        offer = msgspec.structs.replace(offer, completions=True)
+    return _Agreed("legacy", offer)
 
 
 def _read_discovered(discover: Question) -> _Agreed:

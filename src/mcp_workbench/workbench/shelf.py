@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 SIMILAR_SHOWN = 3
 NOTES_SHOWN = 10
+LIST_LIMIT = 10.0
+"""Seconds that the list of all servers waits for one of them. Those of one that takes longer are left out."""
 ATTEMPTS = 3
 """How often a server is made ready for one call, if it ends before the call is sent."""
 
@@ -127,7 +129,7 @@ class Shelf:
 
     async def entries(self, kind: Kind) -> Entries:
         """What the server lists of some kind. If that cannot be had in time it is nothing, and logged."""
-        limit = self.server.config.timeout
+        limit = min(self.server.config.timeout, LIST_LIMIT)
         connection: Connection | None = None
         try:
             async with asyncio.timeout(limit):
