@@ -134,6 +134,10 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
         ExecutionFailed("n", "s", "t", "it exited"),
         "Error executing tool 'n' in server 's' (toolbox 't'): it exited",
     ),
+    "an execution of something else": (
+        ExecutionFailed(None, "s", "t", "it exited"),
+        "Error in server 's' (toolbox 't'): it exited",
+    ),
 }
 
 
