@@ -98,6 +98,8 @@ class Session:
         """What the server has asked and has no answer to yet."""
         self._log_level = -1
         """The lowest level of log messages that it was told to send, if it can be told."""
+        self._logged: list[Call] = []
+        """Calls whose callers want log messages. Some may have ended."""
         self._knows_roots = False
         self._unanswered = 0
         self.peer = Peer(write, Hearing(self, audience, on_tools_changed), line_limit)
@@ -146,8 +148,8 @@ class Session:
         call.idle = limit
         call.total = limit * TOTAL_FACTOR
         caller = call.caller
-        if caller.log_level is not None and caller.log_level < self._log_level:
-            self.set_log_level(caller.log_level)
+        if caller.log_level is not None:
+            self._turn_log_on(call, caller.log_level)
         request_id = b"%d" % self.peer.next_id
         stamps = caller.stamp if self.is_modern else b""
         for key, value in meta.items():
@@ -156,6 +158,19 @@ class Session:
         # Joined in one go: to format some of the parts first takes 2.5 times as long.
         parts: list[Body] = [_ID, request_id, *head, _META, request_id, stamps, _END]
         self.peer.start(call, parts if size > COPIED else b"".join(parts))
+
+    def _turn_log_on(self, call: Call, level: int) -> None:
+        """Sees to it that the server logs what is wanted in this call."""
+        if level < self._log_level:
+            self.set_log_level(level)
+        if len(self._logged) > 2 * len(self.peer.requests):
+            self._logged = self.logged
+        self._logged.append(call)
+
+    @property
+    def logged(self) -> list[Call]:
+        """The calls in flight whose callers want to hear what the server logs."""
+        return [call for call in self._logged if self.peer.find(call.id) is call]
 
     def stop(self, request: Request, reason: str) -> None:
         """Tells the server that nobody waits for an answer any more."""

@@ -146,7 +146,7 @@ class Announcements:
             and request.is_heard
             and request.caller.log_level is not None
             and request.caller.log_level <= level
-            for request in session.peer.requests
+            for request in session.logged
         )
 
 
