@@ -24,8 +24,8 @@ MOST: Final = 1000
 
 ABANDONED: Final = "the client did not come back with what was asked for"
 ELSEWHERE: Final = (
-    "Invalid params: `requestState` belongs to a call that waits in another process of the workbench, "
-    "or waited in one that has ended. Make the request anew"
+    "Invalid params: `requestState` belongs to a call that does not wait here: it was cancelled, or the "
+    "workbench that it waits in is another process, or has ended. Make the request anew"
 )
 
 
