@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from signal import SIGKILL
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from signal import Signals
     from types import TracebackType
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 Stream = Literal["stdout", "stderr"]
+
+Respond = Callable[[Json], Json | None]
+"""What to answer a request of the server's with, `{"result": …}` or `{"error": …}`; None is silence."""
 
 LONGEST_LINE = 128 * 1024 * 1024
 
@@ -80,6 +84,9 @@ class RawClient:
         self._next_id = 0
         self._stderr = bytearray()
         self.received: list[Json] = []
+        self.methods: dict[tuple[str, object], str] = {}
+        """Of each request that was sent, by the key of its id."""
+        self.respond: Respond | None = None
         self.violations: list[str] = []
 
     async def __aenter__(self) -> Self:
@@ -146,7 +153,8 @@ class RawClient:
             self._next_id += 1
             request_id = self._next_id
         answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._waiting[_key(request_id)] = answer
+        self._waiting[key_of(request_id)] = answer
+        self.methods[key_of(request_id)] = method
         body = "" if params is None else f',"params":{params}'
         line = f'{{"jsonrpc":"2.0","id":{json.dumps(request_id)},"method":{json.dumps(method)}{body}}}\n'
         await self.send_raw(line.encode())
@@ -232,6 +240,7 @@ class RawClient:
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(ConnectionError("the workbench ended its stdout"))
+                answer.exception()  # seen: the test may have no use for it any more
 
     async def _read_stderr(self) -> None:
         assert self.process.stderr is not None
@@ -248,12 +257,20 @@ class RawClient:
             self.violations.append(f"not JSON-RPC on stdout: {line[:500]!r}")
             return
         self.received.append(message)
-        answer = None if "method" in message else self._waiting.pop(_key(message.get("id")), None)
+        if self.respond and "method" in message and "id" in message:
+            self._answer(message["id"], self.respond(message))
+        answer = None if "method" in message else self._waiting.pop(key_of(message.get("id")), None)
         if answer is not None and not answer.done():
             answer.set_result(Reply(message, line.rstrip(b"\n")))
 
+    def _answer(self, request_id: object, answer: Json | None) -> None:
+        if answer is not None:
+            assert self.process.stdin is not None
+            line = json.dumps({"jsonrpc": "2.0", "id": request_id, **answer})
+            self.process.stdin.write(line.encode() + b"\n")
 
-def _key(request_id: object) -> tuple[str, object]:
+
+def key_of(request_id: object) -> tuple[str, object]:
     """Tells 1 from 1.0 and from True, as JSON does and a Python dictionary does not."""
     return type(request_id).__name__, request_id
 
