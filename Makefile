@@ -13,7 +13,7 @@ BENCH_PEERS := .bench/peers
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak venv clean
+.PHONY: help demo test grid lint bench soak venv clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -23,6 +23,9 @@ demo: $(RUNTIME) ## Install what the workbench needs, and watch it work
 
 test: $(DEV) $(NODE_MODULES) ## Install everything, and run all the tests
 	@$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile
+
+grid: $(DEV) $(NODE_MODULES) ## Try every client era with every server era, and write docs/compatibility.md
+	@$(VENV)/bin/python -m pytest -p tests.grid.plugin --grid-page docs/compatibility.md tests/grid
 
 lint: $(DEV) ## Check formatting, style and types
 	@$(VENV)/bin/ruff format --check .
