@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.grid.benches import Cell, open_bench
+from tests.grid.benches import Asked, Cell, open_bench
 from tests.grid.features import proves
 from tests.grid.questions import form, sample
 from tests.support.processes import wait_until_gone
 from tests.support.sessions import failure_of, result_of, text_of
-from tests.support.talking import oblige
+from tests.support.talking import oblige, using
 from tests.support.waiting import poll
 
 if TYPE_CHECKING:
@@ -64,6 +64,38 @@ async def test_an_answer_that_is_missing_is_asked_for_again(cell: Cell) -> None:
     full = {**asked.params, **cell.talker.answers_to(again)}
     told = json.loads(text_of(result_of(await cell.session.request("tools/call", full))))
     assert told["answers"] == [[oblige(form("must know"))]]
+
+
+@proves("parked")
+@modern_client
+@legacy_server
+async def test_the_id_of_a_request_that_was_answered_with_a_question_can_be_used_again(cell: Cell) -> None:
+    async def ask(question: Json) -> Asked:
+        params = using(cell.server, {"steps": [{"ask": [question]}]})
+        reply = await (await cell.session.begin("tools/call", json.dumps(params), None, "the-same"))
+        return Asked(cell, params, result_of(reply.message))
+
+    first, second = await ask(form("first")), await ask(form("second"))
+    assert (first.questions, second.questions) == ([form("first")], [form("second")])
+    assert await first.answers() == [[oblige(form("first"))]]
+    assert await second.answers() == [[oblige(form("second"))]]
+
+
+@proves("parked")
+@modern_client
+@legacy_server
+async def test_a_parked_call_that_ends_does_not_answer_a_request_that_has_its_id(
+    cell: Cell, tmp_path: Path
+) -> None:
+    now = tmp_path / "now"
+    params = using(cell.server, {"steps": [{"withdraw": {"question": form("never mind"), "when": str(now)}}]})
+    first = await (await cell.session.begin("tools/call", json.dumps(params), None, "the-same"))
+    second = await cell.begin({"hang": None}, request_id="the-same")
+    now.touch()
+    retried = await Asked(cell, params, result_of(first.message)).retry()
+    assert json.loads(text_of(result_of(retried)))["answers"] == []
+    assert not second.done()
+    await cell.cancel("the-same")
 
 
 @proves("expiry", client="modern", server="legacy")

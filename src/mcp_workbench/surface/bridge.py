@@ -102,8 +102,8 @@ class Bridge:
             inquiry.refuse(INTERNAL_ERROR, CROWDED)
         else:
             ticket, state = self._seal.close("parked", call.bound(), inquiry.session.input_timeout)
-            self._parking.add(ticket, call, inquiry)
             self._answer(call, inquiry.questions, state)
+            self._parking.add(ticket, call, inquiry)
 
     def _pass(self, call: Relayed, inquiry: InputRequired) -> None:
         """To a modern client, which a modern server does not wait for."""

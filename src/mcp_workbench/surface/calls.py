@@ -68,7 +68,7 @@ class Calls:
         self.bridge = bridge
         """Takes what servers ask in the middle of calls to the client."""
         self.parked: dict[Id, Parked] = {}
-        """Calls that have been answered with a question, by the request that was."""
+        """Calls that have been answered with a question, by what they are called until they go on."""
 
     def __contains__(self, request_id: Id | None) -> bool:
         return request_id in self._in_flight
@@ -146,11 +146,11 @@ class Calls:
         if (call := self._in_flight.get(request_id)) is not None:
             self._forget(request_id)
             call.cancel()
-        elif (parked := self.parked.get(request_id)) is not None:
-            parked.end("no longer needed")
-        else:
-            return False
-        return True
+            return True
+        asked = [parked for parked in self.parked.values() if parked.asked_by == request_id]
+        for latest in asked[-1:]:
+            latest.end("no longer needed")
+        return bool(asked)
 
     async def drain(self, seconds: float) -> None:
         """Lets the calls in flight finish, within limits."""

@@ -34,6 +34,8 @@ class Parked:
 
     def __init__(self, call: Relayed, inquiry: Pushed, on_end: Callable[[], None]) -> None:
         self.call = call
+        self.asked_by = call.request_id
+        """The client's request that was answered with the question."""
         self.inquiries: deque[Pushed] = deque()
         """What the server waits for. The client has been asked the first."""
         self.answer: Callable[[Id], Outgoing] | None = None
@@ -71,17 +73,15 @@ class Parking:
         return len(self._parked) >= MOST
 
     def add(self, ticket: bytes, call: Relayed, inquiry: Pushed) -> None:
-        """Parks a call, to be found by its ticket."""
-        request_id, calls = call.request_id, call.calls
+        """Parks a call whose client has been answered, to be found by its ticket."""
+        calls, name = call.calls, ticket.hex()
 
         def forget() -> None:
-            del self._parked[ticket]
-            # A client may use an id again, against the rules.
-            if calls.parked.get(request_id) is parked:
-                del calls.parked[request_id]
+            del self._parked[ticket], calls.parked[name]
 
-        parked = Parked(call, inquiry, forget)
-        self._parked[ticket] = calls.parked[request_id] = parked
+        self._parked[ticket] = calls.parked[name] = Parked(call, inquiry, forget)
+        # The client's id is its own again, and may be that of another request before the call goes on.
+        call.request_id = name
 
     def take(self, ticket: bytes) -> Parked:
         """The call with this ticket, whose client is back. Raises Refusal."""
