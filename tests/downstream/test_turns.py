@@ -12,6 +12,7 @@ from mcp_workbench.config import ServerConfig
 from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.downstream.connection import PROBE_LIMIT, Connection
 from mcp_workbench.downstream.offer import Offer
+from mcp_workbench.downstream.session import MOST_UNREAD
 from mcp_workbench.errors import RequestTimeout
 from tests.downstream.servers import Awaited, call_tool
 from tests.wire.loops import IN_JUMPING_TIME, now
@@ -133,6 +134,24 @@ async def test_a_server_that_does_not_read_gets_no_answers_either() -> None:
     line.connection.on_full(False)
     line.connection.receive(ping)
     assert line.sent == [{"jsonrpc": "2.0", "id": "x", "result": {}}]
+
+
+async def test_a_server_that_is_slow_to_read_gets_the_answers_to_what_it_asks_within_bounds() -> None:
+    line = Line()
+
+    def ask(number: int) -> None:
+        question = {"jsonrpc": "2.0", "id": number, "method": "roots/list"}
+        line.connection.receive(json.dumps(question).encode())
+
+    line.connection.on_full(True)
+    for number in range(MOST_UNREAD + 10):
+        ask(number)
+    assert [message["id"] for message in line.sent] == list(range(MOST_UNREAD))
+    line.connection.on_full(False)
+    ask(-1)
+    line.connection.on_full(True)
+    ask(-2)
+    assert [message["id"] for message in line.sent[MOST_UNREAD:]] == [-1, -2]
 
 
 async def test_a_call_without_an_answer_has_the_server_asked_for_a_sign_and_given_up_without_one() -> None:

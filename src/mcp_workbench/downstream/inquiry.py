@@ -69,12 +69,12 @@ class Pushed(Inquiry):
     def answer(self, answers: Answers) -> None:
         """Sends the answer."""
         if self._end():
-            self.session.reply(result_line(self._id, answers[self._name]))
+            self.session.reply(result_line(self._id, answers[self._name]), is_owed=True)
 
     def refuse(self, code: int, reason: str, data: object = msgspec.UNSET) -> None:
         """Sends an error."""
         if self._end():
-            self.session.reply(error_line(self._id, code, reason, data))
+            self.session.reply(error_line(self._id, code, reason, data), is_owed=True)
 
     def withdraw(self, reason: str, *, by_server: bool) -> None:
         """Nobody needs the answer any more."""

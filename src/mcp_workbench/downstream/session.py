@@ -54,6 +54,9 @@ _END: Final = b"}}}\n"
 NO_LEVEL: Final = len(LOG_LEVELS)
 """Above all levels of log messages."""
 
+MOST_UNREAD: Final = 1000
+"""Answers to what a server asks in mid-call that are sent to it although it does not read."""
+
 log = logging.getLogger(__name__)
 
 
@@ -101,6 +104,8 @@ class Session:
         self._logged: list[Call] = []
         """Calls whose callers want log messages. Some may have ended."""
         self._knows_roots = False
+        self._unread = 0
+        """Answers that were owed and sent since it has not read."""
         self._unanswered = 0
         self.peer = Peer(write, Hearing(self, audience, on_tools_changed), line_limit)
 
@@ -203,12 +208,17 @@ class Session:
         finally:
             self.peer.forget(question)
 
-    def reply(self, line: Outgoing) -> None:
-        """Answers a request of the server's."""
-        if self.is_backed_up:
+    def reply(self, line: Outgoing, *, is_owed: bool = False) -> None:
+        """Answers a request of the server's. One that a call waits for is owed an answer."""
+        if not self.is_backed_up:
+            self._unread = 0
+        elif is_owed and self._unread < MOST_UNREAD:
+            # It may just be slow to read, and a user may have said what will not be said again.
+            self._unread += 1
+        else:
             # It does not read, so the answers would pile up. Nothing of it is owed to anybody else.
             self._unanswered += 1
             if self._unanswered == 1:
                 self._log.warning("does not read the answers to its requests; they are dropped")
-        else:
-            self.peer.send(line)
+            return
+        self.peer.send(line)
