@@ -173,6 +173,21 @@ async def test_a_server_that_does_not_answer_holds_up_the_list_for_its_own_time_
     assert time.monotonic() - started < 5
 
 
+async def test_a_list_is_answered_by_when_an_opening_would_be_without_a_server_that_takes_longer(
+    connect_modern: Connect, journal: Journal, server_era: Era
+) -> None:
+    silent = stock(server_era, journal, silent=["resources/list", "ping"])
+    answers = {"resources/list": listing("resources", ONE)}
+    config = toolboxes(dev={"busy": silent, "s": stock(server_era, answers=answers)})
+    session = await connect_modern({**config, "openDeadline": 0.5})
+    await session.open_toolbox("dev")
+    started = time.monotonic()
+    assert await uris(session) == ["workbench:dev/s/test://one"]
+    assert time.monotonic() - started < 5
+    await session.client.wait_for_stderr("its resources could not be listed: no end within 0.5 s")
+    assert journal.starts == 1
+
+
 async def test_a_server_whose_list_never_ends_is_left_out(connect_modern: Connect, server_era: Era) -> None:
     endless = {"resources/list": listing("resources", ONE)[:-1] + ',"nextCursor":"again"}'}
     session = await connect_modern(toolboxes(dev={"s": stock(server_era, answers=endless)}))

@@ -127,7 +127,9 @@ class Catalogue:
 
     async def _collect(self, listed: _List, caller: Caller) -> tuple[Body, ...]:
         shelves = self._workbench.offering(listed.capability)
-        lists = await asyncio.gather(*(shelf.entries(listed.kind) for shelf in shelves))
+        deadlines = [self._workbench.toolboxes[shelf.origin[0]].open_deadline for shelf in shelves]
+        asked = zip(shelves, deadlines, strict=True)
+        lists = await asyncio.gather(*(shelf.entries(listed.kind, deadline) for shelf, deadline in asked))
         # They may have megabytes, and a client that does not read may ask again and again.
         await self._room.wait()
         entries: list[bytes] = []

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 SIMILAR_SHOWN = 3
 NOTES_SHOWN = 10
-LIST_LIMIT = 10.0
-"""Seconds that the list of all servers waits for one of them. Those of one that takes longer are left out."""
 ATTEMPTS = 3
 """How often a server is made ready for one call, if it ends before the call is sent."""
 
@@ -127,18 +125,21 @@ class Shelf:
             busy = f'the server works on {config.call_limit} calls ("callLimit"), or does not read more'
             raise self._failure(tool, f"{waited}: {busy}. Try again when there are fewer.") from None
 
-    async def entries(self, kind: Kind) -> Entries:
+    async def entries(self, kind: Kind, deadline: float) -> Entries:
         """What the server lists of some kind. If that cannot be had in time it is nothing, and logged."""
-        limit = min(self.server.config.timeout, LIST_LIMIT)
+        limit = self.server.config.timeout
+        wait = min(limit, deadline)
         connection: Connection | None = None
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(wait):
                 connection = await self.connect(None, 0)
                 return await list_all(connection.session, kind, limit)
         except (CallError, WireError, TimeoutError) as error:
-            reason = self.server.mask(str(error)) or f"no end within {limit:g} s"
+            reason = self.server.mask(str(error)) or f"no end within {wait:g} s"
             self._log.warning("its %s could not be listed: %s", kind.noun, reason)
-            if connection is not None and isinstance(error, (RequestTimeout, TimeoutError)):
+            # Until its own time is up it may just be busy.
+            is_late = isinstance(error, (RequestTimeout, TimeoutError)) and wait == limit
+            if connection is not None and is_late:
                 connection.suspect()
             return ()
 
