@@ -149,6 +149,19 @@ async def test_a_legacy_client_hears_what_it_chose(cell: Cell) -> None:
 
 
 @proves("logging")
+@pytest.mark.parametrize("client_era", ["legacy"], indirect=True)
+async def test_a_level_that_is_chosen_in_mid_call_counts_from_then_on(cell: Cell, tmp_path: Path) -> None:
+    await cell.talker.request("logging/setLevel", {"level": "debug"})
+    now = tmp_path / "now"
+    call = await cell.begin({"wait": str(now)}, {"log": MESSAGES})
+    await cell.talker.request("logging/setLevel", {"level": "critical"})
+    now.touch()
+    assert "result" in (await call).message
+    assert logged(cell) == prefixed(cell, MESSAGES[-1:])
+    await cell.talker.request("logging/setLevel", {"level": "debug"})
+
+
+@proves("logging")
 @pytest.mark.parametrize("client_era", ["modern"], indirect=True)
 async def test_a_modern_client_hears_what_each_request_asks_for(cell: Cell) -> None:
     for level, expected in (("debug", 4), ("notice", 2), ("critical", 1), (None, 0), ("info", 3)):

@@ -102,7 +102,7 @@ class Session:
         self._log_level = -1
         """The lowest level of log messages that it was told to send, if it can be told."""
         self._logged: list[Call] = []
-        """Calls whose callers want log messages. Some may have ended."""
+        """Calls that ask for log messages. Some may have ended."""
         self._knows_roots = False
         self._unread = 0
         """Answers that were owed and sent since it has not read."""
@@ -168,13 +168,15 @@ class Session:
         """Sees to it that the server logs what is wanted in this call."""
         if level < self._log_level:
             self.set_log_level(level)
-        if len(self._logged) > 2 * len(self.peer.requests):
-            self._logged = self.logged
-        self._logged.append(call)
+        if call.caller.is_modern:
+            # There may be thousands of calls, and of messages that nobody wants.
+            if len(self._logged) > 2 * len(self.peer.requests):
+                self._logged = self.logged
+            self._logged.append(call)
 
     @property
     def logged(self) -> list[Call]:
-        """The calls in flight whose callers want to hear what the server logs."""
+        """The calls in flight that ask for what the server logs meanwhile, as modern ones may."""
         return [call for call in self._logged if self.peer.find(call.id) is call]
 
     def stop(self, request: Request, reason: str) -> None:
