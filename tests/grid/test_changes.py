@@ -200,6 +200,20 @@ async def test_a_client_that_unsubscribes_hears_no_more(server_era: Era, tmp_pat
         assert [it for it in cell.notifications if it["method"] == UPDATED] == []
 
 
+@proves("subscribe", client="legacy")
+async def test_a_subscription_that_is_taken_back_in_the_same_breath_is_none(
+    server_era: Era, tmp_path: Path
+) -> None:
+    async with open_bench(tmp_path, "legacy") as bench:
+        cell = Cell(bench, server_era)
+        uri = json.dumps({"uri": wrapped(cell)})
+        requests = [await cell.session.begin(f"resources/{it}", uri) for it in ("subscribe", "unsubscribe")]
+        assert ["result" in (await request).message for request in requests] == [True, True]
+        await cell.call({"update": URI})
+        await cell.call()
+        assert [it for it in cell.notifications if it["method"] == UPDATED] == []
+
+
 @proves("subscribe", client="modern")
 async def test_a_stream_that_is_cancelled_brings_no_more(server_era: Era, tmp_path: Path) -> None:
     async with open_bench(tmp_path, "modern") as bench:

@@ -217,8 +217,14 @@ class Catalogue:
         self._calls.work(asked.id, subscribe, asked.caller)
 
     def _unsubscribe(self, asked: Asked) -> None:
-        self._subscriptions.unsubscribe(_text(asked.members, "uri"))
-        self._calls.work(asked.id, _nothing, asked.caller)
+        uri = _text(asked.members, "uri")
+
+        async def unsubscribe() -> tuple[bytes, ...]:
+            # Not sooner: the subscription may have come in the same breath, and begins in its own task.
+            self._subscriptions.unsubscribe(uri)
+            return (b"{}",)
+
+        self._calls.work(asked.id, unsubscribe, asked.caller)
 
     def _start(self, asked: Asked, fetch: Fetch) -> None:
         extra: tuple[bytes, ...] | None = ()
@@ -228,10 +234,6 @@ class Catalogue:
         if extra is not None:
             fetch.extra = extra
             self._calls.start(fetch)
-
-
-async def _nothing() -> tuple[bytes, ...]:
-    return (b"{}",)
 
 
 def _text(members: Members, key: str) -> str:
