@@ -214,6 +214,26 @@ async def test_a_subscription_that_is_taken_back_in_the_same_breath_is_none(
         assert [it for it in cell.notifications if it["method"] == UPDATED] == []
 
 
+@proves("subscribe")
+async def test_a_server_that_is_configured_again_is_subscribed_to_again(
+    client_era: Era, server_era: Era, tmp_path: Path
+) -> None:
+    async with open_bench(tmp_path, client_era) as bench:
+        cell = Cell(bench, server_era)
+        await subscribe(cell, wrapped(cell))
+        path = tmp_path / "workbench-config.json"
+        text = path.read_text(encoding="utf-8")
+        config = json.loads(text)
+        del config["toolboxes"]["dev"]["mcpServers"][server_era]
+        path.write_text(json.dumps(config), encoding="utf-8")
+        await cell.client.wait_for_stderr("the configuration is reloaded")
+        path.write_text(text, encoding="utf-8")
+        await poll(lambda: cell.client.stderr.count("the configuration is reloaded") == 2)
+        await cell.call({"update": URI})
+        (note,) = await heard(cell, UPDATED)
+        assert note["params"]["uri"] == wrapped(cell)
+
+
 @proves("subscribe", client="modern")
 async def test_a_stream_that_is_cancelled_brings_no_more(server_era: Era, tmp_path: Path) -> None:
     async with open_bench(tmp_path, "modern") as bench:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from mcp_workbench.config import LoadedConfig, ServerConfig
     from mcp_workbench.downstream.era_memory import EraMemory
     from mcp_workbench.downstream.offer import Capability
-    from mcp_workbench.downstream.session import Session
+    from mcp_workbench.downstream.session import Origin, Session
+    from mcp_workbench.downstream.watching import Watches
     from mcp_workbench.workbench.toolbox import Opening
 
 LINGER = 0.1
@@ -40,6 +41,8 @@ class Workbench:
         self._surroundings = surroundings
         self._retiring: dict[Server, asyncio.Task[None]] = {}
         """Servers that are no longer configured, and what ends them when they are not in use any more."""
+        self._watches: dict[Origin, Watches] = {}
+        """What clients want to hear about, by the place that the names of the resources tell."""
         self.valve = surroundings.valve
         self.audience = surroundings.audience
         self._hold(toolboxes)
@@ -81,9 +84,9 @@ class Workbench:
                 shelf.adopt(config, loaded.secrets)
                 return shelf
             server = Server(toolbox, name, config, loaded.secrets, self._surroundings)
-            if shelf is not None:
-                # Whoever wants to hear of its resources has not been told that it is another program.
-                server.watches = shelf.server.watches
+            # Whoever wants to hear of its resources has not been told that it is another program, or was
+            # away for a while.
+            server.watches = self._watches.setdefault((toolbox, name), server.watches)
             return Shelf(toolbox, server)
 
         toolboxes = []
