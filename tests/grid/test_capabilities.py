@@ -56,6 +56,19 @@ async def test_each_request_of_a_modern_client_has_capabilities_of_its_own(tmp_p
             assert (await cell.call())["meta"][RESERVED + "clientCapabilities"] == capabilities
 
 
+@proves("declared", client="modern", server="legacy")
+async def test_a_server_is_told_what_any_request_has_declared_by_the_time_it_starts(tmp_path: Path) -> None:
+    async with open_bench(tmp_path, "modern", capabilities={}, opened=False) as bench:
+        cell = Cell(bench, "legacy")
+        declared: list[Json] = [{"elicitation": {}}, {"elicitation": {"url": {}}, "roots": {}}, {}]
+        for capabilities in declared:
+            cell.session.capabilities = capabilities
+            await cell.session.request("tools/list")
+        await cell.call()
+        (greeting,) = cell.journal.messages("initialize")
+        assert greeting["params"]["capabilities"] == {"elicitation": {"form": {}, "url": {}}, "roots": {}}
+
+
 @proves("offered")
 async def test_a_client_is_told_what_can_be_served_before_a_server_has_started(
     client_era: Era, server_era: Era, tmp_path: Path

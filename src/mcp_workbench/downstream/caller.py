@@ -114,7 +114,7 @@ def declared_by(callers: Iterable[Caller]) -> bytes:
     for caller in callers:
         for capability, has in caller.declared.items():
             among = union.setdefault(capability, has)
-            if among is not has:
+            if among != has:
                 union[capability] = _named(capability, among) | _named(capability, has)
     return encode(union)
 

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.downstream.caller import NOBODY, askable, legacy_caller, modern_caller
+from mcp_workbench.downstream.caller import (
+    NOBODY,
+    askable,
+    declared_by,
+    legacy_caller,
+    modern_caller,
+)
 from mcp_workbench.downstream.offer import members_of
 from mcp_workbench.protocol import (
     INVALID_PARAMS,
@@ -39,11 +45,14 @@ class Callers:
         self._capabilities = ABSENT
         self._level = ABSENT
         self._modern = NOBODY
+        self._able: list[Caller] = []
+        """What modern requests have declared so far, each more than those before. Their levels are gone."""
 
     def __iter__(self) -> Iterator[Caller]:
         """All that it has said it is."""
         if self.legacy is not None:
             yield self.legacy
+        yield from self._able
         if self._modern is not NOBODY:
             yield self._modern
 
@@ -73,7 +82,13 @@ class Callers:
             capabilities, level = capabilities.copy(), level.copy()
             self._modern = _read(capabilities, level)
             self._capabilities, self._level = capabilities, level
+            self._remember(msgspec.structs.replace(self._modern, log_level=None))
         return self._modern
+
+    def _remember(self, caller: Caller) -> None:
+        """A server is started for all requests, not for the latest alone."""
+        if declared_by([*self._able, caller]) != declared_by(self._able):
+            self._able.append(caller)
 
 
 def _read(capabilities: msgspec.Raw, level: msgspec.Raw) -> Caller:
