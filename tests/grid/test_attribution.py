@@ -94,3 +94,33 @@ async def test_the_users_answer_reaches_only_the_question_that_it_is_for(cell: C
     ids = [message["id"] for message in cell.received if "method" in message and "id" in message]
     assert len({*ids}) == 3
     assert all(type(it) is int for it in ids)
+
+
+@proves("attribution")
+@modern_client
+async def test_what_a_call_asks_that_was_cancelled_is_not_shown_to_another(
+    cell: Cell, tmp_path: Path
+) -> None:
+    """The server takes no notice of the cancellation, and asks all the same."""
+    asks, done = tmp_path / "asks", tmp_path / "done"
+    await cell.begin({"wait": str(asks)}, {"ask": [form("for the first")]}, request_id="first")
+    other = await cell.begin({"wait": str(done)})
+    await cell.journal.wait_until(lambda _: len(cell.sent("tools/call")) == 2)
+    await cell.cancel("first")
+    await cell.journal.wait_until(lambda _: cell.sent("notifications/cancelled"))
+    asks.touch()
+    await cell.journal.wait_until(lambda journal: "error" in json.loads(journal.lines[-1]))
+    done.touch()
+    assert json.loads(text_of(result_of((await other).message)))["answers"] == []
+    assert cell.talker.asked == []
+
+
+@proves("attribution")
+@modern_client
+async def test_a_call_that_was_cancelled_while_it_waited_does_not_stand_in_the_way_of_others(
+    cell: Cell,
+) -> None:
+    asked = await cell.begin({"ask": [form("anyone?")]}, request_id="parked for ever")
+    assert (await asked).message["result"]["resultType"] == "input_required"
+    await cell.cancel("parked for ever")
+    assert await cell.answers({"ask": [form("another")]}) == [[oblige(form("another"))]]

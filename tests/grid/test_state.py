@@ -9,6 +9,7 @@ import pytest
 
 from tests.grid.features import proves
 from tests.grid.questions import form
+from tests.support.sessions import result_of, text_of
 from tests.support.talking import oblige, using
 
 if TYPE_CHECKING:
@@ -152,3 +153,9 @@ async def test_the_arguments_may_be_written_in_another_way(cell: Cell) -> None:
     tool = {"tool": "converse", "server": cell.server, "toolbox": "dev"}
     rewritten = {"name": "use_tool", "arguments": {"arguments": {"steps": [STEPS]}, "tool": tool}}
     assert "result" in await asked.retry(rewritten)
+
+
+@proves("state")
+async def test_null_is_no_state(cell: Cell) -> None:
+    params = {**using(cell.server, {"steps": []}), "requestState": None, "inputResponses": None}
+    assert text_of(result_of(await cell.session.request("tools/call", params)))

@@ -43,7 +43,8 @@ MOST_PUSHED: Final = 1000
 """Questions of one server that are open at once."""
 
 AMBIGUOUS: Final = (
-    "several calls are in progress on this server, and the request does not say which of them it belongs to. "
+    "several calls are in progress on this server, or were a moment ago, and the request does not say which "
+    "of them it belongs to. "
     'Make the calls one after another; "callLimit": 1 in the server\'s configuration sees to that'
 )
 CROWDED: Final = "too many requests of this server wait for an answer already"
@@ -85,16 +86,13 @@ class Hearing:
 
     def _on_question(self, request_id: Id, asked: Asked) -> None:
         """A question does not say which call it belongs to. It is put to somebody only if that is certain."""
-        calls = [request for request in self._session.peer.requests if isinstance(request, Call)]
-        # One that waits for an answer already does not ask something else.
-        able = [call for call in calls if not call.inquiries] or calls
-        conversations = {id(call.conversation) for call in able}
-        inquiry = Pushed(self._session, request_id, asked, able if len(conversations) == 1 else [])
+        calls = self._session.attribution.calls()
+        inquiry = Pushed(self._session, request_id, asked, calls or [])
         self._session.pushed[request_id] = inquiry
-        if len(conversations) == 1:
-            able[0].on_inquiry(inquiry)
-        elif conversations:
+        if calls is None:
             inquiry.refuse(INTERNAL_ERROR, f"{asked.method}: {AMBIGUOUS}")
+        elif calls:
+            calls[0].on_inquiry(inquiry)
         else:
             self._audience.ask(inquiry)
 

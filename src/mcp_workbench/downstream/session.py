@@ -11,6 +11,8 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from mcp_workbench.downstream.attribution import Attribution
+from mcp_workbench.downstream.call import Call
 from mcp_workbench.downstream.caller import NOBODY
 from mcp_workbench.downstream.hearing import Hearing
 from mcp_workbench.downstream.listening import Stream
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     import msgspec
 
     from mcp_workbench.downstream.audience import Audience
-    from mcp_workbench.downstream.call import Call
     from mcp_workbench.downstream.inquiry import Pushed
     from mcp_workbench.errors import WireError
     from mcp_workbench.wire.message import Body, Id, Outgoing
@@ -108,6 +109,9 @@ class Session:
         """Answers that were owed and sent since it has not read."""
         self._unanswered = 0
         self.peer = Peer(write, Hearing(self, audience, on_tools_changed), line_limit)
+        self.attribution = Attribution(self.peer)
+        """Which call a question of the server's belongs to."""
+        self.peer.on_stray = self.attribution.on_stray
 
     def declare(self) -> bytes:
         """The capabilities that a legacy server is told of in its handshake: those of our clients by then."""
@@ -181,6 +185,8 @@ class Session:
 
     def stop(self, request: Request, reason: str) -> None:
         """Tells the server that nobody waits for an answer any more."""
+        if isinstance(request, Call) and not self.is_modern:
+            self.attribution.give_up(request)
         self.peer.notify("notifications/cancelled", encode({"requestId": request.id, "reason": reason}))
 
     def set_log_level(self, level: int) -> None:

@@ -9,7 +9,8 @@
                  question; the retry resumes it              server has noted travels in our state, and the
                                                              retry is a call of its own
 
-How each is done is in `asking`, `parking`, `sealing` and `downstream.inquiry`; who is asked, in `hearing`.
+How each is done is in `asking`, `parking`, `sealing` and `downstream.inquiry`, and who is asked, in
+`downstream.attribution`.
 """
 
 from __future__ import annotations

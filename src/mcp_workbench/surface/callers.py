@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.caller import Caller
     from mcp_workbench.surface.requests import Meta
 
+MOST_DIFFERENT = 100
+"""Declarations of one client that are kept, each with something new."""
+
 # What nearly all requests have, told without decoding.
 _NEWEST = msgspec.Raw(encode(MODERN_VERSIONS[0]))
 
@@ -87,7 +90,8 @@ class Callers:
 
     def _remember(self, caller: Caller) -> None:
         """A server is started for all requests, not for the latest alone."""
-        if declared_by([*self._able, caller]) != declared_by(self._able):
+        has_room = len(self._able) < MOST_DIFFERENT
+        if has_room and declared_by([*self._able, caller]) != declared_by(self._able):
             self._able.append(caller)
 
 

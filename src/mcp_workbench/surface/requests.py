@@ -76,9 +76,13 @@ def read_params(raw: msgspec.Raw) -> Params:
     if not raw or raw == NULL:
         return Params()
     try:
-        return _decode_params(raw)
+        params = _decode_params(raw)
     except (msgspec.DecodeError, RecursionError) as error:
         raise Refusal(INVALID_PARAMS, f"Invalid params: {error}") from None
+    # Some clients write what they do not have as null.
+    if {bytes(params.state), bytes(params.responses)} <= {b"", b"null"}:
+        params.state = params.responses = ABSENT
+    return params
 
 
 def read_filter(raw: msgspec.Raw) -> Filter:

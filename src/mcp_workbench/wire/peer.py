@@ -74,6 +74,8 @@ class Peer:
         """Called whenever the number of requests in flight reaches the capacity, or falls below it."""
         self.is_full = False
         """Whether it is reached."""
+        self.on_stray: Callable[[Id], None] | None = None
+        """Told of answers to what is no longer in flight."""
         self.takes_batches = False
         """Whether the other side may send several requests in an array. Answers may always come so."""
 
@@ -257,7 +259,9 @@ class Peer:
         if not has_body and (request is None or message.jsonrpc != "2.0"):
             self._handler.on_garbage(rpc.Undecodable("`method` is missing", line, is_json=True))
         elif request is None:
-            return  # an answer to nothing: cancelled, timed out, or sent twice
+            # An answer to nothing: cancelled, timed out, or sent twice.
+            if self.on_stray is not None and isinstance(message.id, (int, str)):
+                self.on_stray(message.id)
         elif message.error and message.error != rpc.NULL:
             self._fail(request, rpc.decode_error(bytes(message.error)))
         elif message.result:

@@ -1,0 +1,74 @@
+"""Which call a question of a legacy server belongs to: it does not say so, and no wrong caller may see it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.downstream.call import Call
+
+if TYPE_CHECKING:
+    from mcp_workbench.wire.message import Id
+    from mcp_workbench.wire.peer import Peer
+
+AFTERMATH: Final = 5.0
+"""Seconds in which a server may still ask something for a call that was given up, unless it answers it."""
+MOST_GIVEN_UP: Final = 1000
+"""Such calls that are remembered."""
+
+
+class _GivenUp(msgspec.Struct, frozen=True):
+    """A call that nobody waits for any more."""
+
+    conversation: object
+    until: float
+    """When it is forgotten."""
+    next_id: int
+    """Of the call that came after."""
+
+
+class Attribution:
+    """The calls of one connection, as far as the server may have something to ask about them."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._given_up: dict[Id, _GivenUp] = {}
+
+    def calls(self) -> list[Call] | None:
+        """Those that a question may be about, if all of them would have it put to the same client in the same
+        way. None at all, or None if that is not certain.
+        """
+        calls = [request for request in self._peer.requests if isinstance(request, Call)]
+        # One that waits for an answer already does not ask something else.
+        able = [call for call in calls if not call.inquiries] or calls
+        given_up = self._lately_given_up(before=min((call.id for call in able), default=0))
+        if not able:
+            # A legacy client can be asked at any time, so that it makes no difference to it.
+            return None if any(isinstance(conversation, Call) for conversation in given_up) else []
+        conversations = {*(id(call.conversation) for call in able), *map(id, given_up)}
+        return able if len(conversations) == 1 else None
+
+    def give_up(self, call: Call) -> None:
+        """The server may not know yet that nobody waits for this call, or not care: what it asks next may
+        still belong to it. Unless it has just asked: to that it gets its answer.
+        """
+        if call.inquiries:
+            return
+        now = asyncio.get_running_loop().time()
+        if len(self._given_up) >= MOST_GIVEN_UP:
+            self._given_up = {key: it for key, it in self._given_up.items() if it.until > now}
+        if len(self._given_up) < MOST_GIVEN_UP:
+            self._given_up[call.id] = _GivenUp(call.conversation, now + AFTERMATH, self._peer.next_id)
+
+    def on_stray(self, request_id: Id) -> None:
+        """A call that was given up has ended in the server too."""
+        self._given_up.pop(request_id, None)
+
+    def _lately_given_up(self, before: int) -> list[object]:
+        """The conversations of calls that were given up a moment ago, while the one with this id was already
+        in progress. What is asked for a later one is asked by a server that has heard of the end of these.
+        """
+        now = asyncio.get_running_loop().time()
+        return [it.conversation for it in self._given_up.values() if it.until > now and it.next_id > before]
