@@ -14,8 +14,6 @@ from mcp_workbench.wire.message import ABSENT, OBJECT, QUOTED_LIMIT, decode_text
 from mcp_workbench.wire.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mcp_workbench.downstream.caller import Caller
     from mcp_workbench.downstream.inquiry import Inquiry, Pushed
     from mcp_workbench.downstream.session import Session
@@ -43,8 +41,8 @@ _decode_stamps = msgspec.json.Decoder(Stamps).decode
 class _Passed(Request, kw_only=True):
     session: Session = msgspec.UNSET  # type: ignore[assignment] # a call is sent before anything else
     """Where it is sent. Set when it is."""
-    inquiries: Sequence[Pushed] = ()
-    """What the server has asked in the middle of it and has no answer to yet."""
+    inquiries: dict[Pushed, None] | None = None
+    """What the server has asked in the middle of it and has no answer to yet, if it has asked anything."""
 
 
 class Call(_Passed):
@@ -118,7 +116,7 @@ class Call(_Passed):
         self._leave_inquiries()
 
     def _leave_inquiries(self) -> None:
-        for inquiry in self.inquiries:
+        for inquiry in list(self.inquiries or ()):
             inquiry.leave(self)
 
     def _read_incomplete(self, result: msgspec.Raw, stamps: Stamps) -> Inquiry | None:

@@ -55,7 +55,8 @@ class Pushed(Inquiry):
 
     def __init__(self, session: Session, request_id: Id, asked: Asked, calls: list[Call]) -> None:
         self.session = session
-        self.calls = calls
+        # Found at once: with a thousand calls and a thousand questions, each may be about all of them.
+        self.calls = dict.fromkeys(calls)
         """Those that it may be about. Their time does not count while it is open."""
         self._id = request_id
         self._name = str(request_id)
@@ -63,7 +64,8 @@ class Pushed(Inquiry):
         self.on_withdrawn: Callable[[str], None] | None = None
         """Told if it needs no answer any more."""
         for call in calls:
-            call.inquiries = [*call.inquiries, self]
+            call.inquiries = call.inquiries or {}
+            call.inquiries[self] = None
             session.peer.hold(call)
 
     def answer(self, answers: Answers) -> None:
@@ -89,16 +91,17 @@ class Pushed(Inquiry):
 
     def leave(self, call: Call) -> None:
         """One of the calls that it may be about has ended."""
-        if self.calls == [call]:
+        if self.calls.keys() == {call}:
             self.withdraw("the call that this was asked for has ended", by_server=False)
-        elif call in self.calls:
-            self.calls.remove(call)
+        else:
+            self.calls.pop(call, None)
 
     def _end(self) -> bool:
         """Lets time go on. Whether it was still open."""
         for call in self.calls:
-            call.inquiries = [inquiry for inquiry in call.inquiries if inquiry is not self]
-            if not call.inquiries:
+            inquiries = call.inquiries or {}
+            inquiries.pop(self, None)
+            if not inquiries:
                 self.session.peer.release(call)
         return self.session.pushed.pop(self._id, None) is self
 

@@ -94,7 +94,7 @@ class Read(Fetch, kw_only=True):
         # A client that has yet to come back is not to be answered by somebody else than whom it answers.
         if self.others and self.is_heard:
             shelf, *others = self.others
-            anew = {"extra": (), "rounds": 0, "inquiries": (), "undo": None}
+            anew = {"extra": (), "rounds": 0, "inquiries": None, "undo": None}
             following = msgspec.structs.replace(
                 self, shelf=shelf, others=tuple(others), failure=first, **anew
             )

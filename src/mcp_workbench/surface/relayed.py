@@ -133,7 +133,7 @@ class Relayed(Call):
         """Makes it once more. The server may have ended since, and is started then."""
         self.undo = None
         extra = tuple(b",%b" % field for field in fields)
-        once_more = msgspec.structs.replace(self, extra=extra, rounds=self.rounds + 1, inquiries=())
+        once_more = msgspec.structs.replace(self, extra=extra, rounds=self.rounds + 1, inquiries=None)
         self.calls.start(once_more)
 
     def cancel(self, reason: str = "no longer needed") -> None:
