@@ -275,3 +275,11 @@ async def test_streams_that_a_modern_server_ends_are_opened_again(connect: Conne
     assert wanted[:before] == wanted[before:]
     await update(session, URI)
     assert [params["uri"] for params in updates(session)] == [OURS]
+
+
+async def test_a_stream_does_not_wait_for_a_server_that_does_not_answer(connect_modern: Connect) -> None:
+    silent = stock("legacy", silent=["resources/subscribe"])
+    config = toolboxes(dev={"s": silent, "other": stock("legacy")})
+    session = await connect_modern({**config, "openDeadline": 1})
+    heard = f"workbench:dev/other/{URI}"
+    assert await listen(session, "both", OURS, heard) == [heard]

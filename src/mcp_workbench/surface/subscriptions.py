@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -43,9 +44,11 @@ log = logging.getLogger(__name__)
 class _Subscription:
     """One resource that is heard of."""
 
-    def __init__(self, uri: str, shelf: Shelf, own: str) -> None:
+    def __init__(self, uri: str, shelf: Shelf, own: str, deadline: float = inf) -> None:
         self.uri = uri
         """As the client has it."""
+        self.deadline = deadline
+        """Seconds that a client waits for it together with others."""
         self.shelf = shelf
         self.own = own
         """As its server has it."""
@@ -163,10 +166,11 @@ class Subscriptions:
 
     def _find(self, uri: str) -> _Subscription | None:
         try:
-            return _Subscription(uri, *route_resource(self._workbench, uri, is_modern=True))
+            shelf, own = route_resource(self._workbench, uri, is_modern=True)
         except Refusal as refusal:
             log.info("cannot be subscribed to: %s", refusal.message)
             return None
+        return _Subscription(uri, shelf, own, self._workbench.toolboxes[shelf.origin[0]].open_deadline)
 
     async def _open(
         self, request_id: Id, subscriptions: list[_Subscription], acknowledge: Callable[[list[str]], None]
@@ -177,11 +181,15 @@ class Subscriptions:
 
 
 async def _try(subscription: _Subscription) -> None:
+    deadline = subscription.deadline
     try:
-        await subscription.begin()
-    except Refusal as refusal:
+        # The client hears of nothing until it is told what it will hear of.
+        async with asyncio.timeout(deadline):
+            await subscription.begin()
+    except (Refusal, TimeoutError) as problem:
         label = {"server": "/".join(subscription.shelf.origin)}
-        log.info("a resource of it cannot be subscribed to: %s", refusal.message, extra=label)
+        reason = str(problem) or f"no answer within {deadline:g} s"
+        log.info("a resource of it cannot be subscribed to: %s", reason, extra=label)
 
 
 def _told(subscriptions: Collection[_Subscription], update: Update, tag: Mapping[str, Id]) -> bytes | None:
