@@ -42,7 +42,7 @@ class Attribution:
         """
         calls = [request for request in self._peer.requests if isinstance(request, Call)]
         # One that waits for an answer already does not ask something else.
-        able = [call for call in calls if not call.inquiries] or calls
+        able = [call for call in calls if not call.is_waiting] or calls
         given_up = self._lately_given_up(before=min((call.id for call in able), default=0))
         if not able:
             # A legacy client can be asked at any time, so that it makes no difference to it.
@@ -54,7 +54,7 @@ class Attribution:
         """The server may not know yet that nobody waits for this call, or not care: what it asks next may
         still belong to it. Unless it has just asked: to that it gets its answer.
         """
-        if call.inquiries:
+        if call.is_waiting:
             return
         now = asyncio.get_running_loop().time()
         if len(self._given_up) >= MOST_GIVEN_UP:

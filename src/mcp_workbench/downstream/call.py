@@ -51,6 +51,11 @@ class Call(_Passed):
     caller: Caller
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether the server waits for an answer that can only be about this call."""
+        return any(inquiry.is_certain for inquiry in self.inquiries or ())
+
+    @property
     @abstractmethod
     def conversation(self) -> object:
         """Whom a question in the middle of it is put to; the same thing for calls that share it."""

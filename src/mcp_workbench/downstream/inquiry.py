@@ -58,6 +58,8 @@ class Pushed(Inquiry):
         # Found at once: with a thousand calls and a thousand questions, each may be about all of them.
         self.calls = dict.fromkeys(calls)
         """Those that it may be about. Their time does not count while it is open."""
+        self.is_certain = len(calls) == 1
+        """Whether it was clear from the beginning which call it is about."""
         self._id = request_id
         self._name = str(request_id)
         self.questions = {self._name: asked}
