@@ -128,6 +128,15 @@ class Calls:
         else:
             self._in_flight[request.request_id] = asyncio.create_task(self._start_later(request))
 
+    def start_again(self, request: Relayed) -> None:
+        """Makes a request once more, of the server that is configured by now: nobody would end another."""
+        try:
+            request.shelf = self._workbench.shelf(*request.shelf.origin)
+        except CallError as error:
+            request.refuse(error)
+        else:
+            self.start(request)
+
     def work(self, request_id: Id, make: Callable[[], Awaitable[Parts]], caller: Caller) -> None:
         """Answers with a result of ours that takes its time."""
         self._in_flight[request_id] = asyncio.create_task(self._work(request_id, make, caller))

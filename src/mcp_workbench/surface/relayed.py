@@ -134,7 +134,7 @@ class Relayed(Call):
         self.undo = None
         extra = tuple(b",%b" % field for field in fields)
         once_more = msgspec.structs.replace(self, extra=extra, rounds=self.rounds + 1, inquiries=None)
-        self.calls.start(once_more)
+        self.calls.start_again(once_more)
 
     def cancel(self, reason: str = "no longer needed") -> None:
         """The client does not want it any more."""
