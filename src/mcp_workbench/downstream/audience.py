@@ -81,7 +81,10 @@ class Audience:
     def log_level(self) -> int | None:
         """The lowest level that one of them has asked for, if any has."""
         callers = [caller for listener in self.listeners for caller in listener.callers]
-        return min((caller.log_level for caller in callers if caller.log_level is not None), default=None)
+        asked = [caller.log_level for caller in callers if caller.log_level is not None]
+        # A legacy client that has not asked gets all, which the others must not put an end to.
+        wants_all = any(not caller.is_modern and caller.log_level is None for caller in callers)
+        return 0 if asked and wants_all else min(asked, default=None)
 
     def ask(self, inquiry: Pushed) -> None:
         """Asks the one who can be meant, and nobody if there are several."""
