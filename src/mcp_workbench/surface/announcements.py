@@ -144,8 +144,6 @@ class Announcements:
         return any(
             isinstance(request, Relayed)
             and request.is_heard
-            # A legacy one has the level that was set when it was made.
-            and request.caller.is_modern
             and request.caller.log_level is not None
             and request.caller.log_level <= level
             for request in session.logged

@@ -224,8 +224,9 @@ class Face:
 
     def _set_log_level(self, level: int) -> bytes:
         self._callers.set_log_level(level)
+        lowest = self._workbench.audience.log_level
         for session in self._workbench.sessions:
-            session.set_log_level(level)
+            session.set_log_level(level if lowest is None else lowest)
         return b"{}"
 
     def _call(self, request_id: Id, params: Params, caller: Caller) -> None:
