@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.grid.benches import ASKING
+from tests.grid.benches import ASKING, Cell, open_bench
 from tests.grid.features import proves
 from tests.grid.questions import ROOTS, form, sample, sample_with_tools, url
 from tests.support.sessions import RpcError
 from tests.support.talking import oblige
 
 if TYPE_CHECKING:
-    from tests.grid.benches import Cell
+    from pathlib import Path
+
     from tests.support.client import Json
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -137,6 +138,17 @@ async def test_a_call_that_needs_a_visit_first_says_so_in_the_clients_way(cell: 
         asked = await cell.ask({"refuse": error})
         (question,) = asked.questions
         assert without_id(question) == without_id(url("e-7"))
+
+
+@proves("url-required", client="legacy", server="legacy")
+async def test_the_words_that_a_visit_is_asked_for_with_hide_secrets(tmp_path: Path) -> None:
+    entry = {"env": {"TOKEN": "${TOKEN}"}}
+    error: Json = {"code": -32042, "message": "TOKEN hunter2hunter2 has no access", "data": {}}
+    error["data"] = {"elicitations": [url("e-8")["params"]]}
+    async with open_bench(tmp_path, "legacy", entry=entry, env={"TOKEN": "hunter2hunter2"}) as bench:
+        with pytest.raises(RpcError) as refused:
+            await Cell(bench, "legacy").result({"refuse": error})
+        assert refused.value.error == {**error, "message": "TOKEN ${TOKEN} has no access"}
 
 
 @proves("elicitation-complete")

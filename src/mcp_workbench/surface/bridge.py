@@ -23,6 +23,7 @@ import msgspec
 from mcp_workbench.downstream.call import read_stamps
 from mcp_workbench.downstream.inquiry import Asked, InputRequired, Pushed, retry_fields
 from mcp_workbench.downstream.offer import members_of
+from mcp_workbench.errors import RemoteError
 from mcp_workbench.protocol import ELICITATION, INTERNAL_ERROR, INVALID_PARAMS
 from mcp_workbench.surface import results
 from mcp_workbench.surface.hops import passed_on
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.caller import Caller
     from mcp_workbench.downstream.inquiry import Inquiry
-    from mcp_workbench.errors import RemoteError
     from mcp_workbench.surface.asking import Asker
     from mcp_workbench.surface.calls import Calls
     from mcp_workbench.surface.parking import Parked, Parking
@@ -124,7 +124,9 @@ class Bridge:
             _, state = self._seal.close("anew", call.bound(), call.session.input_timeout)
             self._answer(call, visits, state)
         else:
-            call.calls.fail_with(call.request_id, error)
+            # What is to be visited has to stay as it is; the rest is an error like any other.
+            message = call.shelf.masked(error).message
+            call.calls.fail_with(call.request_id, RemoteError(error.code, message, error.data))
         return True
 
     def _answer(self, call: Relayed, questions: Mapping[str, Asked], state: str) -> None:
