@@ -30,6 +30,7 @@ class Stream(Request):
     wanted: Mapping[str, object]
     """Which notifications."""
     delay: float = SHORTEST
+    opened_at: float = 0.0
     reopening: asyncio.TimerHandle | None = None
 
     @property
@@ -43,6 +44,7 @@ class Stream(Request):
         stamp = NOBODY.stamp.removeprefix(b",")
         params = b'{"_meta":{%b},"notifications":%b}' % (stamp, encode(self.wanted))
         self.reopening = None
+        self.opened_at = asyncio.get_running_loop().time()
         self.peer.open_stream(self, METHOD, params)
 
     def on_acknowledged(self, agreed: Mapping[str, msgspec.Raw]) -> None:
@@ -58,8 +60,11 @@ class Stream(Request):
 
     def break_off(self) -> None:
         """The server has taken it down. It may have its reasons, but there may still be changes."""
+        loop = asyncio.get_running_loop()
         self.peer.forget(self)
-        self.reopening = asyncio.get_running_loop().call_later(self.delay, self.open)
+        if loop.time() - self.opened_at > LONGEST:
+            self.delay = SHORTEST
+        self.reopening = loop.call_later(self.delay, self.open)
         self.delay = min(self.delay * 2, LONGEST)
 
     def succeed(self, result: msgspec.Raw) -> None:  # noqa: ARG002 - Request

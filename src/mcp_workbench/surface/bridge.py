@@ -180,7 +180,8 @@ def _read_visits(error: RemoteError) -> dict[str, Asked]:
         found = msgspec.json.decode(error.data or b"", type=_Visits).elicitations
     except (msgspec.DecodeError, RecursionError):
         return {}
-    return {str(number): Asked(ELICITATION, visit) for number, visit in enumerate(found, 1)}
+    visits = [visit for visit in found if starts_with(visit, b"{")]
+    return {str(number): Asked(ELICITATION, visit) for number, visit in enumerate(visits, 1)}
 
 
 def _read_answers(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
