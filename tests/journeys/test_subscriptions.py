@@ -273,6 +273,8 @@ async def test_streams_that_a_modern_server_ends_are_opened_again(connect: Conne
     await journal.wait_until(lambda it: len(it.messages("subscriptions/listen")) == 2 * before)
     wanted = [it["params"]["notifications"] for it in journal.messages("subscriptions/listen")]
     assert wanted[:before] == wanted[before:]
+    # What has changed in between nobody has said.
+    await journal.wait_until(lambda it: len(it.messages("tools/list")) == 2)
     await update(session, URI)
     assert [params["uri"] for params in updates(session)] == [OURS]
 

@@ -10,7 +10,7 @@ from mcp_workbench.wire.message import encode
 from mcp_workbench.wire.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import msgspec
 
@@ -29,6 +29,8 @@ class Stream(Request):
     peer: Peer
     wanted: Mapping[str, object]
     """Which notifications."""
+    on_reopened: Callable[[], None] | None = None
+    """Told when there may have been changes that nobody has heard of."""
     delay: float = SHORTEST
     opened_at: float = 0.0
     reopening: asyncio.TimerHandle | None = None
@@ -64,8 +66,13 @@ class Stream(Request):
         self.peer.forget(self)
         if loop.time() - self.opened_at > LONGEST:
             self.delay = SHORTEST
-        self.reopening = loop.call_later(self.delay, self.open)
+        self.reopening = loop.call_later(self.delay, self._reopen)
         self.delay = min(self.delay * 2, LONGEST)
+
+    def _reopen(self) -> None:
+        self.open()
+        if self.on_reopened is not None:
+            self.on_reopened()
 
     def succeed(self, result: msgspec.Raw) -> None:  # noqa: ARG002 - Request
         """The server has ended it in good order."""

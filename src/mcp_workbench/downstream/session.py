@@ -24,6 +24,7 @@ from mcp_workbench.protocol import (
     RESERVED_META,
 )
 from mcp_workbench.wire.message import (
+    ABSENT,
     COPIED,
     encode,
 )
@@ -108,7 +109,8 @@ class Session:
         self._unread = 0
         """Answers that were owed and sent since it has not read."""
         self._unanswered = 0
-        self.peer = Peer(write, Hearing(self, audience, on_tools_changed), line_limit)
+        self._hearing = Hearing(self, audience, on_tools_changed)
+        self.peer = Peer(write, self._hearing, line_limit)
         self.attribution = Attribution(self.peer)
         """Which call a question of the server's belongs to."""
         self.peer.on_stray = self.attribution.on_stray
@@ -133,12 +135,17 @@ class Session:
         self.is_modern = True
         self.offer = offer
         offered = {
-            "toolsListChanged": offer.tools_change,
-            "promptsListChanged": offer.prompts_change,
-            "resourcesListChanged": offer.resources_change,
+            "tools": offer.tools_change,
+            "prompts": offer.prompts_change,
+            "resources": offer.resources_change,
         }
-        if wanted := {kind: True for kind, is_offered in offered.items() if is_offered}:
-            Stream(self.peer, wanted).open()
+        if kinds := [kind for kind, is_offered in offered.items() if is_offered]:
+            wanted = {f"{kind}ListChanged": True for kind in kinds}
+            Stream(self.peer, wanted, lambda: self._take_for_changed(kinds)).open()
+
+    def _take_for_changed(self, kinds: Sequence[str]) -> None:
+        for kind in kinds:
+            self._hearing.on_notification(f"notifications/{kind}/list_changed", ABSENT)
 
     async def probe(self, *, limit: float) -> None:
         """Returns if the server reacts to anything at all, and raises WireError if not."""
