@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soak import ledger as books
+from soak.ears import Ears
 from soak.plan import MARKER
+from soak.questions import CAPABILITIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,11 +30,11 @@ if TYPE_CHECKING:
 LEGACY = "2025-11-25"
 PREFIX = "io.modelcontextprotocol/"
 ABOUT = {"name": "mcp-workbench-soak", "version": "1.0"}
-HELLO = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": ABOUT}
+HELLO = {"protocolVersion": LEGACY, "capabilities": CAPABILITIES, "clientInfo": ABOUT}
 MODERN_META = {
     PREFIX + "protocolVersion": "2026-07-28",
     PREFIX + "clientInfo": ABOUT,
-    PREFIX + "clientCapabilities": {},
+    PREFIX + "clientCapabilities": CAPABILITIES,
 }
 PINGS_BOUND = 15.0
 
@@ -54,10 +56,8 @@ class Client(asyncio.Protocol):
         self._parts: list[bytes] = []
         self.ended = asyncio.Event()
         """Set when the workbench has ended its output."""
-        self.progress: dict[str, int] = {}
-        """Notifications by token, of the calls in flight that asked for them."""
-        self.announced = 0
-        """How often the tools of the workbench were said to have changed."""
+        self.ears = Ears(place, ledger)
+        """Takes what is no answer."""
         self.capabilities: Json = {}
 
     async def start(self, environ: Mapping[str, str]) -> None:
@@ -89,7 +89,7 @@ class Client(asyncio.Protocol):
         self, entry: Entry, method: str, params: Json, check: Check, *, modern: bool = False
     ) -> asyncio.Future[str]:
         """Sends a request; how it ended, in the words of the ledger."""
-        identifier: int | str = entry.number if entry.number % 3 else f"n° {entry.number}"
+        identifier = identifier_of(entry)
         self.ledger.request(entry)
         outcome: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         if self.ended.is_set():
@@ -114,6 +114,35 @@ class Client(asyncio.Protocol):
         # When it came, not when we got to know: answers of the same read have come after it.
         entry.fence = pong.answers[0][0] if pong.answers else None
         outcome.cancel()
+
+    async def take_back(self, entry: Entry) -> None:
+        """Ends a stream, or a call that was answered with a question. Returns when the workbench knows."""
+        self._write({"method": "notifications/cancelled", "params": {"requestId": identifier_of(entry)}})
+        await self.ping()
+
+    def listen(self, entry: Entry, uris: Sequence[str]) -> asyncio.Future[str]:
+        """Opens a stream; its acknowledgement counts as the answer."""
+        identifier = identifier_of(entry)
+        acknowledged = self.request(
+            entry,
+            "subscriptions/listen",
+            {"notifications": {"resourceSubscriptions": uris}},
+            _is_late,
+            modern=True,
+        )
+
+        def acknowledge(agreed: list[str]) -> None:
+            self._in_flight.pop(identifier, None)
+            entry.answers.append((self._clock(), books.OK if agreed == list(uris) else books.UNHEARD))
+            if not acknowledged.done():
+                acknowledged.set_result(entry.answers[-1][1])
+
+        self.ears.streams[identifier] = acknowledge
+        return acknowledged
+
+    def reply(self, identifier: int | str, **answer: Json) -> None:
+        """Answers a request of the workbench's."""
+        self._write({"id": identifier, **answer})
 
     async def ping(self) -> Entry:
         """Asks what only the workbench itself has to answer."""
@@ -180,7 +209,7 @@ class Client(asyncio.Protocol):
             self.ledger.problems.append(f"what is no JSON came on stdout: {line[:200]!r}")
             return
         if "method" in message:
-            self._notified(message)
+            self.ears.hear(message)
             return
         identifier = message.get("id")
         entry = self._known.get(identifier)
@@ -188,18 +217,9 @@ class Client(asyncio.Protocol):
             self.ledger.problems.append(f"an answer to nothing: {line[:300]!r}")
             return
         _, check, outcome = self._in_flight.pop(identifier, (entry, _is_late, None))
-        entry.answers.append((self._clock(), _judge(message, check)))
+        entry.answers.append((self._clock(), _judge(message, check, by_error=entry.by_error)))
         if outcome is not None and not outcome.done():
             outcome.set_result(entry.answers[-1][1])
-
-    def _notified(self, message: Json) -> None:
-        method, params = message["method"], message.get("params", {})
-        if method == "notifications/progress" and params.get("progressToken") in self.progress:
-            self.progress[params["progressToken"]] += 1
-        elif method == "notifications/tools/list_changed":
-            self.announced += 1
-        elif "id" in message or method != "notifications/progress":
-            self.ledger.problems.append(f"an unexpected message: {json.dumps(message)[:300]}")
 
     def _greet(self, message: Json) -> str:
         self.capabilities = message["result"]["capabilities"]
@@ -212,9 +232,16 @@ class Client(asyncio.Protocol):
         self._in.write(line.encode() + b"\n")
 
 
-def _judge(message: Json, check: Check) -> str:
+def identifier_of(entry: Entry) -> int | str:
+    """What a request is sent under."""
+    return entry.number if entry.number % 3 else f"n° {entry.number}"
+
+
+def _judge(message: Json, check: Check, *, by_error: bool) -> str:
     if "error" in message:
-        return f"{books.WRONG}: a JSON-RPC error {json.dumps(message['error'])[:300]}"
+        text = message["error"].get("message", "")
+        kind = books.kind_of_error(text) if by_error else books.kind_of_refusal(text)
+        return kind or f"{books.WRONG}: a JSON-RPC error {json.dumps(message['error'])[:300]}"
     result = message.get("result")
     if not isinstance(result, dict):
         return f"{books.WRONG}: no result"

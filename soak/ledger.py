@@ -6,6 +6,7 @@ Pure: it is told the time of everything, and judges at the end.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING
@@ -27,8 +28,25 @@ REMOTE = "error of the server"
 NOT_FOUND = "not found"
 STARTING = "still starting"
 FULL = "too much waits for the server"
+AMBIGUOUS = "asked while several calls were in progress"
+UNANSWERED = "asked, and the client gave no answer"
+SAID_NO = "asked, and the client answered with an error"
+ENDLESS = "asked too often"
+EXPIRED = "came back too late"
+USED = "came back twice"
+FORGED = "came back with a state that was changed"
+SWAPPED = "came back with the state of another call"
+OVER = "came back to a call that is over"
+UNHEARD = "will not be told of a resource"
+
+SAYS_NO = "the client of the soak says no"
+"""Its error."""
 
 KINDS = {
+    AMBIGUOUS: re.compile(r"several calls are in progress"),
+    UNANSWERED: re.compile(r"the client gave no answer"),
+    SAID_NO: re.compile(SAYS_NO),
+    ENDLESS: re.compile(r"still asks for more"),
     BACK_OFF: re.compile(r"next try is in"),
     START: re.compile(r"Failed to (?:connect|open)"),
     EXIT: re.compile(
@@ -41,7 +59,18 @@ KINDS = {
     NOT_FOUND: re.compile(r"not found"),
 }
 
-ANY_FAILURE = frozenset({EXIT, TIMEOUT, START, BACK_OFF, UNREADABLE, STARTING, FULL})
+REFUSALS = {
+    EXPIRED: re.compile(r"`requestState` is refused: it has expired"),
+    USED: re.compile(r"`requestState` is refused: it has been used already"),
+    FORGED: re.compile(r"`requestState` is refused: it was not made by this workbench"),
+    SWAPPED: re.compile(r"`requestState` is refused: it belongs to another request"),
+    OVER: re.compile(r"`requestState` belongs to a call that waits in another process"),
+}
+"""What a JSON-RPC error says to one that comes back with answers."""
+LAPSES = frozenset({UNANSWERED, EXPIRED, OVER})
+"""Ends of a call whose client did not answer in time what it was asked."""
+
+ANY_FAILURE = frozenset({EXIT, TIMEOUT, START, BACK_OFF, UNREADABLE, STARTING, FULL, UNHEARD})
 """What the end of a server's process may cause."""
 PROMPT = 8.0
 """Seconds after the end of a process in which its calls must have ended too: two, and slack."""
@@ -49,14 +78,23 @@ SHADOW = 2.0
 """Seconds after a fault in which calls are not counted as healthy."""
 AFTERMATH: Mapping[str, float] = {
     **dict.fromkeys((EXIT, TIMEOUT, UNREADABLE, STARTING, FULL), 10.0),
-    **dict.fromkeys((START, BACK_OFF), 75.0),
+    **dict.fromkeys((START, BACK_OFF, UNHEARD), 75.0),
 }
 """Seconds after a fault has ended in which it still explains an error. A back-off lasts up to a minute."""
 
 
 def kind_of_error(text: str) -> str:
     """What an error says, in one of the words above; else its own words."""
-    return next((kind for kind, pattern in KINDS.items() if pattern.search(text)), f"? {text[:300]}")
+    return _kind(text, KINDS) or f"? {text[:300]}"
+
+
+def kind_of_refusal(text: str) -> str | None:
+    """What a JSON-RPC error says to one that comes back with answers, if it is such a one."""
+    return _kind(text, REFUSALS)
+
+
+def _kind(text: str, kinds: Mapping[str, re.Pattern[str]]) -> str | None:
+    return next((kind for kind, pattern in kinds.items() if pattern.search(text)), None)
 
 
 @dataclass(slots=True)
@@ -74,6 +112,12 @@ class Entry:
     """What the server writes down when it takes the call."""
     own_fault: frozenset[str] = frozenset()
     """The ends that it must come to by its own nature."""
+    possible: frozenset[str] = frozenset()
+    """The ends that are as right as a success."""
+    lapses: float = inf
+    """From when on it may end because the client was too late with an answer."""
+    by_error: bool = False
+    """Whether its failures are JSON-RPC errors."""
     delay: float = 0.0
     """Seconds that it was asked to take."""
     size: int = 0
@@ -118,6 +162,8 @@ class Ledger:
         self._faults: dict[str | None, list[Fault]] = {}
         self.problems: list[str] = []
         """What was seen to be wrong while it ran."""
+        self.seen: Counter[str] = Counter()
+        """What came that was no answer, by its kind."""
 
     def request(self, entry: Entry) -> Entry:
         """Notes a request that is about to be sent."""
@@ -167,7 +213,8 @@ class Ledger:
         yield from self._judge_outcome(entry, at, outcome)
 
     def _judge_outcome(self, entry: Entry, at: float, outcome: str) -> Iterable[str]:
-        if outcome in entry.own_fault:
+        lapsed = outcome in LAPSES and at >= entry.lapses
+        if outcome in entry.own_fault or outcome in entry.possible or lapsed:
             return
         if outcome == OK:
             if entry.own_fault:

@@ -8,6 +8,7 @@ import time
 
 from soak import bodies
 from soak.pipes import write_all
+from soak.questions import SAMPLING, question
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def twice(server: SoakServer, request: object, params: dict[str, Any]) -> None:
 
 def asks(server: SoakServer, request: object, params: dict[str, Any]) -> None:
     """Asks the client for what it does not offer, and answers when that is refused."""
-    server.ask("sampling/createMessage", {}, lambda _: _answer(server, request, params))
+    tools = {**question("with tools", SAMPLING), "tools": [{"name": "t", "inputSchema": {"type": "object"}}]}
+    server.ask(SAMPLING, tools, lambda _: _answer(server, request, params), request)
 
 
 def patient(server: SoakServer, request: object, params: dict[str, Any]) -> None:

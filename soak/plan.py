@@ -16,6 +16,8 @@ CALL_TIMEOUT = 3.0
 TOTAL_TIMEOUT = 10 * CALL_TIMEOUT
 START_TIMEOUT = 10.0
 OPEN_DEADLINE = 2.0
+INPUT_TIMEOUT = 3.0
+"""Seconds that the client has for an answer to what a server asks."""
 NAMES = ("alpha", "beta", "gamma")
 ERAS = ("legacy", "modern")
 
@@ -96,5 +98,6 @@ def configuration(chosen: Sequence[Server], place: Place, stubborn: str = "") ->
             "env": {"PYTHONPATH": str(ROOT), MARKER: place.marker},
             "timeout": CALL_TIMEOUT,
             "startupTimeout": START_TIMEOUT,
+            "inputTimeout": INPUT_TIMEOUT,
         }
     return {"toolboxes": boxes}

@@ -63,7 +63,7 @@ class Reloads:
         stage, box = self._stage, f"late{self._round}"
         late = [plan.Server(box, name, era) for name, era in zip(plan.NAMES, plan.ERAS, strict=False)]
         more = plan.configuration(late, stage.place)["toolboxes"]
-        announced = stage.client.announced
+        announced = stage.client.ears.announced
         self._write({"toolboxes": {**self._config["toolboxes"], **more}})
         if not await self._listed(box, there=True):
             stage.ledger.problems.append("a toolbox that was added did not appear")
@@ -76,7 +76,7 @@ class Reloads:
             stage.ledger.problems.append("a toolbox that was removed did not disappear")
         await asyncio.gather(*long_calls)
         await self._refused(late[0])
-        if stage.client.announced - announced < 2:
+        if stage.client.ears.announced - announced < 2:
             stage.ledger.problems.append("a change of the toolboxes was not announced")
         await self._gone("removed", *pids)
 

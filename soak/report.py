@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 def report(outcome: Outcome) -> str:
     """Everything, for a person."""
     return "\n".join(
-        (*_requests(outcome), "", *_errors(outcome), "", *_faults(outcome), "", *_resources(outcome))
+        (
+            *(*_requests(outcome), ""),
+            *(*_heard(outcome), ""),
+            *(*_errors(outcome), ""),
+            *(*_faults(outcome), ""),
+            *_resources(outcome),
+        )
     )
 
 
@@ -38,6 +44,11 @@ def _requests(outcome: Outcome) -> list[str]:
     cancelled = sum(one.cancelled is not None for one in ledger.entries)
     in_all = f"{len(ledger.entries):,} requests in {outcome.seconds:.0f} s, {cancelled:,} of them cancelled"
     return [in_all, "", *_table(rows)]
+
+
+def _heard(outcome: Outcome) -> list[str]:
+    seen = outcome.ledger.seen.most_common()
+    return _table([("Heard", "times"), *((what, str(count)) for what, count in seen)])
 
 
 def _errors(outcome: Outcome) -> list[str]:

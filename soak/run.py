@@ -13,10 +13,12 @@ from soak import ledger as books
 from soak import plan, processes
 from soak.client import Client, safe_environment
 from soak.faults import BACK_WITHIN, Faults
+from soak.fetches import Fetches
 from soak.ledger import Fault, Ledger, judge_calls, judge_lives
 from soak.reloads import Reloads
 from soak.sessions import come_and_go, leave, sweep
 from soak.stage import Stage
+from soak.talks import Talks
 from soak.traffic import Traffic
 from soak.watch import Watch, judge_held, judge_memory
 
@@ -85,6 +87,9 @@ class _Soak:
         self._ledger = stage.ledger
         self._pid = stage.client.pid
         self._traffic = Traffic(stage.client, stage.servers, stage.chance("traffic"))
+        others = (stage.client, self._traffic, stage.servers)
+        self._talks = Talks(*others, stage.chance("talks"))
+        self._fetches = Fetches(*others, stage.chance("fetches"))
         self._problems = stage.ledger.problems
 
     async def run(self, seconds: float) -> Outcome:
@@ -97,6 +102,7 @@ class _Soak:
             last = "\n".join(stage.place.log().splitlines()[-TAIL:])
             raise WorkbenchEnded(f"the workbench ended by itself; its log ends with:\n{last}")
         await self._all_answer()
+        await self._nothing_waits()
         after = await self._quiet(before)
         idle_cpu = await self._idle()
         lives = stage.place.all_lives()
@@ -122,6 +128,8 @@ class _Soak:
         works = [
             watch.run(ended),
             self._traffic.run(ended),
+            self._talks.run(ended),
+            self._fetches.run(ended),
             faults.run(FAULT_EVERY, faults_ended),
             self._read_slowly(seconds / 5, faults_ended),
             come_and_go(stage, seconds / 7, faults_ended),
@@ -133,10 +141,11 @@ class _Soak:
         await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         faults_ended.set()
         await faults.finish()
-        await asyncio.gather(*tasks[2:])
+        await asyncio.gather(*tasks[4:])
         ended.set()
         await asyncio.gather(*tasks)
-        await self._traffic.finish(DRAIN_BOUND)
+        for load in (self._talks, self._fetches, self._traffic):
+            await load.finish(DRAIN_BOUND)
         return watch
 
     async def _read_slowly(self, every: float, ended: asyncio.Event) -> None:
@@ -163,6 +172,18 @@ class _Soak:
                 break
             await asyncio.sleep(0.5 if waiting else 0)
         self._problems += [f"{server.label} does not answer any more" for server in waiting]
+
+    async def _nothing_waits(self) -> None:
+        """No server waits any more for an answer to what it has asked."""
+        deadline = self._stage.clock() + QUIET_WITHIN
+        waiting: list[Server] = list(self._stage.servers)
+        while waiting:
+            counts = await asyncio.gather(*(self._traffic.count_waiting(server) for server in waiting))
+            waiting = [one for one, count in zip(waiting, counts, strict=True) if count]
+            if self._stage.clock() > deadline:
+                self._problems += [f"{server.label} still waits for an answer" for server in waiting]
+                return
+            await asyncio.sleep(0.5 if waiting else 0)
 
     async def _quiet(self, before: Held) -> Held:
         """Waits until the workbench holds what it held before, or for so long, and judges what it holds."""

@@ -14,7 +14,8 @@ import signal
 import sys
 import time
 
-from soak import bodies, misdeeds
+from soak import asking, bodies, misdeeds
+from soak.library import CAPABILITIES, Library
 from soak.pipes import write_all
 
 TYPE_CHECKING = False
@@ -31,22 +32,23 @@ PREFIX = "io.modelcontextprotocol/"
 METHOD_NOT_FOUND = -32601
 REFUSED = -32050
 """The error of the tool that answers with an error."""
-TOOLS = ("echo", "make", "refuse", "misbehave")
+TOOLS = ("echo", "make", "refuse", "misbehave", "ask", "waiting", "touch", "log")
 
 
 class SoakServer:
     """Answers lines from stdin on stdout; what is due later waits in a heap."""
 
     def __init__(self, name: str, *, modern: bool, calls: int) -> None:
-        self._name = name
-        self._modern = modern
+        self.name = name
+        self.modern = modern
         self._calls = calls
         """The descriptor of the file with the tokens."""
         self._later: list[tuple[float, int, object, Callable[[], None]]] = []
         self._counter = 0
-        self._listeners: list[object] = []
+        self._library = Library(self)
         self._extra = 0
-        self._waiting: dict[object, Callable[[Json], None]] = {}
+        self._waiting: dict[object, tuple[object, Callable[[Json], None]]] = {}
+        """What it has asked: the call that it was asked for, and what to do with the answer."""
 
     def serve(self) -> None:
         """Answers until stdin ends."""
@@ -69,52 +71,66 @@ class SoakServer:
         method, request = message.get("method"), message.get("id")
         if method is None:
             if request in self._waiting:
-                self._waiting.pop(request)(message)
+                _, take = self._waiting.pop(request)
+                take(message)
         elif method == "notifications/cancelled":
             cancelled = message["params"]["requestId"]
             self._later = [event for event in self._later if event[2] != cancelled]
             heapq.heapify(self._later)
+            self._waiting = {key: one for key, one in self._waiting.items() if one[0] != cancelled}
+            self._library.leave(cancelled)
         elif request is not None:
             self._answer(request, method, message.get("params", {}))
 
     def _answer(self, request: object, method: str, params: Json) -> None:
         if method == "tools/call":
             self._call(request, params)
-        elif method == "subscriptions/listen" and self._modern:
-            self._listeners.append(request)
-            tag = {PREFIX + "subscriptionId": request}
-            asked = params.get("notifications", {})
-            self.notify("notifications/subscriptions/acknowledged", {"_meta": tag, "notifications": asked})
-        elif (result := self._known(method)) is not None:
+        elif method == "subscriptions/listen" and self.modern:
+            self._library.listen(request, params.get("notifications", {}))
+        elif (result := self._known(method, params)) is not None:
             self.respond(request, result)
         else:
             self.send({"id": request, "error": {"code": METHOD_NOT_FOUND, "message": f"no {method}"}})
 
-    def _known(self, method: str) -> Json | None:
-        caching = {"ttlMs": 1000, "cacheScope": "public"} if self._modern else {}
-        capabilities = {"tools": {"listChanged": True}}
+    @property
+    def caching(self) -> Json:
+        """What a result that can be kept has to say of that."""
+        return {"ttlMs": 1000, "cacheScope": "public"} if self.modern else {}
+
+    def _known(self, method: str, params: Json) -> Json | None:
+        capabilities = {"tools": {"listChanged": True}, **CAPABILITIES}
         if method == "tools/list":
             names = (*TOOLS, *(f"extra_{self._extra}" for _ in range(self._extra and 1)))
-            return {"tools": [_definition(self._name, name) for name in names], **caching}
+            return {"tools": [_definition(self.name, name) for name in names], **self.caching}
         if method == "ping":
             return {}
-        if method == "initialize" and not self._modern:
-            info = {"name": self._name, "version": "1.0"}
+        if method == "initialize" and not self.modern:
+            info = {"name": self.name, "version": "1.0"}
             return {"protocolVersion": LEGACY, "capabilities": capabilities, "serverInfo": info}
-        if method == "server/discover" and self._modern:
-            return {"supportedVersions": [MODERN], "capabilities": capabilities, **caching}
-        return None
+        if method == "server/discover" and self.modern:
+            return {"supportedVersions": [MODERN], "capabilities": capabilities, **self.caching}
+        return self._library.result_of(method, params)
 
     def _call(self, request: object, params: Json) -> None:
         arguments = params["arguments"]
         token = arguments["token"]
-        os.write(self._calls, token.encode() + b"\n")
+        self.note(asking.call_name(params))
         name = params["name"]
         if name == "refuse":
             self.send({"id": request, "error": {"code": REFUSED, "message": token, "data": {"token": token}}})
         elif name == "misbehave":
             misdeeds.DEEDS[arguments["how"]](self, request, params)
+        elif name == "ask" and self.modern:
+            asking.ask_by_results(self, request, params)
+        elif name == "ask":
+            asking.ask_by_requests(self, request, params, [])
+        elif name == "waiting":
+            self.respond_text(request, str(len(self._waiting)))
         else:
+            if name == "touch":
+                self._library.touch(arguments["uri"])
+            elif name == "log":
+                self._library.log(params)
             body = arguments["text"] if name == "echo" else bodies.text(token, arguments["size"])
             self._answer_in_time(request, params, body)
 
@@ -141,18 +157,18 @@ class SoakServer:
     def change_tools(self) -> None:
         """Lists another tool from now on, and says so."""
         self._extra += 1
-        if not self._modern:
-            self.notify("notifications/tools/list_changed", {})
-        for listener in self._listeners:
-            meta = {PREFIX + "subscriptionId": listener}
-            self.notify("notifications/tools/list_changed", {"_meta": meta})
+        self._library.change_tools()
 
-    def ask(self, method: str, params: Json, then: Callable[[Json], None]) -> None:
-        """Sends a request to the client."""
+    def ask(self, method: str, params: Json, take: Callable[[Json], None], request: object) -> None:
+        """Sends a request to the client in the middle of one of its own."""
         self._counter += 1
         identifier = f"q{self._counter}"
-        self._waiting[identifier] = then
+        self._waiting[identifier] = (request, take)
         self.send({"id": identifier, "method": method, "params": params})
+
+    def note(self, call: str) -> None:
+        """Writes down that this was taken."""
+        os.write(self._calls, call.encode() + b"\n")
 
     def respond_text(self, request: object, body: str) -> None:
         """Answers a call with a text."""
@@ -160,8 +176,8 @@ class SoakServer:
 
     def respond(self, request: object, result: Json) -> None:
         """Answers a request."""
-        if self._modern:
-            meta = {PREFIX + "serverInfo": {"name": self._name, "version": "1.0"}}
+        if self.modern:
+            meta = {PREFIX + "serverInfo": {"name": self.name, "version": "1.0"}}
             result = {"resultType": "complete", **result, "_meta": meta}
         self.send({"id": request, "result": result})
 

@@ -9,6 +9,7 @@ from soak import bodies
 from soak import ledger as books
 from soak.plan import CALL_TIMEOUT, START_TIMEOUT
 from soak.server import TOOLS
+from soak.tasks import Tasks
 
 if TYPE_CHECKING:
     import random
@@ -36,15 +37,15 @@ class Traffic:
         self._boxes = sorted({server.toolbox for server in servers})
         self._chance = chance
         self._tokens = 0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks(client.ledger)
         self._kinds: list[tuple[float, Callable[[], None]]] = [
             (70, self._some_echo),
             (12, self._some_made),
-            (5, lambda: self._keep(self.progress(self._any_server()))),
-            (6, lambda: self._keep(self.cancelled(self._any_server()))),
-            (2, lambda: self._keep(self.refused(self._any_server()))),
-            (2, lambda: self._keep(self.ping())),
-            (2, lambda: self._keep(self.open(self._chance.choice(self._boxes)))),
+            (5, lambda: self._tasks.keep(self.progress(self._any_server()))),
+            (6, lambda: self._tasks.keep(self.cancelled(self._any_server()))),
+            (2, lambda: self._tasks.keep(self.refused(self._any_server()))),
+            (2, lambda: self._tasks.keep(self.ping())),
+            (2, lambda: self._tasks.keep(self.open(self._chance.choice(self._boxes)))),
         ]
 
     async def run(self, ended: asyncio.Event) -> None:
@@ -60,10 +61,7 @@ class Traffic:
     async def finish(self, seconds: float) -> None:
         """Waits for what is under way, or for so long."""
         await self._client.drain(seconds)
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=PACE + 1)
-        for task in self._tasks:
-            task.cancel()
+        await self._tasks.finish(PACE + 1)
 
     def echo(self, server: Server, size: int, delay: float = 0.0, **details: Any) -> asyncio.Future[str]:
         """A call whose answer is its argument."""
@@ -97,9 +95,9 @@ class Traffic:
         entry = self.entry("echo with progress", server, token, delay=0.3, size=200)
         params = use_tool(server, "echo", {"token": token, "text": text, "delay": 0.3, "progress": steps})
         params["_meta"] = {"progressToken": token}
-        self._client.progress[token] = 0
+        self._client.ears.progress[token] = 0
         outcome = await self._client.request(entry, "tools/call", params, check_text(text, modern=False))
-        seen = self._client.progress.pop(token)
+        seen = self._client.ears.progress.pop(token)
         if outcome == books.OK and seen != steps:
             entry.answers[0] = (
                 entry.answers[0][0],
@@ -127,6 +125,18 @@ class Traffic:
             entry.own_fault = (
                 frozenset()
             )  # it did not come so far; whether that is right is for a fault to say
+
+    async def count_waiting(self, server: Server) -> int:
+        """How many answers to its questions a server waits for."""
+        entry = self.entry("waiting", server, token := self.token())
+        counted: list[int] = []
+
+        def check(message: dict[str, Any]) -> str:
+            counted.append(int(message["result"]["content"][0]["text"]))
+            return books.OK
+
+        await self._client.request(entry, "tools/call", use_tool(server, "waiting", {"token": token}), check)
+        return sum(counted)
 
     async def ping(self) -> None:
         """A question to the workbench itself."""
@@ -160,15 +170,6 @@ class Traffic:
             ((10, 4_000), (4_000, 100_000), (100_000, 2_000_000)), (85, 12, 3)
         )[0]
         return self._chance.randint(least, most)
-
-    def _keep(self, work: Any) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._on_done)
-
-    def _on_done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        self._client.ledger.note_failure(task)
 
 
 def use_tool(server: Server, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
