@@ -96,7 +96,7 @@ class Fetches:
             known = [uri for uri in uris if uri in order]
             if known != [uri for uri in order if uri in known] or len(set(uris)) != len(uris):
                 return f"{books.WRONG}: resources out of order, or twice"
-            return books.OK if known else f"{books.WRONG}: no resources"
+            return books.OK if known else books.UNHEARD
 
         entry = self._client.entry("resources/list", CALL_BOUND)
         await self._client.request(entry, "resources/list", {}, check)
@@ -110,6 +110,8 @@ class Fetches:
         outcome = await self._client.request(entry, "resources/subscribe", {"uri": uri}, _is_fine)
         if outcome == books.OK:
             await self._touch(server, own, (None, uri), entry)
+        elif outcome == books.TIMEOUT:
+            entry.answers[0] = (entry.answers[0][0], books.UNHEARD)
         leaving = self._entry("resources/unsubscribe", server)
         await self._client.request(leaving, "resources/unsubscribe", {"uri": uri}, _is_fine)
         del self._ears.updates[None, uri]

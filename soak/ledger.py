@@ -37,7 +37,7 @@ USED = "came back twice"
 FORGED = "came back with a state that was changed"
 SWAPPED = "came back with the state of another call"
 OVER = "came back to a call that is over"
-UNHEARD = "will not be told of a resource"
+UNHEARD = "not told by a server in time"
 
 SAYS_NO = "the client of the soak says no"
 """Its error."""
@@ -77,8 +77,8 @@ PROMPT = 8.0
 SHADOW = 2.0
 """Seconds after a fault in which calls are not counted as healthy."""
 AFTERMATH: Mapping[str, float] = {
-    **dict.fromkeys((EXIT, TIMEOUT, UNREADABLE, STARTING, FULL), 10.0),
-    **dict.fromkeys((START, BACK_OFF, UNHEARD), 75.0),
+    **dict.fromkeys((EXIT, TIMEOUT, UNREADABLE, STARTING, FULL, UNHEARD), 10.0),
+    **dict.fromkeys((START, BACK_OFF), 75.0),
 }
 """Seconds after a fault has ended in which it still explains an error. A back-off lasts up to a minute."""
 

@@ -83,7 +83,8 @@ class Talks:
         entry = self._entry(f"legacy talk with a {talk.server.era} server", talk)
         entry.token = talk.token
         entry.lapses = entry.sent + INPUT_TIMEOUT
-        entry.delay = (talk.delay + talk.pause) * len(talk.methods)
+        pause = talk.pause if talk.server.era == "legacy" else 0.0
+        entry.delay = (talk.delay + pause) * len(talk.asks)
         entry.bound += entry.delay + INPUT_TIMEOUT
         if talk.server.era == "modern" and len(talk.asks) > MOST_ROUNDS:
             talk.expect(entry, books.ENDLESS)

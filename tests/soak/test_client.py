@@ -3,67 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import sys
-import time
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
-from soak.client import Client, safe_environment
-from soak.ledger import LOST, OK, Ledger
-from soak.plan import Place, Server
-from soak.traffic import Traffic
-from tests.support.waiting import PATIENCE
+from soak.ledger import LOST, OK
+from tests.soak.doctored import SERVER, conversation, problems
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the soak is for Linux")
-
-WORKBENCH = """
-import json, sys
-def send(**message):
-    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
-def answer(message):
-    text = message["params"]["arguments"]["arguments"]["text"]
-    send(id=message["id"], result={"content": [{"type": "text", "text": text}], "resultType": "complete"})
-withheld = []
-for line in sys.stdin:
-    message = json.loads(line)
-    if message["method"] == "initialize":
-        send(id=message["id"], result={"capabilities": {"tools": {}}})
-    elif message["method"] == "ping":
-        send(id=message["id"], result={})
-        for one in withheld:
-            answer(one)
-        send(method="notifications/tools/list_changed")
-    elif message["method"] == "tools/call":
-        HOW
-"""
-SERVER = Server("box0", "alpha", "legacy")
-
-
-@asynccontextmanager
-async def conversation(how: str, tmp_path: Path) -> AsyncIterator[tuple[Client, Traffic, Ledger]]:
-    """With a workbench that treats calls in this way."""
-    ledger = Ledger()
-    command = [sys.executable, "-c", WORKBENCH.replace("HOW", how)]
-    client = Client(Place(tmp_path, "a test"), ledger, time.monotonic, command)
-    async with asyncio.timeout(PATIENCE):
-        await client.start(safe_environment())
-        try:
-            yield client, Traffic(client, [SERVER], random.Random(1)), ledger  # noqa: S311 - no secret
-        finally:
-            client.close_input()
-            assert await client.exit_code(PATIENCE) == 0
-            client.forget()
-
-
-def problems(ledger: Ledger) -> list[str]:
-    return [problem.partition(": 1 ×")[0] for problem in (*ledger.problems, *ledger.judge())]  # noqa: RUF001
 
 
 async def test_right_answers_are_right(tmp_path: Path) -> None:

@@ -8,14 +8,18 @@ from typing import Any
 import pytest
 
 from soak.ledger import (
+    AMBIGUOUS,
     BACK_OFF,
     EXIT,
+    EXPIRED,
     NOT_FOUND,
     OK,
     REMOTE,
     START,
     TIMEOUT,
+    UNANSWERED,
     UNREADABLE,
+    USED,
     WRONG,
     Entry,
     Fault,
@@ -23,6 +27,7 @@ from soak.ledger import (
     judge_calls,
     judge_lives,
     kind_of_error,
+    kind_of_refusal,
 )
 
 SERVER = "box0.alpha"
@@ -55,6 +60,8 @@ RIGHT = {
     "an error after a fault": [entry((101.0, EXIT)), kill()],
     "an error after a fault of everything": [entry((101.0, EXIT)), kill(None)],
     "an error that the call is for": [entry((101.0, REMOTE), own_fault=frozenset({REMOTE}))],
+    "an end that may be": [entry((101.0, AMBIGUOUS), possible=frozenset({AMBIGUOUS}))],
+    "an answer of the client that is late by then": [entry((103.5, EXPIRED), lapses=103.0)],
     "a back-off after a fault long ago": [entry((100.1, BACK_OFF)), kill(start=50.0, end=60.0)],
     "a late answer, with the client not reading": [
         entry((115.0, OK)),
@@ -74,6 +81,9 @@ WRONG_BOOKS = {
     "no fault explains (no answer": [entry((101.0, TIMEOUT)), kill()],
     "no fault explains (": [entry((100.4, EXIT)), kill()],
     "explains (the server went away)": [entry((100.4, EXIT)), kill(start=50.0, end=60.0)],
+    "no fault explains (came back too late": [entry((102.5, EXPIRED), lapses=103.0)],
+    "no fault explains (came back twice": [entry((103.5, USED), lapses=103.0)],
+    "no fault explains (asked while several": [entry((101.0, AMBIGUOUS))],
     "a success where only": [entry((101.0, OK), own_fault=frozenset({TIMEOUT}))],
     "explains (? something else)": [entry((101.0, kind_of_error("something else"))), kill()],
 }
@@ -142,7 +152,17 @@ def test_only_what_nothing_was_wrong_around_counts_as_healthy() -> None:
         ("… it has failed 3 times in a row, and the next try is in 0.5 s at the earliest.", BACK_OFF),
         ("… JSON-RPC error -32050: t1; data: {}", REMOTE),
         ("Toolbox 'x' not found. Available toolboxes: a", NOT_FOUND),
+        (
+            "… it does not get: roots/list: the client gave no answer: no answer within 3 s",
+            UNANSWERED,
+        ),
     ],
 )
 def test_errors_are_told_apart_by_what_they_say(text: str, kind: str) -> None:
     assert kind_of_error(text) == kind
+
+
+def test_only_what_refuses_a_state_is_a_refusal() -> None:
+    refused = "Invalid params: `requestState` is refused: it has been used already, and is good for one retry"
+    assert kind_of_refusal(refused) == USED
+    assert kind_of_refusal("no answer within 3 s") is None
