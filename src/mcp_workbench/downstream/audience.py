@@ -73,18 +73,26 @@ class Audience:
         self.listeners: list[Listener] = []
 
     @property
+    def _callers(self) -> list[Caller]:
+        return [caller for listener in self.listeners for caller in listener.callers]
+
+    @property
     def capabilities(self) -> bytes:
         """What can be asked of them, as a legacy server is told it."""
-        return declared_by(caller for listener in self.listeners for caller in listener.callers)
+        return declared_by(self._callers)
 
     @property
     def log_level(self) -> int | None:
         """The lowest level that one of them has asked for, if any has."""
-        callers = [caller for listener in self.listeners for caller in listener.callers]
-        asked = [caller.log_level for caller in callers if caller.log_level is not None]
+        asked = [caller.log_level for caller in self._callers if caller.log_level is not None]
+        return self.log_level_with(min(asked)) if asked else None
+
+    def log_level_with(self, level: int) -> int:
+        """The lowest level that is wanted, if one wants this: not all that want one are still known here."""
+        asked = [caller.log_level for caller in self._callers if caller.log_level is not None]
         # A legacy client that has not asked gets all, which the others must not put an end to.
-        wants_all = any(not caller.is_modern and caller.log_level is None for caller in callers)
-        return 0 if asked and wants_all else min(asked, default=None)
+        wants_all = any(not caller.is_modern and caller.log_level is None for caller in self._callers)
+        return 0 if wants_all else min([level, *asked])
 
     def ask(self, inquiry: Pushed) -> None:
         """Asks the one who can be meant, and nobody if there are several."""

@@ -178,8 +178,7 @@ class Session:
     def _turn_log_on(self, call: Call, level: int) -> None:
         """Sees to it that the server logs what is wanted in this call."""
         if level < self._log_level:
-            others = self._audience.log_level
-            self.set_log_level(level if others is None else min(others, level))
+            self.set_log_level(self._audience.log_level_with(level))
         if call.caller.is_modern:
             # There may be thousands of calls, and of messages that nobody wants.
             if len(self._logged) > 2 * len(self.peer.requests):
