@@ -184,7 +184,7 @@ async def test_a_list_is_answered_by_when_an_opening_would_be_without_a_server_t
     started = time.monotonic()
     assert await uris(session) == ["workbench:dev/s/test://one"]
     assert time.monotonic() - started < 5
-    await session.client.wait_for_stderr("its resources could not be listed: no end within 0.5 s")
+    await session.client.wait_for_stderr("its resources could not be listed: no answer within 0.5 s")
     assert journal.starts == 1
 
 

@@ -126,6 +126,8 @@ class Catalogue:
         self._calls.work(asked.id, partial(self._collect, LISTS[asked.method], asked.caller), asked.caller)
 
     async def _collect(self, listed: _List, caller: Caller) -> tuple[Body, ...]:
+        # While the client does not read, the servers are not listened to.
+        await self._room.wait()
         shelves = self._workbench.offering(listed.capability)
         deadlines = [self._workbench.toolboxes[shelf.origin[0]].open_deadline for shelf in shelves]
         asked = zip(shelves, deadlines, strict=True)

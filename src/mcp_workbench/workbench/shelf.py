@@ -131,11 +131,13 @@ class Shelf:
         wait = min(limit, deadline)
         connection: Connection | None = None
         try:
-            async with asyncio.timeout(wait):
-                connection = await self.connect(None, 0)
-                return await list_all(connection.session, kind, limit)
+            async with asyncio.timeout(limit):
+                async with asyncio.timeout(wait):
+                    connection = await self.connect(None, 0)
+                # Not counting the time in which the servers wait for a client that does not read.
+                return await list_all(connection.session, kind, wait)
         except (CallError, WireError, TimeoutError) as error:
-            reason = self.server.mask(str(error)) or f"no end within {wait:g} s"
+            reason = self.server.mask(str(error)) or f"no end within {limit:g} s"
             self._log.warning("its %s could not be listed: %s", kind.noun, reason)
             # Until its own time is up it may just be busy.
             is_late = isinstance(error, (RequestTimeout, TimeoutError)) and wait == limit
