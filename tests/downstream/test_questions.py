@@ -2,17 +2,116 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from mcp_workbench.downstream.attribution import AFTERMATH
+from mcp_workbench.downstream.caller import NOBODY
 from mcp_workbench.downstream.inquiry import Asked, Pushed
-from tests.downstream.test_turns import Line
+from tests.downstream.servers import Awaited
+from tests.downstream.test_turns import TIMEOUT, Line
 from tests.wire.loops import IN_JUMPING_TIME
+
+if TYPE_CHECKING:
+    from mcp_workbench.downstream.inquiry import Inquiry
 
 pytestmark = IN_JUMPING_TIME
 
 MANY = 700
+A_CLIENT = object()
+
+
+class Asking(Awaited, kw_only=True):
+    """A call that notes what is asked in the middle of it."""
+
+    client: object = None
+    """Whom a question is put to, if that is not the call itself: a legacy client."""
+    inquired: list[Inquiry] = msgspec.field(default_factory=list)
+
+    @property
+    def conversation(self) -> object:
+        return self.client or self
+
+    def on_inquiry(self, inquiry: Inquiry) -> None:
+        self.inquired.append(inquiry)
+
+
+class Asker:
+    """A server in the test's hands that asks."""
+
+    def __init__(self) -> None:
+        self.line = Line()
+        self._asked = 0
+
+    def call(self, client: object = None) -> Asking:
+        session = self.line.connection.session
+        future = asyncio.get_running_loop().create_future()
+        call = Asking(NOBODY, future, session=session, client=client)
+        head = b',"method":"tools/call","params":{"name":"x"'
+        session.call(call, [head], {}, TIMEOUT, size=len(head))
+        return call
+
+    def ask(self) -> str:
+        """What the server is told at once: nothing if somebody is asked, else why not."""
+        self._asked += 1
+        self.line.connection.receive(b'{"jsonrpc":"2.0","id":%d,"method":"roots/list"}' % self._asked)
+        last = self.line.sent[-1]
+        return str(last["error"]["message"]) if last.get("id") == self._asked and "error" in last else ""
+
+
+async def test_a_question_that_several_calls_of_a_client_share_makes_none_of_them_one_that_waits() -> None:
+    it = Asker()
+    first, second = it.call(A_CLIENT), it.call(A_CLIENT)
+    assert it.ask() == ""
+    assert len(first.inquired) == 1
+    other = it.call()
+    assert "does not say which" in it.ask()
+    assert (second.inquired, other.inquired) == ([], [])
+
+
+async def test_what_is_asked_while_another_call_waits_for_an_answer_is_the_others() -> None:
+    it = Asker()
+    waiting = it.call()
+    it.ask()
+    other = it.call()
+    assert it.ask() == ""
+    assert (len(waiting.inquired), len(other.inquired)) == (1, 1)
+
+
+async def test_what_may_belong_to_a_call_that_was_given_up_is_asked_of_nobody_for_a_while() -> None:
+    it = Asker()
+    given_up, other = it.call(), it.call()
+    given_up.cancel()
+    assert "does not say which" in it.ask()
+    await asyncio.sleep(AFTERMATH + 0.1)
+    assert it.ask() == ""
+    assert len(other.inquired) == 1
+
+
+async def test_a_call_that_was_given_up_and_is_answered_all_the_same_has_ended() -> None:
+    it = Asker()
+    given_up, other = it.call(), it.call()
+    given_up.cancel()
+    it.line.answer(given_up.id)
+    assert it.ask() == ""
+    assert len(other.inquired) == 1
+
+
+async def test_a_call_that_was_given_up_does_not_stand_in_the_way_of_a_later_one() -> None:
+    it = Asker()
+    it.call().cancel()
+    later = it.call()
+    assert it.ask() == ""
+    assert len(later.inquired) == 1
+
+
+async def test_with_no_call_in_progress_nobody_is_asked_for_one_that_was_given_up() -> None:
+    it = Asker()
+    it.call().cancel()
+    assert "does not say which" in it.ask()
 
 
 async def test_many_questions_that_may_be_about_many_calls_hold_nobody_up() -> None:
