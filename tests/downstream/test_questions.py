@@ -7,13 +7,15 @@ import time
 from typing import TYPE_CHECKING
 
 import msgspec
+import pytest
 
 from mcp_workbench.downstream.attribution import AFTERMATH
 from mcp_workbench.downstream.caller import NOBODY
 from mcp_workbench.downstream.inquiry import Asked, Pushed
+from mcp_workbench.errors import RequestTimeout
 from tests.downstream.servers import Awaited
 from tests.downstream.test_turns import TIMEOUT, Line
-from tests.wire.loops import IN_JUMPING_TIME
+from tests.wire.loops import IN_JUMPING_TIME, now
 
 if TYPE_CHECKING:
     from mcp_workbench.downstream.inquiry import Inquiry
@@ -126,3 +128,38 @@ async def test_many_questions_that_may_be_about_many_calls_hold_nobody_up() -> N
         question.answer({str(name): msgspec.Raw(b"{}")})
     assert all(call.held_at is None for call in calls)
     assert time.process_time() - began < 1.5
+
+
+@pytest.mark.parametrize("thinking", [0.01, TIMEOUT / 2, TIMEOUT * 3])
+async def test_what_others_ask_does_not_keep_a_call_from_its_time_out_for_ever(thinking: float) -> None:
+    it = Asker()
+    session = it.line.connection.session
+    session.input_timeout = 20.0
+    hanging = it.call(A_CLIENT)
+    began = now()
+    while not hanging.result.done():
+        other = it.call(A_CLIENT)
+        it.ask()
+        (question,) = session.pushed.values()
+        await asyncio.sleep(thinking)
+        for name in question.questions:
+            question.answer({name: msgspec.Raw(b"{}")})
+        it.line.answer(other.id)
+        await asyncio.sleep(TIMEOUT / 10)
+        assert now() - began < 10 * session.input_timeout
+    assert isinstance(hanging.result.exception(), RequestTimeout)
+    assert now() - began <= 2 * TIMEOUT + 2 * max(session.input_timeout, thinking)
+
+
+async def test_a_call_that_has_asked_has_all_its_time_again_when_it_is_answered() -> None:
+    it = Asker()
+    call = it.call()
+    await asyncio.sleep(TIMEOUT - 1)
+    it.ask()
+    await asyncio.sleep(TIMEOUT * 10)
+    (inquiry,) = call.inquired
+    answered = now()
+    inquiry.answer(dict.fromkeys(inquiry.questions, msgspec.Raw(b"{}")))
+    with pytest.raises(RequestTimeout):
+        await call.result
+    assert now() - answered == pytest.approx(TIMEOUT)

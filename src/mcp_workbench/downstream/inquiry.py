@@ -68,7 +68,12 @@ class Pushed(Inquiry):
         for call in calls:
             call.inquiries = call.inquiries or {}
             call.inquiries[self] = None
-            session.peer.hold(call)
+            if self.is_certain:
+                call.touch()
+                session.peer.hold(call)
+            elif call.held_for < session.input_timeout:
+                # What others ask is no sign of its life, and must not keep it from ever ending.
+                session.peer.hold(call)
 
     def answer(self, answers: Answers) -> None:
         """Sends the answer."""

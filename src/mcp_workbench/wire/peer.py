@@ -151,8 +151,9 @@ class Peer:
         if held_at is None or request.id not in self._in_flight:
             return
         now = self._loop.time()
+        request.held_for += now - held_at
         request.started += now - held_at
-        request.heard = now
+        request.heard += now - held_at
         self._held -= 1
         self._look_at_capacity()
         if request.end < self._timer_end:

@@ -35,6 +35,8 @@ class Request(msgspec.Struct, kw_only=True, eq=False):
     heard: float = 0.0
     held_at: float | None = None
     """Since when its time does not count, if it does not: the other side waits for something itself."""
+    held_for: float = 0.0
+    """Seconds that did not count because of that, until then."""
 
     @abstractmethod
     def succeed(self, result: msgspec.Raw) -> None:
