@@ -37,8 +37,8 @@ class Attribution:
         self._given_up: dict[Id, _GivenUp] = {}
 
     def calls(self) -> list[Call] | None:
-        """Those that a question may be about, if all of them would have it put to the same client in the same
-        way. None at all, or None if that is not certain.
+        """Those that a question may be about: all of them would have it put to the same client in the same
+        way. An empty list if there is no call, and None if it cannot be told whose question it is.
         """
         calls = [request for request in self._peer.requests if isinstance(request, Call)]
         # One that waits for an answer already does not ask something else.

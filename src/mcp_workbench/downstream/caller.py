@@ -147,3 +147,6 @@ def _read_wants(params: msgspec.Raw) -> _Wants:
 
 NOBODY: Final = Caller(False, {}, _stamp(b"{}", None))
 """Who the workbench's own requests are made for."""
+
+OWN_META: Final = b'"_meta":{%b}' % NOBODY.stamp.removeprefix(b",")
+"""The metadata of such a request to a modern server."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.downstream.caller import NOBODY
+from mcp_workbench.downstream.caller import OWN_META
 from mcp_workbench.downstream.offer import Offer, read_offer
 from mcp_workbench.errors import BadAnswer, RemoteError
 from mcp_workbench.protocol import (
@@ -44,7 +44,7 @@ FIRST_TO_DECLARE_COMPLETIONS: Final = "2025-03-26"
 OLDER_VERSIONS: Final = ("2024-10-07",)
 """Legacy versions that we do not offer to clients, but understand from servers."""
 
-_PROBE: Final = b'{"_meta":{%b}}' % NOBODY.stamp.removeprefix(b",")
+_PROBE: Final = b"{%b}" % OWN_META
 
 
 class _Discovered(msgspec.Struct):

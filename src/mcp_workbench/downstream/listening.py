@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from mcp_workbench.downstream.caller import NOBODY
+from mcp_workbench.downstream.caller import OWN_META
 from mcp_workbench.wire.message import encode
 from mcp_workbench.wire.request import Request
 
@@ -43,8 +43,7 @@ class Stream(Request):
 
     def open(self) -> None:
         """Asks for the notifications."""
-        stamp = NOBODY.stamp.removeprefix(b",")
-        params = b'{"_meta":{%b},"notifications":%b}' % (stamp, encode(self.wanted))
+        params = b'{%b,"notifications":%b}' % (OWN_META, encode(self.wanted))
         self.reopening = None
         self.opened_at = asyncio.get_running_loop().time()
         self.peer.open_stream(self, METHOD, params)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.downstream.attribution import Attribution
 from mcp_workbench.downstream.call import Call
-from mcp_workbench.downstream.caller import NOBODY
+from mcp_workbench.downstream.caller import OWN_META
 from mcp_workbench.downstream.hearing import Hearing
 from mcp_workbench.downstream.listening import Stream
 from mcp_workbench.downstream.offer import Offer
@@ -103,8 +103,8 @@ class Session:
         """What the server has asked and has no answer to yet."""
         self._log_level = -1
         """The lowest level of log messages that it was told to send, if it can be told."""
-        self._logged: list[Call] = []
-        """Calls that ask for log messages. Some may have ended."""
+        self._logged: list[int] = []
+        """The ids of calls that ask for log messages. Some may have ended."""
         self._knows_roots = False
         self._unread = 0
         """Answers that were owed and sent since it has not read."""
@@ -182,13 +182,14 @@ class Session:
         if call.caller.is_modern:
             # There may be thousands of calls, and of messages that nobody wants.
             if len(self._logged) > 2 * len(self.peer.requests):
-                self._logged = self.logged
-            self._logged.append(call)
+                self._logged = [call.id for call in self.logged]
+            self._logged.append(self.peer.next_id)
 
     @property
     def logged(self) -> list[Call]:
         """The calls in flight that ask for what the server logs meanwhile, as modern ones may."""
-        return [call for call in self._logged if self.peer.find(call.id) is call]
+        found = map(self.peer.find, self._logged)
+        return [call for call in found if isinstance(call, Call)]
 
     def stop(self, request: Request, reason: str) -> None:
         """Tells the server that nobody waits for an answer any more."""
@@ -213,7 +214,7 @@ class Session:
 
     async def ask(self, method: str, *fields: bytes, limit: float) -> msgspec.Raw:
         """The result of a request with these members in its parameters. Raises WireError."""
-        stamp = [b'"_meta":{%b}' % NOBODY.stamp.removeprefix(b",")] if self.is_modern else []
+        stamp = [OWN_META] if self.is_modern else []
         question = self.peer.ask(method, b"{%b}" % b",".join([*fields, *stamp]), limit=limit)
         try:
             return await question.answer
