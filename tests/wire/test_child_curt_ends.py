@@ -173,7 +173,11 @@ STRAY_READER = """
 import os, time
 if os.fork() == 0:
     os.setsid()
+    until_exec, held = os.pipe()
     if pid := os.fork():
+        # Until then it has our environment, and is known by it.
+        os.close(held)
+        os.read(until_exec, 1)
         print(pid, flush=True)
         os._exit(0)
     os.execve('/bin/sleep', ['sleep', '60'], {})
