@@ -10,6 +10,7 @@ WorkbenchError
 │   │   └── TooLong          or more than is taken from it
 │   ├── RemoteError          it answered with a JSON-RPC error
 │   ├── InputMissing         it asked for something that the client does not give
+│   ├── LoginRequired        it lets nobody in who is not logged in
 │   └── Overloaded           it was not even asked: too many wait for it already
 ├── StartError               a downstream server could not be brought up
 └── CallError                a call cannot be done: its text is what the model reads
@@ -124,6 +125,13 @@ class RemoteError(WireError):
 
 class InputMissing(WireError):
     """The other side cannot go on without something that the client does not give."""
+
+
+class LoginRequired(WireError):
+    """The other side wants an access token, and there is none, or none that can be had without the user."""
+
+    def __init__(self, toolbox: str, server: str, reason: str) -> None:
+        super().__init__(f"{reason}. Run this in a terminal: mcp-workbench login {toolbox}/{server}")
 
 
 class Overloaded(WireError):
