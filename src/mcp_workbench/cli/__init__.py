@@ -71,6 +71,10 @@ def _run(options: argparse.Namespace) -> int:
         from mcp_workbench.cli.schema import run as run_schema
 
         return run_schema()
+    if options.command == "token":
+        from mcp_workbench.cli.token import run as run_token
+
+        return run_token(options.name)
     if options.command == "demo":
         from mcp_workbench.cli.demo import run as run_demo
 
@@ -123,6 +127,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     check.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
     commands.add_parser("demo", help="show the workbench at work on an embedded configuration")
+    token = commands.add_parser(
+        "token",
+        help="make a token for somebody who is to come in over HTTP",
+        description="Prints a file of tokens with a new one (its digest) on stdout, and the token on stderr.",
+    )
+    token.add_argument("name", help="whose token it is to be")
     commands.add_parser("schema", help="print the JSON Schema of the configuration file, for editors")
     return parser
 
