@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -170,7 +169,7 @@ class Door:
             config_of(directory),
             tokens_of(directory, **entries),
             environ={},
-            log_handler=StderrHandler(descriptor=os.open(os.devnull, os.O_WRONLY)),
+            log_handler=StderrHandler(),
             on_end=self.ends.append,
         )
 
