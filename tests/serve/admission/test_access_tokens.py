@@ -49,12 +49,14 @@ def unsigned(header: dict[str, Any], claims: object) -> str:
 async def test_a_good_token_names_its_subject_and_allows_the_toolboxes_of_its_scopes(
     gate: Gate, issuer: Issuer
 ) -> None:
-    name = f"{issuer.address}#alice"
-    assert await gate.admit_token(issuer.sign()) == Principal(name, frozenset({"dev"}))
-    assert await gate.admit_token(issuer.sign(scope="mcp:dev mcp:docs")) == Principal(
-        name, frozenset({"dev", "docs"})
-    )
-    assert await gate.admit_token(issuer.sign(scope="mcp:dev mcp")) == Principal(name, None)
+    one, two, every = [
+        await gate.admit_token(issuer.sign(scope=scope))
+        for scope in ("mcp:dev", "openid mcp:docs mcp:dev", "mcp:dev mcp")
+    ]
+    address = issuer.address
+    assert one == Principal(f'{address} "mcp:dev" alice', frozenset({"dev"}))
+    assert two == Principal(f'{address} "mcp:dev mcp:docs" alice', frozenset({"dev", "docs"}))
+    assert every == Principal(f'{address} "mcp mcp:dev" alice', None)
 
 
 @pytest.mark.parametrize("claims", [{"scope": ["mcp:dev"]}, {"scp": "mcp:dev"}, {"scp": ["x", "mcp:dev", 1]}])
@@ -107,14 +109,14 @@ async def test_a_token_with_a_wrong_claim_is_invalid(
 async def test_one_of_several_audiences_may_be_us_and_clocks_may_differ_a_little(
     gate: Gate, issuer: Issuer
 ) -> None:
-    alice = Principal(f"{issuer.address}#alice", frozenset({"dev"}))
+    alice = Principal(f'{issuer.address} "mcp:dev" alice', frozenset({"dev"}))
     assert await gate.admit_token(issuer.sign(aud=["other", RESOURCE])) == alice
     assert await gate.admit_token(issuer.sign(exp=time.time() - 5, nbf=time.time() + 5)) == alice
 
 
 async def test_an_audience_of_its_own_replaces_the_resource(issuer: Issuer) -> None:
     gate = Gate(HttpConfig(oauth=issuer.config(audience="workbench")))
-    assert (await gate.admit_token(issuer.sign(aud="workbench"))).name == f"{issuer.address}#alice"
+    assert (await gate.admit_token(issuer.sign(aud="workbench"))).name == f'{issuer.address} "mcp:dev" alice'
     assert (await gate.refusal(issuer.sign())).status == 401
 
 
@@ -164,7 +166,7 @@ async def test_a_key_for_one_algorithm_is_good_for_no_other(gate: Gate, issuer: 
 async def test_a_token_that_names_no_key_may_have_been_signed_with_the_only_one(
     gate: Gate, issuer: Issuer
 ) -> None:
-    assert (await gate.admit_token(issuer.sign(headers={}))).name == f"{issuer.address}#alice"
+    assert (await gate.admit_token(issuer.sign(headers={}))).name == f'{issuer.address} "mcp:dev" alice'
 
 
 async def test_a_token_that_names_no_key_of_several_is_invalid(gate: Gate, issuer: Issuer) -> None:
@@ -215,7 +217,7 @@ async def test_a_known_token_is_verified_anew_when_its_time_is_up(
         patch.setattr(time, "time", lambda: now + 301)
         again = gate.admission.admit(headers)
     assert not isinstance(again, Principal)
-    assert (await again).name == f"{issuer.address}#alice"
+    assert (await again).name == f'{issuer.address} "mcp:dev" alice'
 
 
 @pytest.mark.parametrize("sent", [None, "Basic YTpi", "Bearer ", "Bearer", "Bearertoken"])

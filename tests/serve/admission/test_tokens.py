@@ -98,7 +98,7 @@ async def test_tokens_of_a_file_and_of_an_issuer_are_good_side_by_side(tmp_path:
     async with running() as issuer:
         gate = Gate(HttpConfig(oauth=issuer.config()), tokens_of(tmp_path, alice=(ALICE, ["*"])))
         assert (await gate.admit_token(ALICE)).name == "alice"
-        assert (await gate.admit_token(issuer.sign())).name == f"{issuer.address}#alice"
+        assert (await gate.admit_token(issuer.sign())).name == f'{issuer.address} "mcp:dev" alice'
         assert "resource_metadata" in challenge_of(await gate.refusal(OTHER))
 
 
