@@ -15,7 +15,7 @@ import msgspec
 from mcp_workbench.downstream import diagnosis
 from mcp_workbench.downstream.backoff import Backoff
 from mcp_workbench.downstream.connection import Connection
-from mcp_workbench.downstream.program import ProgramLink
+from mcp_workbench.downstream.linking import link_to
 from mcp_workbench.downstream.start import DiedOnProbe, Start
 from mcp_workbench.downstream.waiting import WaitingRoom
 from mcp_workbench.downstream.watching import Watches
@@ -155,7 +155,7 @@ class Server:
             return diagnosis.explain_timeout(self.config, error)
         if isinstance(error, TooLong):
             return diagnosis.explain_length(error)
-        return self.mask(str(error))
+        return self.mask(diagnosis.explain(error))
 
     def mask(self, text: str) -> str:
         """`text` without the secret values of the configuration."""
@@ -208,10 +208,6 @@ class Server:
             ready.exception()  # seen: whoever asked may have gone away since
 
     async def _live(self, ready: asyncio.Future[Connection]) -> None:
-        if self.config.command is None:
-            reason, hint = diagnosis.REMOTE_REASON, diagnosis.REMOTE_HINT
-            self._fail(ready, StartError(self.name, reason, hint=hint))
-            return
         self._log.info("starting")
         start = Start(
             self.name,
@@ -226,18 +222,16 @@ class Server:
             await self._live_once(ready, start)
 
     async def _live_once(self, ready: asyncio.Future[Connection], start: Start) -> None:
-        link = self._link()
+        around = self._surroundings
+        link = link_to(
+            self.name, self.config, around.environ, around.guard, mask=self.mask, on_stderr=self._on_stderr
+        )
         self._links.add(link)
         try:
             async with link:
                 await self._live_through(link, ready, start)
         finally:
             self._links.discard(link)
-
-    def _link(self) -> Link:
-        around = self._surroundings
-        environ, guard = around.environ, around.guard
-        return ProgramLink(self.name, self.config, environ, guard, mask=self.mask, on_stderr=self._on_stderr)
 
     async def _live_through(self, link: Link, ready: asyncio.Future[Connection], start: Start) -> None:
         self._last_words = link.last_words

@@ -9,8 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from mcp_workbench.downstream import diagnosis
-from mcp_workbench.downstream.eras import open_conversation
-from mcp_workbench.downstream.listing import TOOLS, list_all
+from mcp_workbench.downstream.eras import PATIENCE, REMOTE_PATIENCE, open_conversation
 from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, WireError
 from mcp_workbench.wire.message import encode
 
@@ -43,12 +42,12 @@ class Start:
         self._config = config
         self._mask = mask
         self._memory = memory
-        self._forced: Era | None = None if config.protocol == "auto" else config.protocol
+        self._forced = _forced_era(config)
         self._recalled = memory.recall(self._identity) if self._forced is None else None
         # One that has just failed is not probed: it may have ended because of that, and if not, to find that
         # out would take two starts each time. A modern one says so when it is greeted as a legacy one; one
         # that speaks both does not, so what comes of it is not remembered.
-        self._is_guessing = has_failed and self._recalled is None
+        self._is_guessing = has_failed and self._recalled is None and config.url is None
         self._expected: Era | None = "legacy" if self._is_guessing else self._recalled
 
     async def attempt(self, link: Link, connection: Connection) -> Era:
@@ -69,19 +68,23 @@ class Start:
         try:
             async with asyncio.timeout(limit):
                 era = await open_conversation(
-                    session, forced=self._forced, remembered=self._expected, limit=limit
+                    session,
+                    forced=self._forced,
+                    remembered=self._expected,
+                    limit=limit,
+                    patience=PATIENCE if self._config.url is None else REMOTE_PATIENCE,
                 )
-                connection.listed = await list_all(session, TOOLS, limit)
+                await connection.list_tools(limit)
         except ConnectionClosed as error:
             if self._forced is None and self._expected != "legacy" and era is None:
                 # Servers on some SDKs end themselves when the first message is not `initialize`.
                 self._expected = "legacy"
                 raise DiedOnProbe from None
-            reason, hint = f"{error} before it could be used", diagnosis.HINT_ON_EXIT
+            reason, hint = f"{error} before it could be used", diagnosis.hint_on_exit(self._config)
         except (RequestTimeout, TimeoutError):
             reason, hint = f"it was not ready within {limit:g} s", diagnosis.hint_on_silence(self._config)
         except WireError as error:
-            reason, hint = self._mask(str(error)), ""
+            reason, hint = self._mask(str(error)), error.hint
         else:
             return era
         raise StartError(self._name, reason, stderr=diagnosis.tail(link.last_words), hint=hint)
@@ -90,5 +93,16 @@ class Start:
     def _identity(self) -> str:
         """What makes this configuration this one, with secrets left out: the key of its remembered era."""
         config = self._config
-        words = [config.command or "", *config.args, config.cwd or ""]
+        if config.url is not None:
+            words = [config.url, config.transport, *sorted(config.headers)]
+        else:
+            words = [config.command or "", *config.args, config.cwd or ""]
         return encode([self._mask(word) for word in words]).decode()
+
+
+def _forced_era(config: ServerConfig) -> Era | None:
+    """The era that the configuration leaves no choice about."""
+    if config.protocol == "auto":
+        # The transport of before is one of legacy servers.
+        return "legacy" if config.transport == "sse" else None
+    return config.protocol

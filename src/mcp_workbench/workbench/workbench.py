@@ -57,6 +57,13 @@ class Workbench:
         """The conversations with the servers that are up."""
         return [server.connection.session for server in self._servers if server.connection is not None]
 
+    def warm_up(self) -> None:
+        """Loads, without holding anything up, what some of the servers need and nothing else does."""
+        if any(server.config.url is not None for server in self._servers):
+            from mcp_workbench.downstream.remote import loading  # noqa: PLC0415 - few have such servers
+
+            loading.warm_up()
+
     async def open(self, toolbox: str) -> Opening:
         """Connects a toolbox and returns its tools. Raises CallError."""
         return await self._find(toolbox).open()
