@@ -92,6 +92,7 @@ async def _serve(
     serving = asyncio.create_task(server.serve(sockets))
     gc.freeze()
     gc.enable()
+    workbench.warm_up()
     log.info("serving at http://%s%s (Ctrl-C ends it)", address, PATH)
     await interrupted.wait()
     reloader.close()

@@ -55,6 +55,13 @@ class Workbench:
         """One more that has to be ended with the others, until it is retired."""
         self._taken_in.add(server)
 
+    def warm_up(self) -> None:
+        """Loads, without holding anything up, what some of the servers need and nothing else does."""
+        if any(server.config.url is not None for server in self._servers):
+            from mcp_workbench.downstream.remote import loading  # noqa: PLC0415 - few have such servers
+
+            loading.warm_up()
+
     def reconfigure(self, loaded: LoadedConfig) -> None:
         """Becomes what a configuration describes. Starts nothing.
 
