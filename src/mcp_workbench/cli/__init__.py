@@ -64,9 +64,19 @@ def _ensure_stderr() -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.command is None:
+    if options.command is None or (options.command == "serve" and options.http is None):
         return _serve(options.config, options.log_level or "info", options.log_format or "text")
     gc.enable()
+    if options.command == "serve":
+        from mcp_workbench.cli.serve import run as run_serve
+
+        return run_serve(
+            options.config,
+            address=options.http,
+            token_file=options.token_file,
+            log_level=options.log_level or "info",
+            log_format=options.log_format or "text",
+        )
     if options.command == "schema":
         from mcp_workbench.cli.schema import run as run_schema
 
@@ -116,6 +126,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"mcp-workbench {__version__}")
     _add_shared(parser)
     commands = parser.add_subparsers(dest="command", metavar="command", title="commands", prog=parser.prog)
+    serve = commands.add_parser(
+        "serve",
+        parents=[shared],
+        help="serve, over stdin and stdout or with --http for many clients",
+        description="Serves over stdin and stdout, or with --http at http://HOST:PORT/mcp for many clients.",
+    )
+    serve.add_argument(
+        "--http", metavar="HOST:PORT", help="listen there; 127.0.0.1:8000 is for this machine only"
+    )
+    serve.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="who may come in over HTTP, and to what; needed to listen beyond this machine",
+    )
     check = commands.add_parser(
         "check",
         parents=[shared],

@@ -20,7 +20,7 @@ from mcp_workbench.workbench.principal import ANYONE, Principal
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from mcp_workbench.config import HttpConfig
+    from mcp_workbench.config import HttpConfig, IssuerConfig
     from mcp_workbench.config.tokens import LoadedTokens
     from mcp_workbench.serve.admission.access_tokens import AccessTokens
 
@@ -68,6 +68,11 @@ class Admission:
 
             self._access_tokens = AccessTokens(config.oauth, self._challenge)
         self._is_open = is_loopback(self._listens_on) and self._tokens is None and config.oauth is None
+
+    @property
+    def issuer(self) -> IssuerConfig | None:
+        """Who else says who may come in."""
+        return self._config.oauth
 
     def check(self, headers: Headers) -> None:
         """Raises Denied for a request that was not meant for us. Asks for no token."""

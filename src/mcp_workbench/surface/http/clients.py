@@ -18,7 +18,7 @@ from mcp_workbench.surface.seat import Seat
 from mcp_workbench.workbench.desk import Desk
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from mcp_workbench.surface.face import Face
     from mcp_workbench.workbench.principal import Principal
@@ -110,16 +110,16 @@ class Clients:
         if self._sessions.pop(session.id, None) is not None:
             session.close()
 
-    def dismiss(self, principals: Collection[str]) -> None:
-        """Ends all that there is of those who may not come in any more."""
+    def dismiss(self, is_over: Callable[[Principal], bool]) -> None:
+        """Ends all that there is of those who may not come in any more, but for calls in flight."""
         for session in list(self._sessions.values()):
-            if session.seat.desk.principal.name in principals:
+            if is_over(session.seat.desk.principal):
                 self.end(session)
         for face, seat in list(self._faces.items()):
-            if seat.desk.principal.name in principals:
+            if is_over(seat.desk.principal):
                 face.end_streams()
-        for name in principals:
-            if name in self._seats:
+        for name, (seat, _) in list(self._seats.items()):
+            if is_over(seat.desk.principal):
                 self._leave_seat(name)
 
     def look_again(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
@@ -14,6 +15,8 @@ from mcp_workbench.protocol import (
     MODERN_VERSIONS,
     PARSE_ERROR,
 )
+from mcp_workbench.surface.calls import OUR_FAULT
+from mcp_workbench.surface.denied import Denied
 from mcp_workbench.surface.face import Face
 from mcp_workbench.surface.http import headers
 from mcp_workbench.surface.http.clients import ROOM
@@ -23,12 +26,13 @@ from mcp_workbench.wire.message import Undecodable, answered_id, decode, decode_
 from mcp_workbench.workbench.principal import Principal
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Sequence
 
     from starlette.types import Receive, Scope, Send
 
     from mcp_workbench.surface.http.clients import Clients
     from mcp_workbench.surface.http.session import Session
+    from mcp_workbench.surface.http.visit import Header
     from mcp_workbench.surface.outlet import Write
     from mcp_workbench.wire.message import Id, Message, Outgoing
 
@@ -41,12 +45,14 @@ NO_SESSION: Final = (
 )
 UNKNOWN_SESSION: Final = "Not Found: there is no such session any more. Send `initialize` for a new one"
 
+log = logging.getLogger(__name__)
+
 
 class Gate(Protocol):
     """Who may come in."""
 
-    def admit(self, visit: Visit) -> Principal | Awaitable[Principal]:
-        """Who it is that has come. Raises Rejected, or what comes of waiting does."""
+    def admit(self, headers: Sequence[Header]) -> Principal | Awaitable[Principal]:
+        """Who it is that has come. Raises Denied, now or when awaited."""
 
 
 class Endpoint:
@@ -63,11 +69,14 @@ class Endpoint:
         visit = Visit(scope, receive, send)
         try:
             await self._serve(visit)
-        except Rejected as rejected:
-            await visit.reject(rejected)
+        except Denied as denied:
+            await visit.refuse(denied)
+        except Exception:
+            log.exception("an HTTP request failed inside the workbench")
+            await visit.refuse(Rejected(500, INTERNAL_ERROR, OUR_FAULT, CLOSE))
 
     async def _serve(self, visit: Visit) -> None:
-        admitted = self._gate.admit(visit)
+        admitted = self._gate.admit(visit.pairs)
         principal = admitted if isinstance(admitted, Principal) else await admitted
         if self.is_closing:
             raise Rejected(503, INTERNAL_ERROR, "Service Unavailable: the workbench is ending", LATER, CLOSE)

@@ -31,7 +31,7 @@ NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read"
 ENCODED_START, ENCODED_END = "=?base64?", "?="
 
 
-class _Meta(msgspec.Struct):
+class _Meta(msgspec.Struct, frozen=True):
     version: msgspec.Raw = msgspec.field(default=ABSENT, name=META_VERSION)
 
 

@@ -16,6 +16,7 @@ from mcp_workbench.protocol import (
     PARSE_ERROR,
     UNSUPPORTED_VERSION,
 )
+from mcp_workbench.surface.denied import Denied
 from mcp_workbench.wire.message import error_code, error_line
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ STATUS_OF: Final = {
 """As the modern era wants it for an error that is all of the answer."""
 
 
-class Rejected(Exception):
-    """A request that is answered with an HTTP error, and a JSON-RPC error that says why."""
+class Rejected(Denied):
+    """A request that is answered with an HTTP error, and a JSON-RPC error of its own that says why."""
 
     def __init__(
         self,
@@ -66,10 +67,8 @@ class Rejected(Exception):
         request_id: Id | None = None,
         data: object = msgspec.UNSET,
     ) -> None:
-        self.status = status
-        self.headers = headers
+        super().__init__(status, message, headers)
         self.line = error_line(request_id, code, message, data)
-        super().__init__(message)
 
 
 class Visit:
@@ -78,6 +77,7 @@ class Visit:
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._send = send
+        self._has_begun = False
         self._watch: asyncio.Task[None] | None = None
         self.method: str = scope["method"]
         self.pairs: list[Header] = scope["headers"]
@@ -118,9 +118,12 @@ class Visit:
         return b"".join(parts)
 
     async def answer(self, status: int, *headers: Header, body: Outgoing = b"") -> None:
-        """Answers in one go."""
+        """Answers in one go, unless an answer has begun."""
+        if self._has_begun:
+            return
         size = len(body) if isinstance(body, bytes) else sum(map(len, body))
         length = (b"content-length", b"%d" % size)
+        self._has_begun = True
         await self._send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
         if isinstance(body, list) and size > IN_ONE_PIECE:
             for part in body:
@@ -129,9 +132,11 @@ class Visit:
         whole = body if isinstance(body, bytes) else b"".join(body)
         await self._send({"type": "http.response.body", "body": whole})
 
-    async def reject(self, rejected: Rejected) -> None:
+    async def refuse(self, denied: Denied) -> None:
         """Answers with an error."""
-        await self.answer(rejected.status, JSON, *rejected.headers, body=rejected.line)
+        known = denied.line if isinstance(denied, Rejected) else None
+        line = known or error_line(None, INVALID_REQUEST, denied.reason)
+        await self.answer(denied.status, JSON, *denied.headers, body=line)
 
     async def answer_from(
         self, stream: Stream, *headers: Header, patience: float, is_modern: bool, primes: bool = False
@@ -161,9 +166,8 @@ class Visit:
         stream.follower = self
         self._begin_to_watch(stream)
         try:
-            await self._send(
-                {"type": "http.response.start", "status": 200, "headers": [*EVENTS, *headers]},
-            )
+            self._has_begun = True
+            await self._send({"type": "http.response.start", "status": 200, "headers": [*EVENTS, *headers]})
             if primes:
                 await self._send_part(b"id: %b\ndata: \n\n" % stream.position.encode())
             while stream.follower is self:
