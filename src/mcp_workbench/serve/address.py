@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import errno
 import socket
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from mcp_workbench.errors import CannotListen
+
+BACKLOG: Final = 2048
+"""Connections that wait to be taken."""
 
 
 class Address(NamedTuple):
@@ -67,6 +70,8 @@ def _bind(family: int, host: str, port: int) -> socket.socket:
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listener.bind((host, port))
+        # From here on clients can come, and another program that wants the address is told.
+        listener.listen(BACKLOG)
         listener.setblocking(False)
     except OSError:
         listener.close()
