@@ -43,11 +43,12 @@ class Event:
 class Response:
     """An answer whose body may still be under way."""
 
-    def __init__(self, status: int, headers: list[tuple[str, str]], reader: asyncio.StreamReader) -> None:
+    def __init__(self, status: int, headers: list[tuple[str, str]], wire: Wire) -> None:
         self.status = status
         self.pairs = headers
         self.headers = dict(headers)
-        self._reader = reader
+        self.wire = wire
+        self._reader = wire.reader
         self._events = self._read_events()
 
     @property
@@ -172,7 +173,7 @@ class Wire:
         async with asyncio.timeout(within):
             status_line, *lines = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         pairs = [(name.lower(), value.strip()) for name, _, value in (it.partition(":") for it in lines[:-2])]
-        return Response(int(status_line.split()[1]), pairs, self.reader)
+        return Response(int(status_line.split()[1]), pairs, self)
 
     async def ask(
         self,

@@ -122,9 +122,10 @@ class Visit:
         if self._has_begun:
             return
         size = len(body) if isinstance(body, bytes) else sum(map(len, body))
-        length = (b"content-length", b"%d" % size)
+        # A response without content must not say that it is empty.
+        length = () if status == 204 else ((b"content-length", b"%d" % size),)
         self._has_begun = True
-        await self._send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
+        await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *length]})
         if isinstance(body, list) and size > IN_ONE_PIECE:
             for part in body:
                 await self._send({"type": "http.response.body", "body": memoryview(part), "more_body": True})
@@ -203,9 +204,11 @@ class Visit:
 def _event(position: str, line: Outgoing) -> bytes:
     """A message as a server-sent event. Its own newline is the end of the data."""
     known_as = b"id: %b\n" % position.encode() if position else b""
-    if isinstance(line, bytes):
-        return b"%bevent: message\ndata: %b\n" % (known_as, line)
-    return b"".join((known_as, b"event: message\ndata: ", *line, b"\n"))
+    data = line if isinstance(line, bytes) else b"".join(line)
+    if b"\r" in data:
+        # Between the parts of a JSON text it is a space; in an event it would be the end of the line.
+        data = data.replace(b"\r", b" ")
+    return b"%bevent: message\ndata: %b\n" % (known_as, data)
 
 
 def _too_large() -> Rejected:
