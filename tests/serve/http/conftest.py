@@ -15,13 +15,28 @@ from tests.support.configs import toolboxes
 from tests.support.journal import Journal
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
+    from tests.serve.admission.shared import Shared
     from tests.support.client import Json
     from tests.support.sessions import Era
 
 V = TypeVar("V", bound=Visitor)
+
+
+class Flag:
+    """A file that a server waits for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def up(self) -> None:
+        self._path.touch()
 
 
 class House:
@@ -31,9 +46,20 @@ class House:
         self.home = home
         self._stack = stack
         self.journals: dict[Era, Journal] = {era: Journal(home / f"{era}.journal") for era in ERAS}
-        self.url = ""
-        self.process: Any = None
-        self.shared: Any = None
+        self._shared: Shared | None = None
+
+    @property
+    def shared(self) -> Shared:
+        assert self._shared is not None, "the house is not open"
+        return self._shared
+
+    @property
+    def url(self) -> str:
+        return self.shared.url
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        return self.shared.process
 
     def config(self, entry: Json | None = None) -> Json:
         servers: dict[str, Json] = {
@@ -42,11 +68,17 @@ class House:
         return toolboxes(dev=servers)
 
     async def open(self, config: Json, *args: str, **options: Any) -> None:
-        self.shared = await self._stack.enter_async_context(sharing(self.home, config, *args, **options))
-        self.url, self.process = self.shared.url, self.shared.process
+        self._shared = await self._stack.enter_async_context(sharing(self.home, config, *args, **options))
+
+    def with_visitors_of(self, stack: contextlib.AsyncExitStack) -> House:
+        """The same, for others, who leave earlier."""
+        same = House(self.home, stack)
+        same._shared = self._shared
+        return same
 
     async def _visit(self, visitor: V) -> V:
-        return await self._stack.enter_async_context(visitor)
+        await self._stack.enter_async_context(visitor)
+        return visitor
 
     async def legacy(self, token: str | None = None, **greeting: Any) -> Legacy:
         """One that has greeted."""
@@ -74,13 +106,7 @@ async def standing_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncItera
 async def house(standing_house: House) -> AsyncIterator[House]:
     """The module's, with visitors of the test's own. Nothing may be in flight when it ends."""
     async with contextlib.AsyncExitStack() as stack:
-        visited = House(standing_house.home, stack)
-        visited.url, visited.process, visited.shared = (
-            standing_house.url,
-            standing_house.process,
-            standing_house.shared,
-        )
-        yield visited
+        yield standing_house.with_visitors_of(stack)
 
 
 @pytest_asyncio.fixture
@@ -97,6 +123,5 @@ async def build(tmp_path: Path) -> AsyncIterator[Callable[[], House]]:
 
 
 @pytest.fixture
-def flag(tmp_path: Path) -> Path:
-    """A file that a server waits for."""
-    return tmp_path / "flag"
+def flag(tmp_path: Path) -> Flag:
+    return Flag(tmp_path / "flag")

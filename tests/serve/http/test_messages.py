@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.serve.http.visitors import JSON
+from tests.serve.http.visitors import JSON, Modern
 from tests.support.sessions import result_of
 
 if TYPE_CHECKING:
     from tests.serve.http.conftest import House
-    from tests.serve.http.visitors import Legacy, Modern
+    from tests.serve.http.visitors import Legacy
     from tests.support.client import Json
     from tests.support.sessions import Era
 
@@ -157,7 +157,7 @@ async def test_a_message_may_be_laid_out_over_lines(house: House, client_era: Er
     message: Json = {"name": "use_tool", "arguments": call}
     request, headers = (
         visitor.dressed("tools/call", message)
-        if client_era == "modern"
+        if isinstance(visitor, Modern)
         else ({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": message}, {})
     )
     for newline in (b"\n", b"\r\n", b"\r"):

@@ -1,4 +1,4 @@
-"""An older client whose connection is cut comes back, and has what it missed: all of it, and of nothing else."""
+"""An older client whose connection is cut comes back, and has all that it missed, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from tests.grid.questions import form
 from tests.support.sessions import result_of, text_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.serve.http.conftest import House
+    from tests.serve.http.conftest import Flag, House
     from tests.serve.http.visitors import Legacy
     from tests.support.client import Json
     from tests.support.http import Response
@@ -20,37 +18,37 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def steps(flag: Path) -> list[Json]:
+def steps(flag: Flag) -> list[Json]:
     return [{"progress": {"steps": 1}}, {"wait": str(flag)}, {"progress": {"steps": 1, "with": {"total": 9}}}]
 
 
-async def begin(visitor: Legacy, flag: Path, token: str = "it") -> tuple[Response, str]:
+async def begin(visitor: Legacy, flag: Flag, name: str = "it") -> tuple[Response, str]:
     """A call that has said one thing, and the position of that."""
-    response = await visitor.call(*steps(flag), meta={"progressToken": token}, request_id=token)
+    response = await visitor.call(*steps(flag), meta={"progressToken": name}, request_id=name)
     assert (await response.next_event()).data == ""
     event = await response.next_event()
-    assert event.message["params"]["progressToken"] == token
+    assert event.message["params"]["progressToken"] == name
     assert event.id is not None
     return response, event.id
 
 
-async def test_what_was_missed_comes_and_then_the_answer(house: House, flag: Path) -> None:
+async def test_what_was_missed_comes_and_then_the_answer(house: House, flag: Flag) -> None:
     visitor = await house.legacy()
     response, position = await begin(visitor, flag)
     response.wire.cut()
-    flag.touch()
+    flag.up()
     again = await visitor.listen(position)
     progress, answer = await again.messages()
     assert progress["params"] == {"progressToken": "it", "progress": 1, "total": 9}
     assert answer["id"] == "it"
 
 
-async def test_from_the_very_first_event_all_comes_once_more(house: House, flag: Path) -> None:
+async def test_from_the_very_first_event_all_comes_once_more(house: House, flag: Flag) -> None:
     visitor = await house.legacy()
     response = await visitor.call(*steps(flag), meta={"progressToken": 1}, request_id="it")
     first = await response.next_event()
     response.wire.cut()
-    flag.touch()
+    flag.up()
     again = await visitor.listen(first.id)
     messages = await again.messages()
     assert [message.get("id") for message in messages] == [None, None, "it"]
@@ -58,32 +56,32 @@ async def test_from_the_very_first_event_all_comes_once_more(house: House, flag:
     assert await once_more.messages() == messages
 
 
-async def test_a_client_that_is_back_before_it_was_missed_takes_over(house: House, flag: Path) -> None:
+async def test_a_client_that_is_back_before_it_was_missed_takes_over(house: House, flag: Flag) -> None:
     visitor = await house.legacy()
     response, position = await begin(visitor, flag)
     again = await visitor.listen(position)
     assert await response.messages() == []
-    flag.touch()
+    flag.up()
     assert [message.get("id") for message in await again.messages()] == [None, "it"]
 
 
-async def test_each_stream_is_come_back_to_by_itself(house: House, flag: Path) -> None:
+async def test_each_stream_is_come_back_to_by_itself(house: House, flag: Flag) -> None:
     visitor = await house.legacy()
     begun = [await begin(visitor, flag, token) for token in ("one", "two")]
     for response, _ in begun:
         response.wire.cut()
-    flag.touch()
+    flag.up()
     for (_, position), token in zip(reversed(begun), ("two", "one"), strict=True):
         again = await visitor.listen(position)
         progress, answer = await again.messages()
         assert (progress["params"]["progressToken"], answer["id"]) == (token, token)
 
 
-async def test_nobody_comes_back_to_the_stream_of_another_session(house: House, flag: Path) -> None:
+async def test_nobody_comes_back_to_the_stream_of_another_session(house: House, flag: Flag) -> None:
     visitor, other = await house.legacy(), await house.legacy()
     response, position = await begin(visitor, flag)
     response.wire.cut()
-    flag.touch()
+    flag.up()
     assert (await other.listen(position)).status == 400
     assert len(await (await visitor.listen(position)).messages()) == 2
 
@@ -107,11 +105,11 @@ async def test_an_answer_that_came_as_json_cannot_be_had_again(house: House) -> 
     assert (await visitor.listen("2-0")).status == 400
 
 
-async def test_a_position_beyond_what_was_said_is_taken_for_the_last(house: House, flag: Path) -> None:
+async def test_a_position_beyond_what_was_said_is_taken_for_the_last(house: House, flag: Flag) -> None:
     visitor = await house.legacy()
     response, position = await begin(visitor, flag)
     response.wire.cut()
-    flag.touch()
+    flag.up()
     again = await visitor.listen(position.rpartition("-")[0] + "-99")
     assert (await again.messages())[-1]["id"] == "it"
 
@@ -136,7 +134,7 @@ async def test_a_second_stream_for_all_else_takes_the_place_of_the_first(house: 
     assert (await second.next_message())["method"] == "notifications/prompts/list_changed"
 
 
-async def test_a_question_that_was_missed_is_asked_when_the_client_is_back(house: House, flag: Path) -> None:
+async def test_a_question_that_was_missed_is_asked_when_the_client_is_back(house: House, flag: Flag) -> None:
     visitor = await house.legacy()
     response = await visitor.call(
         {"progress": {"steps": 1}},
@@ -147,7 +145,7 @@ async def test_a_question_that_was_missed_is_asked_when_the_client_is_back(house
     position = (await response.next_event()).id
     await response.next_event()
     response.wire.cut()
-    flag.touch()
+    flag.up()
     again = await visitor.listen(position)
     await again.next_message()
     asked = await again.next_message()

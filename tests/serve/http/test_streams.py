@@ -12,9 +12,7 @@ from tests.support.http import head
 from tests.support.sessions import result_of, text_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.serve.http.conftest import House
+    from tests.serve.http.conftest import Flag, House
     from tests.serve.http.visitors import Legacy, Modern
     from tests.support.client import Json
     from tests.support.sessions import Era
@@ -77,7 +75,7 @@ async def test_a_question_comes_in_the_response_to_the_call_that_it_is_about(
     assert await at_large.messages() == []
 
 
-async def test_two_calls_at_once_have_each_its_own(house: House, flag: Path) -> None:
+async def test_two_calls_at_once_have_each_its_own(house: House, flag: Flag) -> None:
     visitor = await house.legacy()
     responses = [
         await visitor.call({"progress": {"steps": 1}}, {"wait": str(flag)}, meta={"progressToken": token})
@@ -85,13 +83,13 @@ async def test_two_calls_at_once_have_each_its_own(house: House, flag: Path) -> 
     ]
     tokens = [(await response.next_message())["params"]["progressToken"] for response in responses]
     assert tokens == ["one", "two"]
-    flag.touch()
+    flag.up()
     ids = [[message["id"] for message in await response.messages()] for response in responses]
     assert ids == [[2], [3]]
 
 
 async def test_what_belongs_to_no_request_comes_on_the_stream_for_that(
-    house: House, server_era: Era, flag: Path
+    house: House, server_era: Era, flag: Flag
 ) -> None:
     visitor = await house.legacy()
     at_large = await visitor.listen()
@@ -101,13 +99,13 @@ async def test_what_belongs_to_no_request_comes_on_the_stream_for_that(
 
 
 async def test_a_server_that_asks_outside_of_calls_asks_on_the_stream_for_that(
-    house: House, flag: Path
+    house: House, flag: Flag
 ) -> None:
     visitor = await house.legacy()
     at_large = await visitor.listen()
     asking: Json = {"ask_later": {"question": form("and now?"), "when": str(flag)}}
     await (await visitor.call(asking)).messages()
-    flag.touch()
+    flag.up()
     asked = await at_large.next_message()
     assert asked["params"]["message"] == "and now?"
     await visitor.answer(asked, {"action": "decline"})
@@ -160,12 +158,12 @@ async def test_two_requests_in_one_piece_are_answered_in_order(house: House) -> 
     assert (await wire.response()).status == 200
 
 
-async def test_a_call_that_takes_long_is_answered_by_an_event(house: House, flag: Path) -> None:
+async def test_a_call_that_takes_long_is_answered_by_an_event(house: House, flag: Flag) -> None:
     """So that an older client can come back for it if the connection does not last."""
     visitor = await house.legacy()
     response = await visitor.call({"wait": str(flag)})
     assert response.is_stream
     assert (await response.next_event()).data == ""
-    flag.touch()
+    flag.up()
     (answer,) = await response.messages()
     assert "result" in answer

@@ -95,26 +95,28 @@ class Visit:
         length = self.headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > BODY_LIMIT:
             raise _too_large()
-        message = await self._receive()
-        body: bytes = message.get("body", b"")
-        return await self._long_body(body) if message.get("more_body", False) else body
-
-    async def _long_body(self, beginning: bytes) -> bytes:
-        parts = [beginning]
-        size = len(beginning)
         try:
             async with asyncio.timeout(BODY_TIME):
-                while (message := await self._receive()).get("type") == "http.request":
-                    part = message.get("body", b"")
-                    parts.append(part)
-                    size += len(part)
-                    if size > BODY_LIMIT:
-                        raise _too_large()
-                    if not message.get("more_body", False):
-                        break
+                return await self._whole_body()
         except TimeoutError:
             late = f"the request was not there whole within {BODY_TIME:g} s"
             raise Rejected(408, INVALID_REQUEST, late, CLOSE) from None
+
+    async def _whole_body(self) -> bytes:
+        message = await self._receive()
+        if not message.get("more_body", False):
+            body: bytes = message.get("body", b"")
+            return body
+        parts: list[bytes] = []
+        size = 0
+        while message.get("type") == "http.request":
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > BODY_LIMIT:
+                raise _too_large()
+            if not message.get("more_body", False):
+                break
+            message = await self._receive()
         return b"".join(parts)
 
     async def answer(self, status: int, *headers: Header, body: Outgoing = b"") -> None:
@@ -212,5 +214,5 @@ def _event(position: str, line: Outgoing) -> bytes:
 
 
 def _too_large() -> Rejected:
-    reason = f"the request is larger than {BODY_LIMIT // 2**20} MiB"
-    return Rejected(413, INVALID_REQUEST, reason, CLOSE)
+    # The connection stays: if it were closed while more is coming, the client would not see why.
+    return Rejected(413, INVALID_REQUEST, f"the request is larger than {BODY_LIMIT // 2**20} MiB")
