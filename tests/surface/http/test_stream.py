@@ -19,7 +19,7 @@ def line(number: int) -> bytes:
 
 
 def rest_of(stream: Stream) -> list[tuple[str, object]]:
-    said = []
+    said: list[tuple[str, object]] = []
     while (message := stream.next()) is not None:
         said.append(message)
     return said
@@ -43,12 +43,10 @@ def test_one_that_cannot_be_come_back_to_keeps_nothing() -> None:
 
 def test_an_answer_alone_is_told_apart() -> None:
     stream = Stream("1", [b"1"])
-    assert stream.only_answer is None
     stream.answer(b"1", line(1))
     assert stream.only_answer == line(1)
     other = Stream("1", [b"1"])
     other.write(line(1))
-    assert other.only_answer is None
     other.answer(b"1", line(2))
     assert other.only_answer is None
 
