@@ -63,6 +63,8 @@ class Endpoint:
         self._gate = gate
         self.is_closing = False
         """Whether no more requests are taken: those in flight may still be answered or cancelled."""
+        self.is_closed = False
+        """Whether nothing is taken any more: it could have servers start that nobody would end."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one HTTP request."""
@@ -78,6 +80,8 @@ class Endpoint:
     async def _serve(self, visit: Visit) -> None:
         admitted = self._gate.admit(visit.pairs)
         principal = admitted if isinstance(admitted, Principal) else await admitted
+        if self.is_closed:
+            self._require_open()
         if visit.method == "POST":
             await self._post(visit, principal)
         elif visit.method in ("GET", "DELETE"):
