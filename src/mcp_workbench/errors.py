@@ -11,7 +11,9 @@ WorkbenchError
 │   ├── RemoteError          it answered with a JSON-RPC error
 │   ├── InputMissing         it asked for something that the client does not give
 │   ├── LoginRequired        it lets nobody in who is not logged in
+│   ├── TokenUnavailable     it wants an access token, and none can be had just now
 │   └── Overloaded           it was not even asked: too many wait for it already
+├── LoginFailed              a person's login to a server did not come about
 ├── StartError               a downstream server could not be brought up
 └── CallError                a call cannot be done: its text is what the model reads
     ├── InvalidCall          the call is malformed
@@ -130,12 +132,28 @@ class InputMissing(WireError):
 class LoginRequired(WireError):
     """The other side wants an access token, and there is none, or none that can be had without the user."""
 
-    def __init__(self, toolbox: str, server: str, reason: str) -> None:
-        super().__init__(f"{reason}. Run this in a terminal: mcp-workbench login {toolbox}/{server}")
+    def __init__(self, toolbox: str, server: str, reason: str, *, scope: str = "") -> None:
+        import shlex  # noqa: PLC0415 - names may hold spaces, and few servers want a login
+
+        words = ["mcp-workbench", "login", f"{toolbox}/{server}", *(["--scope", scope] if scope else [])]
+        super().__init__(f"{reason}. Run this in a terminal: {shlex.join(words)}")
+
+
+class TokenUnavailable(WireError):
+    """The other side wants an access token, and none can be had at the moment; the message says why."""
 
 
 class Overloaded(WireError):
     """Too many requests wait for the other side already."""
+
+
+class LoginFailed(WorkbenchError):
+    """A login did not come about; the message says why, and what to do."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(f"{reason}. {remedy}" if remedy else reason)
 
 
 def quote_stderr(lines: Sequence[str]) -> str:

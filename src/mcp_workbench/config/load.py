@@ -124,9 +124,14 @@ def _secrets(config: WorkbenchConfig, variables: dict[str, str]) -> Secrets:
         # Of `Bearer abc`, whoever uses it may say `abc` alone.
         for secret in (value, value.partition(" ")[2] if name.lower().endswith("authorization") else value)
     }
+    clients = {
+        server.oauth.client_secret: "<oauth clientSecret>"
+        for server in servers
+        if server.oauth is not None and server.oauth.client_secret is not None
+    }
     # What stands in a name is public: the names of toolboxes and servers are there to be shown.
     names = [*config.toolboxes, *(name for toolbox in config.toolboxes.values() for name in toolbox.servers)]
-    labels = env | headers | variables
+    labels = env | headers | clients | variables
     return Secrets(
         {value: label for value, label in labels.items() if not any(value in name for name in names)}
     )
