@@ -1,8 +1,8 @@
 """A remote MCP server with its authorization servers, as strict as real ones, in one process on loopback.
 
-`/mcp` wants a token of the authorization server that the metadata name, for its own address. Behind `/one` and
-`/two` are authorization servers with discovery, registration, PKCE, and refresh tokens that are good for one
-use: a second use ends the login. `/control` changes what it does, `/journal` tells what was done.
+`/mcp` wants a token of the authorization server that the metadata name, for its own address. Behind `/one`
+and `/two` are authorization servers with discovery, registration, PKCE, and refresh tokens that are good for
+one use: a second use ends the login. `/control` changes what it does, `/journal` tells what was done.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Settings:
     deny: bool = False
     refresh_tokens: bool = True
     answer: str = "works"
-    """Of the token endpoint: `works`, `hangs` (until that is changed), `fails` (HTTP 500), or an error of OAuth."""
+    """Of the token endpoint: `works`, `hangs` (until it does not), `fails` (HTTP 500), or OAuth's error."""
     asked_scope: str = "read"
     """In the challenge of a 401."""
     needed_scope: str = ""
@@ -160,6 +160,8 @@ class Place:
         self.note("token", issuer=issuer, grant=form["grant_type"], resource=form.get("resource"))
         while self.settings.answer == "hangs":
             await self.changed.wait()
+        if await request.is_disconnected():
+            return Response()  # whoever asked is gone, and nothing has come of it
         if self.settings.answer == "fails":
             return Response("out of order", status_code=500)
         if self.settings.answer != "works":
@@ -218,7 +220,7 @@ class Place:
     def _issue(self, grant: Grant, *, can_renew: bool) -> dict[str, Any]:
         token = f"access-{secrets.token_hex(16)}"
         lifetime = self.settings.expires_in
-        self.access[token] = (grant, time.time() + (lifetime or 10**9))
+        self.access[token] = (grant, time.time() + (10**9 if lifetime is None else lifetime))
         issued: dict[str, Any] = {"access_token": token, "token_type": "bearer", "scope": grant.scope}
         if lifetime is not None:
             issued["expires_in"] = lifetime

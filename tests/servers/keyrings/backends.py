@@ -13,6 +13,9 @@ from keyring.backend import KeyringBackend
 class Kept(KeyringBackend):
     priority = 5
 
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call] # as keyring has it
+
     def get_password(self, service: str, username: str) -> str | None:
         found = _read().get(f"{service} {username}")
         return None if found is None else str(found)

@@ -60,7 +60,7 @@ class Bearer(httpx2.Auth):
         """Adds the token, if there is one. Raises LoginRequired and TokenUnavailable."""
         login = await self._current()
         if login is not None and self._is_due(login):
-            login = await self._renewed(login)
+            login = await self._renewed_in_time(login)
         if login is not None:
             request.headers["Authorization"] = f"Bearer {login.access_token}"
         response = yield request
@@ -121,8 +121,16 @@ class Bearer(httpx2.Auth):
         may_try = login.refresh_token is not None and login.access_token not in self._given_up
         return login.expires_soon and may_try and asyncio.get_running_loop().time() >= self._not_before
 
+    async def _renewed_in_time(self, login: Login) -> Login:
+        try:
+            return await self._renewed(login)
+        except TokenUnavailable:
+            if login.has_expired:
+                raise
+            return login  # it is good for a while yet
+
     async def _renewed(self, stale: Login) -> Login:
-        """The login with another access token; the same one, if it could not be renewed and is still good."""
+        """The login with another access token."""
         if (reason := self._given_up.get(stale.access_token)) is not None:
             raise self._login_required(reason)
         if self._renewal is None:
@@ -155,9 +163,7 @@ class Bearer(httpx2.Auth):
         except (NotNow, StoreError) as error:
             self._not_before = asyncio.get_running_loop().time() + PAUSE
             self._log.warning("login not renewed: %s", error)
-            if stale.has_expired:
-                raise TokenUnavailable(f"its login could not be renewed: {error}") from None
-            return stale
+            raise TokenUnavailable(f"its login could not be renewed: {error}") from None
 
     async def _keep(self, login: Login) -> None:
         try:
