@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from mcp_workbench.downstream.oauth.challenge import challenge_of
+from mcp_workbench.downstream.oauth.http import open_client
 from mcp_workbench.errors import LoginFailed
 from mcp_workbench.protocol import META_CAPABILITIES, META_VERSION, MODERN
 
@@ -43,7 +44,7 @@ async def knock(config: ServerConfig, token: str | None = None) -> tuple[int, Ch
     method, question = ("GET", None) if config.transport == "sse" else ("POST", _QUESTION)
     try:
         async with (
-            httpx2.AsyncClient(timeout=LIMIT) as client,
+            open_client(LIMIT) as client,
             client.stream(method, config.url or "", headers=headers, json=question) as response,
         ):
             return response.status_code, challenge_of(response)

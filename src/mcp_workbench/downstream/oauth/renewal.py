@@ -15,6 +15,8 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 
+from mcp_workbench.downstream.oauth.http import open_client
+
 if TYPE_CHECKING:
     from mcp_workbench.downstream.oauth.record import Login
 
@@ -84,7 +86,7 @@ async def _post(url: str, form: dict[str, str], headers: dict[str, str]) -> tupl
     try:
         async with (
             asyncio.timeout(LIMIT),
-            httpx2.AsyncClient() as client,
+            open_client(LIMIT) as client,
             client.stream("POST", url, data=form, headers=headers) as response,
         ):
             body = bytearray()

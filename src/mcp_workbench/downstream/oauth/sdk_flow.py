@@ -15,6 +15,7 @@ import httpx2
 import msgspec
 from mcp.client.auth import OAuthFlowError
 
+from mcp_workbench.downstream.oauth.http import is_loopback, open_client
 from mcp_workbench.errors import LoginFailed
 from mcp_workbench.protocol import MODERN
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 ANSWER_LIMIT = 30.0
 """Seconds for each answer of an authorization server."""
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 # It writes each failure with a traceback to whoever listens, and we report it anyway, in words.
 logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)
@@ -73,7 +73,7 @@ async def get_tokens(
     """
     request = httpx2.Request("POST", url, headers={"MCP-Protocol-Version": MODERN})
     flow = provider.async_auth_flow(request)
-    async with httpx2.AsyncClient(timeout=ANSWER_LIMIT) as client:
+    async with open_client(ANSWER_LIMIT) as client:
         try:
             outgoing = await anext(flow)
             answer = httpx2.Response(401, headers={"WWW-Authenticate": challenge.header()}, request=outgoing)
@@ -104,7 +104,7 @@ def check_pkce(context: OAuthContext) -> None:
 def check_address(url: str) -> None:
     """Secrets go to authorization servers only where nobody can listen. Raises OAuthFlowError."""
     parts = urlsplit(url)
-    if parts.scheme != "https" and parts.hostname not in LOOPBACK:
+    if parts.scheme != "https" and not is_loopback(url):
         raise OAuthFlowError(f"{parts.scheme}://{parts.netloc} is not https, and secrets would be sent there")
 
 
