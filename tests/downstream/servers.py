@@ -44,12 +44,26 @@ class Awaited(Call):
     def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
         """Nobody asks."""
 
+    def on_log(self, members: dict[str, msgspec.Raw]) -> None:
+        """Nobody asks."""
+
+    @property
+    def client(self) -> object:
+        return self
+
     @property
     def conversation(self) -> object:
         return self
 
+    @property
+    def is_heard(self) -> bool:
+        return not self.result.done()
+
     def on_inquiry(self, inquiry: Inquiry) -> None:
         raise AssertionError(f"no server of these tests asks, but one did: {inquiry.questions}")
+
+    def repeat(self) -> None:
+        raise AssertionError("every server of these tests looks at what it gets")
 
     def again(self, *fields: bytes) -> None:
         raise AssertionError(f"nothing is answered that could be made again: {fields!r}")

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from mcp_workbench.config.access import HttpConfig
 from mcp_workbench.config.oauth import OAuthConfig
 
 Transport = Literal["stdio", "http", "sse"]
@@ -156,6 +157,15 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "a number of bytes from 65536 to 1073741824, in digits only"},
         ),
     ] = 67_108_864
+    isolation: Annotated[
+        Literal["shared", "client"],
+        Meta(
+            description="Who shares the server, where several clients share the workbench: all of them, or "
+            'none, so that each client has one for itself ("client"; for servers that keep state).',
+            examples=["client"],
+            extra={"expected": 'a string, one of "shared", "client"'},
+        ),
+    ] = "shared"
     inherit_env: Annotated[
         bool | list[str],
         Meta(
@@ -231,3 +241,4 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
             extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
         ),
     ] = OPEN_DEADLINE
+    http: Annotated[HttpConfig, Meta(description="Who may come in over HTTP.")] = HttpConfig()

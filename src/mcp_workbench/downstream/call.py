@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.downstream.inquiry import InputRequired
-from mcp_workbench.errors import BadAnswer, RequestTimeout, TooLong
+from mcp_workbench.errors import BadAnswer, NotTaken, RequestTimeout, TooLong
 from mcp_workbench.wire.message import ABSENT, OBJECT, QUOTED_LIMIT, decode_text
 from mcp_workbench.wire.request import Request
 
@@ -43,6 +43,8 @@ class _Passed(Request, kw_only=True):
     """Where it is sent. Set when it is."""
     inquiries: dict[Pushed, None] | None = None
     """What the server has asked in the middle of it and has no answer to yet, if it has asked anything."""
+    is_repeated: bool = False
+    """Whether it is made for the second time, because the server did not look at it the first time."""
 
 
 class Call(_Passed):
@@ -60,6 +62,16 @@ class Call(_Passed):
     def conversation(self) -> object:
         """Whom a question in the middle of it is put to; the same thing for calls that share it."""
 
+    @property
+    @abstractmethod
+    def client(self) -> object:
+        """Whom it is made for; the same thing for all calls of one client."""
+
+    @property
+    @abstractmethod
+    def is_heard(self) -> bool:
+        """Whether its client waits for it at this moment."""
+
     @abstractmethod
     def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
         """The result, as the server sent it. Its stamps, if they had to be read: it may be long."""
@@ -73,12 +85,20 @@ class Call(_Passed):
         """The members of a progress notification."""
 
     @abstractmethod
+    def on_log(self, members: dict[str, msgspec.Raw]) -> None:
+        """The members of a log message that its client wants to have."""
+
+    @abstractmethod
     def on_inquiry(self, inquiry: Inquiry) -> None:
         """It goes on when this is answered."""
 
     @abstractmethod
     def again(self, *fields: bytes) -> None:
         """Makes the same call once more, with these members in addition."""
+
+    @abstractmethod
+    def repeat(self) -> None:
+        """Makes the same call anew, as it was."""
 
     def succeed(self, result: msgspec.Raw) -> None:
         """Ends it, if the result can be passed on."""
@@ -105,6 +125,9 @@ class Call(_Passed):
     def fail(self, error: WireError) -> None:
         """Ends it, and tells the server if it need not go on."""
         self._leave_inquiries()
+        if isinstance(error, NotTaken) and not self.is_repeated:
+            self.repeat()
+            return
         self.on_failure(error)
         if isinstance(error, RequestTimeout):
             self.session.stop(self, "timed out")

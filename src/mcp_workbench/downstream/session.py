@@ -92,6 +92,8 @@ class Session:
         self.on_silence = on_silence
         """Told when a request was not answered in time."""
         self.is_modern = False
+        self.may_repeat = False
+        """Whether a request may have to be made anew, which the server has not looked at."""
         self.offer = Offer()
         self.last_served = 0
         """The number of the call that it has answered last, among those of all servers; 0 for none."""
@@ -127,24 +129,19 @@ class Session:
         self.peer.notify("notifications/initialized")
         if offer.logging:
             self._log_level = NO_LEVEL
-            if (level := self._audience.log_level) is not None:
-                self.set_log_level(level)
+            self.review_log_level()
 
     def speak_modern(self, offer: Offer) -> None:
         """From now on every request carries the modern `_meta`."""
         self.is_modern = True
         self.offer = offer
-        offered = {
-            "tools": offer.tools_change,
-            "prompts": offer.prompts_change,
-            "resources": offer.resources_change,
-        }
-        if kinds := [kind for kind, is_offered in offered.items() if is_offered]:
-            wanted = {f"{kind}ListChanged": True for kind in kinds}
-            Stream(self.peer, wanted, lambda: self._take_for_changed(kinds)).open()
+        if offer.changing:
+            wanted = {f"{kind}ListChanged": True for kind in offer.changing}
+            Stream(self.peer, wanted, self.suspect_changes).open()
 
-    def _take_for_changed(self, kinds: Sequence[str]) -> None:
-        for kind in kinds:
+    def suspect_changes(self) -> None:
+        """There may have been changes that nobody has heard of."""
+        for kind in self.offer.changing:
             self._hearing.on_notification(f"notifications/{kind}/list_changed", ABSENT)
 
     async def probe(self, *, limit: float) -> None:
@@ -186,6 +183,11 @@ class Session:
             self._logged.append(self.peer.next_id)
 
     @property
+    def calls(self) -> list[Call]:
+        """Those in flight."""
+        return [request for request in self.peer.requests if isinstance(request, Call)]
+
+    @property
     def logged(self) -> list[Call]:
         """The calls in flight that ask for what the server logs meanwhile, as modern ones may."""
         found = map(self.peer.find, self._logged)
@@ -196,6 +198,11 @@ class Session:
         if isinstance(request, Call) and not self.is_modern:
             self.attribution.give_up(request)
         self.peer.notify("notifications/cancelled", encode({"requestId": request.id, "reason": reason}))
+
+    def review_log_level(self) -> None:
+        """A client has chosen from which level on it wants log messages."""
+        if (level := self._audience.log_level) is not None:
+            self.set_log_level(level)
 
     def set_log_level(self, level: int) -> None:
         """Tells a legacy server from which level on to log."""
