@@ -88,8 +88,10 @@ async def test_403_for_want_of_a_right_of_a_token_asks_for_another(tmp_path: Pat
 async def test_404_without_a_session_doubts_the_address(tmp_path: Path) -> None:
     error, told, _ = await refused(tmp_path, 404)
     assert isinstance(error, BadStatus)
-    assert told.startswith("there is no MCP server at this address (HTTP 404 Not Found). ")
-    assert told.endswith('Check "url": MCP servers often live at a path of their own, such as /mcp or /sse.')
+    assert told == (
+        "there is no MCP server at this address (HTTP 404 Not Found). Nothing was done. "
+        'Check "url": MCP servers often live at a path of their own, such as /mcp or /sse.'
+    )
 
 
 @pytest.mark.parametrize("after", ["1", "date"])
