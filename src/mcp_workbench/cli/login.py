@@ -99,7 +99,7 @@ def _run(
 
 async def _log_in(command: Command, *, browser: bool, port: int | None, scope: str, seconds: float) -> None:
     config = command.config
-    _say(f"Logging in to {command.name} ({config.url})")
+    _say(f"Logging in to {command.name} ({command.mask(config.url or '')})")
     status, challenge = await knock(config)
     if status != 401:
         _refuse_what_is_no_server(status)
