@@ -214,11 +214,20 @@ class CannotListen(WorkbenchError):
 class StartError(WorkbenchError):
     """A downstream server could not be brought up."""
 
-    def __init__(self, server: str, reason: str, *, stderr: Sequence[str] = (), hint: str = "") -> None:
+    def __init__(
+        self,
+        server: str,
+        reason: str,
+        *,
+        stderr: Sequence[str] = (),
+        hint: str = "",
+        wants_login: bool = False,
+    ) -> None:
         self.server = server
         self.reason = reason
         self.stderr = tuple(stderr)
         self.hint = hint
+        self.wants_login = wants_login
         super().__init__(f"Failed to connect to MCP server '{server}': {reason}")
 
     def explained(self) -> str:

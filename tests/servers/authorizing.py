@@ -250,7 +250,30 @@ class Place:
         if needed and (grant is None or needed not in grant.scope.split()):
             challenge = f'Bearer error="insufficient_scope", scope="{needed}", {metadata}'
             return Response(status_code=403, headers={"WWW-Authenticate": challenge})
-        return JSONResponse({"jsonrpc": "2.0", "id": 1, "result": {}})
+        return _answer(await request.body())
+
+
+def _answer(body: bytes) -> Response:
+    """As a small server of the legacy era, with one tool."""
+    asked = json.loads(body or b"{}")
+    if "id" not in asked:
+        return Response(status_code=202)
+    results: dict[str, Any] = {
+        "initialize": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "authorizing", "version": "1"},
+        },
+        "tools/list": {"tools": [{"name": "whoami", "inputSchema": {"type": "object"}}]},
+        "tools/call": {"content": [{"type": "text", "text": "somebody"}]},
+    }
+    method = asked.get("method")
+    answer: dict[str, Any] = {"jsonrpc": "2.0", "id": asked["id"]}
+    if method in results:
+        answer["result"] = results[method]
+    else:
+        answer["error"] = {"code": -32601, "message": "Method not found"}
+    return JSONResponse(answer)
 
 
 def main(options: dict[str, Any]) -> None:

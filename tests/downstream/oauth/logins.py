@@ -32,6 +32,7 @@ AS_IN_SERVICE = pytest.mark.asyncio(loop_factories=["uvloop"])
 """The loop that the workbench serves on."""
 ORIGIN = ("team", "wiki")
 ROOT = Path(__file__).parents[3]
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 COMMAND = "Run this in a terminal: mcp-workbench login team/wiki"
 
 
@@ -112,4 +113,4 @@ class Worker:
 
 
 async def post(client: httpx2.AsyncClient, site: Site) -> int:
-    return (await client.post(site.server.url, json={})).status_code
+    return (await client.post(site.server.url, json=PING)).status_code

@@ -21,7 +21,9 @@ async def main(told: dict[str, Any]) -> None:
     async with httpx2.AsyncClient(auth=auth, timeout=30) as client:
 
         async def ask() -> int:
-            return (await client.post(told["url"], json={})).status_code
+            return (
+                await client.post(told["url"], json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
+            ).status_code
 
         say(await ask())
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
