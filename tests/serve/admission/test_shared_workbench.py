@@ -9,11 +9,14 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.cli.commands import Bench
+from tests.grid.benches import conversing_server
+from tests.grid.questions import form
 from tests.serve.admission.issuer import RESOURCE, SCOPES, running
 from tests.serve.admission.shared import Visitor, sharing
 from tests.serve.admission.test_tokens import ALICE, BOB, OTHER, write_tokens
 from tests.support.client import write_config
-from tests.support.configs import acting, server, toolboxes
+from tests.support.configs import server, toolboxes
+from tests.support.journal import Journal
 from tests.support.sessions import text_of
 from tests.support.waiting import poll
 
@@ -140,27 +143,23 @@ async def test_without_an_issuer_there_is_no_metadata(tmp_path: Path) -> None:
         assert (await shared.http.get(f"{root}/.well-known/oauth-protected-resource")).status_code == 404
 
 
-MUTTERED = [
-    '{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}',
-    '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"muttered"}}',
-]
-
-
-async def test_a_server_talks_to_nobody_who_may_not_use_it_even_if_nobody_else_is_there(
-    tmp_path: Path,
-) -> None:
-    mutters = acting("mutter", "lines", lines=MUTTERED, answer=False)
+async def test_a_server_asks_nobody_who_may_not_use_it_even_if_nobody_else_is_there(tmp_path: Path) -> None:
+    journals = {name: Journal(tmp_path / name) for name in ("dev", "vault")}
+    boxes = {name: {"asker": conversing_server("legacy", journal)} for name, journal in journals.items()}
     tokens = write_tokens(tmp_path, alice=(ALICE, ["*"]), bob=(BOB, ["dev"]))
-    config = toolboxes(dev={"aloud": mutters}, vault={"keys": mutters})
-    async with sharing(tmp_path, config, "--token-file", str(tokens)) as shared:
-        bob = await shared.visitor(BOB, "legacy")
-        alice = await shared.visitor(ALICE, "modern")
+    async with sharing(tmp_path, toolboxes(**boxes), "--token-file", str(tokens)) as shared:
+        bob, alice = await shared.visitor(BOB, "legacy"), await shared.visitor(ALICE, "modern")
         async with bob.listening({}) as heard:
-            await alice.use_tool("vault", "keys", "mutter")
-            await alice.use_tool("vault", "keys", "mutter")
-            await bob.use_tool("dev", "aloud", "mutter")
+            for name, visitor in (("vault", alice), ("dev", bob)):
+                now = tmp_path / f"{name}-now"
+                steps = [{"ask_later": {"question": form(f"from {name}"), "when": str(now)}}]
+                await visitor.use_tool(name, "asker", "converse", {"steps": steps})
+                now.touch()
+                if name == "vault":
+                    await journals[name].wait_until(lambda journal: journal.events("answered"))
             await poll(lambda: heard.messages)
-        assert {message["params"]["logger"] for message in heard.messages} == {"dev/aloud"}
+    assert "error" in journals["vault"].events("answered")[0]["answer"]
+    assert [message["params"]["message"] for message in heard.messages] == ["from dev"]
 
 
 def test_beyond_loopback_a_start_without_tokens_ends_with_exit_code_2(tmp_path: Path) -> None:
