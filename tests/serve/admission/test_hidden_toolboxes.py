@@ -63,6 +63,8 @@ async def bob(shared: Shared, client_era: Era) -> Visitor:
     return await shared.visitor(BOB, client_era)
 
 
+LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
+
 pytestmark = pytest.mark.parametrize("client_era", ["legacy", "modern"])
 
 
