@@ -15,6 +15,7 @@ from mcp_workbench.errors import (
     ExecutionFailed,
     InputMissing,
     InvalidCall,
+    LoginRequired,
     OpeningFailed,
     Overloaded,
     Problem,
@@ -75,6 +76,10 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
         ),
     ),
     "too many at once": (Overloaded("as it is"), "as it is"),
+    "no login": (
+        LoginRequired("dev", "tickets", "the login has expired"),
+        "the login has expired. Run this in a terminal: mcp-workbench login dev/tickets",
+    ),
     "a bad answer": (BadAnswer("its answer is odd"), "its answer is odd"),
     "a JSON-RPC error": (
         RemoteError(-32601, "no such method", None),

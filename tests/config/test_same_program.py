@@ -22,6 +22,7 @@ ANOTHER: dict[str, object] = {
     "input_timeout": 1.0,
     "call_limit": 1,
     "message_limit": 65_536,
+    "isolation": "client",
     "inherit_env": True,
     "protocol": "legacy",
 }

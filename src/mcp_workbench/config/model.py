@@ -145,6 +145,15 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "a number of bytes from 65536 to 1073741824, in digits only"},
         ),
     ] = 67_108_864
+    isolation: Annotated[
+        Literal["shared", "client"],
+        Meta(
+            description="Who shares the server, where several clients share the workbench: all of them, or "
+            'none, so that each client has one for itself ("client"; for servers that keep state).',
+            examples=["client"],
+            extra={"expected": 'a string, one of "shared", "client"'},
+        ),
+    ] = "shared"
     inherit_env: Annotated[
         bool | list[str],
         Meta(

@@ -61,7 +61,7 @@ class Server:
         self._label = "/".join(self._origin)
         self._log = logging.LoggerAdapter(log, {"server": self._label})
         self._stderr_log = logging.LoggerAdapter(logging.getLogger(stderr.LOGGER), {"server": self._label})
-        self._secrets = secrets
+        self.secrets = secrets
         self._surroundings = surroundings
         self._lives: set[asyncio.Task[None]] = set()
         self._children: set[Child] = set()
@@ -106,9 +106,14 @@ class Server:
     def adopt(self, config: ServerConfig, secrets: Secrets) -> None:
         """Takes over what has changed in a configuration for the same program."""
         self.config = config
-        self._secrets = secrets
+        self.secrets = secrets
         if self.connection is not None:
             self.connection.adopt(config)
+
+    def another(self, audience: Audience) -> Server:
+        """One of the same configuration, for nobody but these."""
+        surroundings = msgspec.structs.replace(self._surroundings, audience=audience)
+        return Server(*self._origin, self.config, self.secrets, surroundings)
 
     async def tools(self) -> Tools:
         """Its tools, after any change that it has announced; connects first if need be. Raises StartError."""
@@ -159,7 +164,7 @@ class Server:
 
     def mask(self, text: str) -> str:
         """`text` without the secret values of the configuration."""
-        return self._secrets.mask(text)
+        return self.secrets.mask(text)
 
     async def _connection(self) -> Connection:
         if self._ready is None:

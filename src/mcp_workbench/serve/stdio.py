@@ -17,10 +17,13 @@ from mcp_workbench.serve.pressure import Pressure
 from mcp_workbench.serve.reload import Reloader
 from mcp_workbench.serve.signals import Hurry
 from mcp_workbench.surface.face import Face
+from mcp_workbench.surface.outlet import Pipe
 from mcp_workbench.surface.parking import Parking
 from mcp_workbench.surface.sealing import Seal
+from mcp_workbench.surface.seat import Seat
 from mcp_workbench.wire.reader import LineReader, read_lines
 from mcp_workbench.wire.writer import open_writer
+from mcp_workbench.workbench.desk import Desk
 from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
@@ -99,8 +102,17 @@ async def _serve(
     read_too = _are_one_socket(stdin, stdout)
     output = os.fdopen(stdout, "wb", 0)
     client = await open_writer(output, interrupted.set, pressure.on_full, read_too=read_too)
-    face = Face(workbench, client.write, pressure, Parking(), Seal(environ))
-    reloader = Reloader(loaded, environ, workbench, log_handler, face.refresh)
+    desk = Desk(workbench)
+    parking = Parking()
+    seat = Seat(desk, parking, Seal(environ))
+    face = Face(seat, Pipe(client.write), pressure)
+
+    def on_reload() -> None:
+        desk.refresh()
+        if seat.look_again():
+            face.tell_tools_changed()
+
+    reloader = Reloader(loaded, environ, workbench, log_handler, on_reload)
     reloader.start()
     reader = LineReader(face.receive, ended.set, face.receive_overlong)
     pressure.watch(client, reader)
@@ -118,6 +130,7 @@ async def _serve(
         await _first(face.drain(DRAIN_LIMIT), interrupted.wait())
     reader.close()
     face.close()
+    parking.close()
     pressure.close()
     await _close(workbench, hurry)
     client.close()
