@@ -1,0 +1,56 @@
+"""`mcp-workbench login`, with a browser that agrees to everything."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import httpx2
+
+from tests.support.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+async def log_in(config: Path, server: str, env: Mapping[str, str]) -> None:
+    """Runs the command, visits the address that it prints, and waits for its end, whichever that is."""
+    command = [
+        sys.executable,
+        "-m",
+        "mcp_workbench",
+        "--config",
+        str(config),
+        "login",
+        server,
+        "--no-browser",
+    ]
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        "login",
+        server,
+        "--no-browser",
+        env=env,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=pipe,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    assert process.stdout is not None
+    said = ""
+    async with asyncio.timeout(PATIENCE):
+        async for line in process.stdout:
+            said += line.decode()
+            if found := re.search(r"https?://\S+[?&]response_type=code\S*", line.decode()):
+                await visit(found[0])
+        await process.wait()
+    print(f"login ended with {process.returncode}: {said}", file=sys.stderr)
+
+
+async def visit(url: str) -> None:
+    """Follows the redirections, as a browser does: the last of them leads back to the command."""
+    async with httpx2.AsyncClient(follow_redirects=True, timeout=PATIENCE) as browser:
+        await browser.get(url)
