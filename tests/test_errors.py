@@ -10,6 +10,7 @@ from mcp_workbench import errors
 from mcp_workbench.errors import (
     BadAnswer,
     CallError,
+    CannotListen,
     ConfigError,
     ConnectionClosed,
     ExecutionFailed,
@@ -76,6 +77,10 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
         ),
     ),
     "too many at once": (Overloaded("as it is"), "as it is"),
+    "an address that is taken": (
+        CannotListen("127.0.0.1:8000", "something listens there already"),
+        "cannot listen on 127.0.0.1:8000: something listens there already",
+    ),
     "no login": (
         LoginRequired("dev", "tickets", "the login has expired"),
         "the login has expired. Run this in a terminal: mcp-workbench login dev/tickets",

@@ -12,6 +12,7 @@ WorkbenchError
 │   ├── InputMissing         it asked for something that the client does not give
 │   ├── LoginRequired        it lets nobody in who is not logged in
 │   └── Overloaded           it was not even asked: too many wait for it already
+├── CannotListen             nobody could reach us at the address that we were given
 ├── StartError               a downstream server could not be brought up
 └── CallError                a call cannot be done: its text is what the model reads
     ├── InvalidCall          the call is malformed
@@ -141,6 +142,13 @@ class Overloaded(WireError):
 def quote_stderr(lines: Sequence[str]) -> str:
     """A server's last words, to stand after a message; nothing if it had none."""
     return "\nIts stderr ended with:\n" + "\n".join(f"  {line}" for line in lines) if lines else ""
+
+
+class CannotListen(WorkbenchError):
+    """Nobody could reach us at an address."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"cannot listen on {address}: {reason}")
 
 
 class StartError(WorkbenchError):

@@ -10,7 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from mcp_workbench.config import ServerConfig, ToolboxConfig, WorkbenchConfig, load
+from mcp_workbench.config import (
+    HttpConfig,
+    IssuerConfig,
+    ServerConfig,
+    ToolboxConfig,
+    WorkbenchConfig,
+    load,
+)
 from tests.config.loading import load_content, one_server
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -49,6 +56,8 @@ def test_the_example_of_every_key_uses_every_key() -> None:
     tree = json.loads((DOCS / "examples" / "every-key.json").read_text(encoding="utf-8"))
     boxes = tree["toolboxes"].values()
     assert set(tree) == {"$schema", *keys_of(WorkbenchConfig)}
+    assert set(tree["http"]) == keys_of(HttpConfig)
+    assert set(tree["http"]["oauth"]) == keys_of(IssuerConfig)
     assert set().union(*boxes) == keys_of(ToolboxConfig)
     assert set().union(*(entry for box in boxes for entry in box["mcpServers"].values())) == {
         "type",
@@ -60,7 +69,7 @@ def test_the_small_example_on_the_page_is_the_small_example_file() -> None:
     assert BLOCKS[0] == json.loads((DOCS / "examples" / "minimal.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("struct", [WorkbenchConfig, ToolboxConfig, ServerConfig])
+@pytest.mark.parametrize("struct", [WorkbenchConfig, HttpConfig, IssuerConfig, ToolboxConfig, ServerConfig])
 def test_every_key_has_its_row_in_the_reference(struct: type[msgspec.Struct]) -> None:
     rows = set(re.findall(r"^\| `([^`]+)` \|", REFERENCE, re.MULTILINE))
     assert keys_of(struct) <= rows

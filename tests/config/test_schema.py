@@ -10,10 +10,19 @@ import jsonschema
 import msgspec
 import pytest
 
-from mcp_workbench.config import ServerConfig, ToolboxConfig, WorkbenchConfig, json_schema
+from mcp_workbench.config import (
+    HttpConfig,
+    IssuerConfig,
+    ServerConfig,
+    ToolboxConfig,
+    WorkbenchConfig,
+    json_schema,
+)
 from tests.config.loading import load_content, one_server, problems, toolbox
 
 EXAMPLES = sorted(Path(__file__).parents[2].glob("docs/examples/*.json"))
+
+ISSUER = {"issuer": "https://x", "resource": "https://y/mcp", "scopes": {"s": ["*"]}}
 
 VALID: list[Any] = [
     {"toolboxes": {}},
@@ -24,6 +33,9 @@ VALID: list[Any] = [
     one_server({"command": "x", "inheritEnv": True, "toolFilters": [], "timeout": 0.5, "cwd": None}),
     one_server({"url": "https://x", "type": "streamableHttp", "headers": {"A": "b"}}),
     one_server({"url": "https://x", "transport": "sse", "command": None}),
+    {"http": {}, "toolboxes": {}},
+    {"http": {"allowedHosts": ["a", "b:1"], "allowedOrigins": [], "oauth": None}, "toolboxes": {}},
+    {"http": {"oauth": ISSUER | {"audience": "x", "jwksUri": None}}, "toolboxes": {}},
 ]
 
 INVALID: list[Any] = [
@@ -55,6 +67,15 @@ INVALID: list[Any] = [
     {"toolboxes": {"dev": toolbox() | {"openDeadline": "15"}}},
     one_server({"command": "x", "inheritEnv": "A"}),
     one_server({"command": "x", "protocol": "newest"}),
+    {"http": [], "toolboxes": {}},
+    {"http": {"allowedHosts": "x"}, "toolboxes": {}},
+    {"http": {"allowedOrigins": [1]}, "toolboxes": {}},
+    {"http": {"oauth": {}}, "toolboxes": {}},
+    {"http": {"oauth": ISSUER | {"issuer": " "}}, "toolboxes": {}},
+    {"http": {"oauth": ISSUER | {"audience": 1}}, "toolboxes": {}},
+    {"http": {"oauth": ISSUER | {"scopes": {}}}, "toolboxes": {}},
+    {"http": {"oauth": ISSUER | {"scopes": {"s": "*"}}}, "toolboxes": {}},
+    {"http": {"oauth": ISSUER | {"scopes": {"s": [1]}}}, "toolboxes": {}},
 ]
 
 
@@ -91,11 +112,15 @@ def test_every_key_is_described() -> None:
     definitions = schema["$defs"]
     described: dict[type[msgspec.Struct], dict[str, Any]] = {
         WorkbenchConfig: schema["properties"],
+        HttpConfig: definitions["HttpConfig"]["properties"],
+        IssuerConfig: definitions["IssuerConfig"]["properties"],
         ToolboxConfig: definitions["ToolboxConfig"]["properties"],
         ServerConfig: definitions["ServerConfig"]["properties"],
     }
     extra: dict[type[msgspec.Struct], set[str]] = {
         WorkbenchConfig: {"$schema", "toolMode"},
+        HttpConfig: set(),
+        IssuerConfig: set(),
         ToolboxConfig: set(),
         ServerConfig: {"type"},
     }

@@ -64,13 +64,27 @@ def _ensure_stderr() -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.command is None:
+    if options.command is None or (options.command == "serve" and options.http is None):
         return _serve(options.config, options.log_level or "info", options.log_format or "text")
     gc.enable()
+    if options.command == "serve":
+        from mcp_workbench.cli.serve import run as run_serve
+
+        return run_serve(
+            options.config,
+            address=options.http,
+            token_file=options.token_file,
+            log_level=options.log_level or "info",
+            log_format=options.log_format or "text",
+        )
     if options.command == "schema":
         from mcp_workbench.cli.schema import run as run_schema
 
         return run_schema()
+    if options.command == "token":
+        from mcp_workbench.cli.token import run as run_token
+
+        return run_token(options.name)
     if options.command == "demo":
         from mcp_workbench.cli.demo import run as run_demo
 
@@ -112,6 +126,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"mcp-workbench {__version__}")
     _add_shared(parser)
     commands = parser.add_subparsers(dest="command", metavar="command", title="commands", prog=parser.prog)
+    serve = commands.add_parser(
+        "serve",
+        parents=[shared],
+        help="serve, over stdin and stdout or with --http for many clients",
+        description="Serves over stdin and stdout, or with --http at http://HOST:PORT/mcp for many clients.",
+    )
+    serve.add_argument(
+        "--http", metavar="HOST:PORT", help="listen there; 127.0.0.1:8000 is for this machine only"
+    )
+    serve.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="who may come in over HTTP, and to what; needed to listen beyond this machine",
+    )
     check = commands.add_parser(
         "check",
         parents=[shared],
@@ -123,6 +151,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     check.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
     commands.add_parser("demo", help="show the workbench at work on an embedded configuration")
+    token = commands.add_parser(
+        "token",
+        help="make a token for somebody who is to come in over HTTP",
+        description="Prints a file of tokens with a new one (its digest) on stdout, and the token on stderr.",
+    )
+    token.add_argument("name", help="whose token it is to be")
     commands.add_parser("schema", help="print the JSON Schema of the configuration file, for editors")
     return parser
 

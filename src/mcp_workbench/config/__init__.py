@@ -3,6 +3,7 @@
 Owns everything between a path and a `LoadedConfig`. Starts nothing and connects to nothing.
 """
 
+from mcp_workbench.config.access import HttpConfig, IssuerConfig
 from mcp_workbench.config.load import LoadedConfig, load, locate
 from mcp_workbench.config.model import ServerConfig, ToolboxConfig, WorkbenchConfig, is_same_program
 from mcp_workbench.config.schema import json_schema
@@ -10,6 +11,8 @@ from mcp_workbench.config.secrets import Secrets
 from mcp_workbench.config.stamp import Stamp, stamp_of
 
 __all__ = [
+    "HttpConfig",
+    "IssuerConfig",
     "LoadedConfig",
     "Secrets",
     "ServerConfig",

@@ -14,6 +14,7 @@ import msgspec
 from mcp_workbench.config.expand import expand
 from mcp_workbench.config.findings import Findings
 from mcp_workbench.config.parse import parse, paste_this
+from mcp_workbench.config.reading import read
 from mcp_workbench.config.secrets import Secrets
 from mcp_workbench.config.stamp import Stamp, stamp_of
 from mcp_workbench.config.validate import validate
@@ -51,7 +52,7 @@ def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     """The configuration in the file at `path`; `ConfigError` with all the problems if it cannot be used."""
     path = os.fspath(path)
     findings = Findings()
-    data, stamp = _read(path, environ)
+    data, status = read(path, usual_name=_DEFAULT, explain_missing=lambda: _missing(path, environ))
     try:
         tree = parse(path, data, findings)
         # A plain copy: `os.environ` decodes and re-encodes at every look.
@@ -62,29 +63,10 @@ def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     if findings.problems:
         raise ConfigError(path, findings.problems)
     secrets = _secrets(config, expansion.values | _inherited(config, environ))
-    return LoadedConfig(config, path, tuple(findings.warnings), secrets, stamp)
+    return LoadedConfig(config, path, tuple(findings.warnings), secrets, stamp_of(status))
 
 
-def _read(path: str, environ: Mapping[str, str]) -> tuple[bytes, Stamp]:
-    try:
-        with open(path, "rb") as file:
-            # Before reading: what is written meanwhile is then a change, and not lost.
-            stamp = stamp_of(os.fstat(file.fileno()))
-            return file.read(), stamp
-    except FileNotFoundError:
-        raise ConfigError(path, [Problem("", *_missing(path, environ))]) from None
-    except IsADirectoryError:
-        problem = Problem("", "this is a directory", f"Name the file in it: {os.path.join(path, _DEFAULT)}")
-    except PermissionError:
-        problem = Problem(
-            "", "the file cannot be read: permission denied", "Give yourself the right to read it."
-        )
-    except OSError as error:
-        problem = Problem("", f"the file cannot be read: {error.strerror}", "Check the path.")
-    raise ConfigError(path, [problem])
-
-
-def _missing(path: str, environ: Mapping[str, str]) -> tuple[str, str]:
+def _missing(path: str, environ: Mapping[str, str]) -> Problem:
     directory = _working_directory()
     places = (
         "--config PATH",
@@ -92,7 +74,8 @@ def _missing(path: str, environ: Mapping[str, str]) -> tuple[str, str]:
         f"else ./{_DEFAULT} (in {directory})",
     )
     listed = "".join(f"\n      {place}" for place in places)
-    return (
+    return Problem(
+        "",
         f"there is no such file: {os.path.normpath(os.path.join(directory, path))}",
         f"It is looked for here:{listed}\n    {paste_this()}",
     )

@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from mcp_workbench.config.access import HttpConfig
+
 Transport = Literal["stdio", "http", "sse"]
 
 Text = Annotated[str, Meta(pattern=r"\S")]
@@ -229,3 +231,4 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
             extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
         ),
     ] = OPEN_DEADLINE
+    http: Annotated[HttpConfig, Meta(description="Who may come in over HTTP.")] = HttpConfig()

@@ -26,6 +26,7 @@ def json_schema() -> dict[str, object]:
     # Its absence means what the file has at its top.
     del toolbox["openDeadline"]["default"]
     top["properties"]["toolboxes"]["propertyNames"] = _NAME
+    _complete_http(top["properties"]["http"], definitions)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "MCP Workbench configuration",
@@ -57,6 +58,16 @@ def _complete_server(server: dict[str, Any]) -> None:
         "enum": list(TRANSPORT_OF_TYPE),
     }
     server["oneOf"] = [_target("command", ["stdio"]), _target("url", ["http", "sse"])]
+
+
+def _complete_http(http: dict[str, Any], definitions: dict[str, Any]) -> None:
+    # Their absence is not the same as any value.
+    del http["default"]
+    del definitions["HttpConfig"]["properties"]["oauth"]["default"]
+    issuer = definitions["IssuerConfig"]["properties"]
+    for key in ("audience", "jwksUri"):
+        del issuer[key]["default"]
+    issuer["scopes"]["minProperties"] = 1
 
 
 def _target(key: str, transports: list[str]) -> dict[str, Any]:

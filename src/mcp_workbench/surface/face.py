@@ -85,6 +85,8 @@ class Face:
         )
         self._catalogue = Catalogue(desk, self._calls, self._bridge, subscriptions, room)
         self.receive_overlong = self._peer.receive_overlong
+        self.version: str | None = None
+        """The version that was agreed on in a handshake, if there was one."""
         desk.join(self._announcements)
 
     def receive(self, line: Line) -> None:
@@ -100,8 +102,12 @@ class Face:
         """Lets the calls in flight finish, within limits."""
         await self._calls.drain(seconds)
 
+    def end_streams(self) -> None:
+        """Ends the subscriptions in good order: nothing more will be told."""
+        self._announcements.close()
+
     def close(self) -> None:
-        """Drops the calls that are still in flight, and ends the subscriptions in good order."""
+        """Drops the calls that are still in flight, and ends the subscriptions."""
         self._announcements.close()
         self._calls.close()
         self._seat.desk.part(self._announcements)
@@ -178,6 +184,7 @@ class Face:
         version = params.version if params.version in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
         self._callers.greet(params.capabilities)
         self._peer.takes_batches = version == BATCHING_VERSION
+        self.version = version
         return b'{"protocolVersion":"%b","capabilities":%b,"serverInfo":%b,"instructions":%b}' % (
             version.encode(),
             self._seat.capabilities,
