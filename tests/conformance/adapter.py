@@ -3,7 +3,7 @@
 The suite calls tools by their own names and reads resources by their own addresses; the workbench offers them
 through `use_tool` and under names of its own. The adapter changes those names in requests and in lists, and
 nothing else: everything else passes as the bytes that came, and at once, so that what is judged is the
-workbench.
+workbench. One stream is cut short, as a network does it: the suite wants to see it taken up again.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from tests.support.client import Json
 
+LOST = "test_reconnection"
+"""The tool whose answer breaks off after its first event, for the client to take up again."""
 END_OF_EVENT = re.compile(rb"\r?\n\r?\n")
 
 
@@ -80,28 +82,23 @@ class _Relay:
     ) -> None:
         while head := await read_head(incoming):
             pieces = [piece async for piece in read_body(incoming, head, is_response=False)]
-            request, method = self._translated(head, pieces)
-            onward.write(request)
+            message = read_message(pieces)
+            onward.write(self._translated(head, pieces, message))
             await onward.drain()
-            if not await self._answer(upstream, back, method):
+            if not await self._answer(upstream, back, message):
                 break
         back.close()
 
-    def _translated(self, head: Head, pieces: list[Piece]) -> tuple[bytes, str | None]:
-        """The request as the workbench gets it, and its method if it is one."""
+    def _translated(self, head: Head, pieces: list[Piece], message: Json) -> bytes:
+        """The request as the workbench gets it."""
         head = head.changed("host", self._ported).changed("origin", self._ported)
-        message: object = None
-        with contextlib.suppress(ValueError):
-            message = json.loads(b"".join(piece.content for piece in pieces))
-        if not isinstance(message, dict):
-            return bytes(head) + b"".join(piece.framed for piece in pieces), None
         renamed = request_for_workbench(message)
         if renamed is None:
-            return bytes(head) + b"".join(piece.framed for piece in pieces), message.get("method")
+            return bytes(head) + b"".join(piece.framed for piece in pieces)
         if renamed.was is not None and head.get("mcp-name") == renamed.was.encode():
             head = head.changed("mcp-name", partial(_renamed, renamed.was, renamed.becomes or ""))
         body = json.dumps(renamed.message).encode()
-        return bytes(head.sized(len(body))) + body, message.get("method")
+        return bytes(head.sized(len(body))) + body
 
     def _ported(self, line: bytes) -> bytes:
         """With the workbench's port for our own: what names another host goes as it is."""
@@ -109,41 +106,46 @@ class _Relay:
         return line.removesuffix(own) + b":%d" % self._port if line.endswith(own) else line
 
     async def _answer(
-        self, upstream: asyncio.StreamReader, back: asyncio.StreamWriter, method: str | None
+        self, upstream: asyncio.StreamReader, back: asyncio.StreamWriter, request: Json
     ) -> bool:
         """Passes one answer back; whether the connection can take another request."""
         head = await read_head(upstream)
         if head is None:
             return False
         body = read_body(upstream, head, is_response=True)
-        if method not in LISTS or head.status != 200:
+        is_stream = (head.get("content-type") or b"").startswith(b"text/event-stream")
+        is_list = request.get("method") in LISTS and head.status == 200
+        if is_list and not is_stream:
+            content = b"".join([piece.content async for piece in body])
+            content = self._message(request["method"], content)
+            back.write(bytes(head.sized(len(content))) + content)
+        else:
             back.write(bytes(head))
-            async for piece in body:
+            passing = self._relisted(body, request["method"]) if is_list else body
+            is_lost = is_stream and called(request) == LOST
+            async for piece in passing:
                 back.write(piece.framed)
                 await back.drain()
-        elif (head.get("content-type") or b"").startswith(b"text/event-stream"):
-            back.write(bytes(head))
-            buffered = b""
-            async for piece in body:
-                *events, buffered = END_OF_EVENT.split(buffered + piece.content)
-                for event in events:
-                    back.write(chunk(self._event(method, event) + b"\n\n"))
-                await back.drain()
-            back.write(chunk(b""))
-        else:
-            content = b"".join([piece.content async for piece in body])
-            content = self._message(method, content)
-            back.write(bytes(head.sized(len(content))) + content)
+                if is_lost and END_OF_EVENT.search(piece.content):
+                    back.write(chunk(b""))
+                    return False
         await back.drain()
         framed = head.get("content-length") is not None or head.get("transfer-encoding") is not None
         return framed and (head.get("connection") or b"").lower() != b"close"
 
-    def _event(self, method: str, event: bytes) -> bytes:
-        lines = event.split(b"\n")
-        return b"\n".join(
-            b"data: " + self._message(method, line[5:]) if line.startswith(b"data:") else line
-            for line in lines
-        )
+    async def _relisted(self, body: AsyncIterator[Piece], method: str) -> AsyncIterator[Piece]:
+        buffered = b""
+        async for piece in body:
+            *events, buffered = END_OF_EVENT.split(buffered + piece.content)
+            for event in events:
+                lines = event.splitlines()
+                told = [
+                    b"data: " + self._message(method, line[5:]) if line.startswith(b"data:") else line
+                    for line in lines
+                ]
+                content = b"\n".join([*told, b"", b""])
+                yield Piece(chunk(content), content)
+        yield Piece(chunk(b""), b"")
 
     def _message(self, method: str, content: bytes) -> bytes:
         try:
@@ -154,6 +156,21 @@ class _Relay:
             return content
         result = result_for_suite(method, message["result"], self._tools)
         return json.dumps({**message, "result": result}).encode()
+
+
+def read_message(pieces: list[Piece]) -> Json:
+    """The message in a body; what is none goes as it is, and says nothing here."""
+    try:
+        message: object = json.loads(b"".join(piece.content for piece in pieces))
+    except ValueError:
+        return {}
+    return message if isinstance(message, dict) else {}
+
+
+def called(request: Json) -> str | None:
+    """The tool that a request calls."""
+    params = request.get("params")
+    return params.get("name") if request.get("method") == "tools/call" and isinstance(params, dict) else None
 
 
 def _renamed(was: str, becomes: str, line: bytes) -> bytes:

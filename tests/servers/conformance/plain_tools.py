@@ -106,8 +106,9 @@ def test_error_handling() -> str:
 
 
 @tool
-async def test_reconnection() -> str:
-    """Takes a while, in which a client's stream may be closed and opened again."""
+async def test_reconnection(ctx: Context) -> str:
+    """Says something first, so that the answer is a stream, which a client may lose and take up again."""
+    await log(ctx, "Before the break")
     await anyio.sleep(PAUSE)
     return "Still here"
 
