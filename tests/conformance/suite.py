@@ -10,14 +10,15 @@ import asyncio
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from signal import SIGKILL
 from typing import TYPE_CHECKING, Literal
 
 from tests.real.servers import NODE
+from tests.structure.package import ROOT
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from tests.support.client import Json
@@ -76,14 +77,17 @@ async def judge_server(url: str, directory: Path, *options: str) -> dict[str, Ve
     return _verdicts("server", directory)
 
 
-async def judge_client(
-    command: str, directory: Path, *options: str, env: Mapping[str, str] | None = None
-) -> dict[str, Verdict]:
-    await _run("client", "--command", command, "--output-dir", str(directory), *options, env=env)
-    return _verdicts("client", directory)
+async def judge_client(command: str, directory: Path, scenario: str, *options: str) -> Verdict:
+    """The verdict on a client, which is run with the address of the scenario's server."""
+    told = ("--command", command, "--scenario", scenario, "--output-dir", str(directory))
+    output = await _run("client", *told, *options)
+    verdict = _verdicts("client", directory)[scenario]
+    if "CLIENT EXITED WITH ERROR" in output or "CLIENT TIMED OUT" in output:
+        return replace(verdict, objections=[*verdict.objections, f"FAILURE of the client: {output}"])
+    return verdict
 
 
-async def _run(*args: str, env: Mapping[str, str] | None = None) -> str:
+async def _run(*args: str) -> str:
     if not RUN.exists():
         raise FileNotFoundError(f"{RUN} is not installed: run `make test`, which does it")
     process = await asyncio.create_subprocess_exec(
@@ -92,14 +96,15 @@ async def _run(*args: str, env: Mapping[str, str] | None = None) -> str:
         *args,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
-        env={**os.environ, **(env or {})},
+        cwd=ROOT,
+        start_new_session=True,
     )
     try:
         async with asyncio.timeout(LONGEST_RUN):
             output, _ = await process.communicate()
     finally:
         if process.returncode is None:
-            process.kill()
+            os.killpg(process.pid, SIGKILL)  # the client that it runs, too
     return output.decode()
 
 
@@ -107,7 +112,8 @@ def _verdicts(leg: Leg, directory: Path) -> dict[str, Verdict]:
     found = {}
     for file in directory.rglob("checks.json"):
         named = str(file.parent.relative_to(directory))
-        scenario = re.fullmatch(r"(?:server-)?(.+?)-\d{4}-\d\d-\d\dT[\d-]+Z", named)
+        prefix = "server-" if leg == "server" else ""
+        scenario = re.fullmatch(rf"{prefix}(.+)-\d{{4}}-\d\d-\d\dT[\d-]+Z", named)
         assert scenario, f"the suite names its {leg} results in a new way: {named}"
         found[scenario[1]] = _verdict(json.loads(file.read_text(encoding="utf-8")))
     return found
