@@ -7,8 +7,13 @@ WorkbenchError
 │   ├── RequestTimeout       it said nothing in time
 │   ├── BadAnswer            it answered something that is not an answer
 │   │   ├── TooDeep          or something nested too deeply to be looked into
-│   │   └── TooLong          or more than is taken from it
+│   │   ├── TooLong          or more than is taken from it
+│   │   └── BadStatus        or a status of HTTP and nothing else
 │   ├── RemoteError          it answered with a JSON-RPC error
+│   ├── Unreachable          there is no way to it: nothing was sent
+│   ├── BrokenOff            the way to it broke before its answer had come
+│   ├── Refused              it does not take the request from us, or not now
+│   ├── NotTaken             it did not take the request as it was: it can be made anew
 │   ├── InputMissing         it asked for something that the client does not give
 │   ├── LoginRequired        it lets nobody in who is not logged in
 │   └── Overloaded           it was not even asked: too many wait for it already
@@ -73,6 +78,9 @@ class ConfigError(WorkbenchError):
 class WireError(WorkbenchError):
     """A JSON-RPC connection did not deliver an answer."""
 
+    hint = ""
+    """What a person can do about it."""
+
 
 class ConnectionClosed(WireError):
     """The other side is gone; the message says how it went."""
@@ -108,6 +116,15 @@ class TooLong(BadAnswer):
         super().__init__(f"its answer is longer than {size_of(limit)}")
 
 
+class BadStatus(BadAnswer):
+    """A status of HTTP came that is no answer to what was asked."""
+
+    def __init__(self, status: int, message: str, hint: str = "") -> None:
+        self.status = status
+        self.hint = hint
+        super().__init__(message)
+
+
 def size_of(count: int) -> str:
     """A number of bytes as people say it."""
     return f"{count / 2**20:g} MiB" if count >= 2**20 else f"{count:,} bytes"
@@ -122,6 +139,31 @@ class RemoteError(WireError):
         self.data = data
         detail = f"; data: {data.decode(errors='replace')}" if data is not None else ""
         super().__init__(f"JSON-RPC error {code}: {message}{detail}")
+
+
+class Unreachable(WireError):
+    """The other side could not be reached, and has heard nothing of the request."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        self.hint = hint
+        super().__init__(message)
+
+
+class BrokenOff(WireError):
+    """The connection broke after the request was sent. It may have been taken, and acted upon."""
+
+
+class Refused(WireError):
+    """The other side lets us not do this, or not now."""
+
+    def __init__(self, message: str, hint: str = "", *, may_have_acted: bool = False) -> None:
+        self.hint = hint
+        self.may_have_acted = may_have_acted
+        super().__init__(message)
+
+
+class NotTaken(WireError):
+    """The other side did not even look at the request, for a reason that another attempt would not have."""
 
 
 class InputMissing(WireError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -109,12 +110,15 @@ def test_what_filters_hide_is_not_counted(bench: Bench) -> None:
     assert connected(bench) == (0, [{"toolbox": "dev", "server": "files", "state": "ready", "tools": 1}])
 
 
-def test_a_remote_server_is_told_apart(bench: Bench) -> None:
-    bench.write(toolboxes(web={"api": {"url": "https://mcp.example.com/mcp"}}))
-    code, (row,) = connected(bench)
+def test_a_remote_server_that_is_not_there_is_named(bench: Bench) -> None:
+    with socket.socket() as taken:  # by somebody who does not listen
+        taken.bind(("127.0.0.1", 0))
+        origin = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        bench.write(toolboxes(web={"api": {"url": f"{origin}/mcp"}}))
+        code, (row,) = connected(bench)
     assert (code, row["state"]) == (1, "failed")
-    assert "stdio only" in row["error"]
-    assert "mcp-remote" in row["hint"]
+    assert row["error"] == f"nobody answers at {origin}: connection refused"
+    assert row["hint"] == 'Is the server running? Check "url".'
 
 
 def test_servers_are_started_in_parallel(bench: Bench) -> None:

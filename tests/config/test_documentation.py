@@ -18,6 +18,7 @@ from mcp_workbench.config import (
     WorkbenchConfig,
     load,
 )
+from mcp_workbench.config.tokens import load_tokens
 from tests.config.loading import load_content, one_server
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -90,3 +91,26 @@ def test_every_link_inside_the_page_has_its_heading() -> None:
         for heading in re.findall(r"^## (.+)$", REFERENCE, re.MULTILINE)
     }
     assert set(re.findall(r"\]\(#([^)]+)\)", REFERENCE)) <= headings
+
+
+SHARED = [
+    json.loads(block)
+    for block in re.findall(
+        r"^```json\n(.*?)^```",
+        (DOCS / "shared-workbench.md").read_text(encoding="utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
+]
+
+
+@pytest.mark.parametrize("block", SHARED, ids=json.dumps)
+def test_every_example_of_a_shared_workbench_loads_without_a_warning(
+    tmp_path: Path, block: dict[str, Any]
+) -> None:
+    environ = ENVIRON | {"CI_TOKEN": "c" * 40, "WORKBENCH_TOKEN": "w" * 40}
+    if "tokens" in block:
+        path = tmp_path / "tokens.json"
+        path.write_text(json.dumps(block), encoding="utf-8")
+        assert load_tokens(path, environ).warnings == ()
+    else:
+        assert load_content(tmp_path, whole_file(block), environ).warnings == ()

@@ -62,6 +62,9 @@ class Awaited(Call):
     def on_inquiry(self, inquiry: Inquiry) -> None:
         raise AssertionError(f"no server of these tests asks, but one did: {inquiry.questions}")
 
+    def repeat(self) -> None:
+        raise AssertionError("every server of these tests looks at what it gets")
+
     def again(self, *fields: bytes) -> None:
         raise AssertionError(f"nothing is answered that could be made again: {fields!r}")
 

@@ -8,10 +8,10 @@ import pytest
 
 from mcp_workbench.config import ServerConfig
 from mcp_workbench.downstream.diagnosis import (
-    HINT_ON_EXIT,
     explain_length,
     explain_loss,
     explain_timeout,
+    hint_on_exit,
     hint_on_silence,
     must_wait,
     why_not_spawned,
@@ -61,7 +61,7 @@ def test_any_other_reason_is_told_as_the_system_gives_it() -> None:
 
 def test_a_server_that_ended_or_was_silent_may_miss_a_variable() -> None:
     config = ServerConfig(command="x", startup_timeout=7.5)
-    assert f"Run its command in a terminal to see more. {ENVIRONMENT}" == HINT_ON_EXIT
+    assert hint_on_exit(config) == f"Run its command in a terminal to see more. {ENVIRONMENT}"
     assert hint_on_silence(config) == (
         'If it is only slow (a cold npx or uvx downloads first), raise "startupTimeout" (now 7.5 s). '
         f"{ENVIRONMENT}"

@@ -45,7 +45,7 @@ GOOD_LENGTH = 32
 
 _ENTRY = '{ "token": "${ALICE_TOKEN}", "toolboxes": ["*"] }'
 _MAKE_ONE = "mcp-workbench token NAME makes one."
-# The names of all others have a # in them, or are empty.
+# The names of all others have a space in them, or are empty.
 _NAME = re.compile(r"[\w.@+-]{1,100}", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 # What RFC 6750 allows in the header.

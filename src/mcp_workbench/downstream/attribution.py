@@ -35,11 +35,15 @@ class Attribution:
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
         self._given_up: dict[Id, _GivenUp] = {}
+        self.certain: Id | None = None
+        """The request on whose own stream the server says what is being looked at, if it has one."""
 
     def calls(self) -> list[Call] | None:
         """Those that a question may be about: all of them would have it put to the same client in the same
         way. An empty list if there is no call, and None if it cannot be told whose question it is.
         """
+        if isinstance(call := self._peer.find(self.certain), Call):
+            return [call]
         calls = [request for request in self._peer.requests if isinstance(request, Call)]
         # One that waits for an answer already does not ask something else.
         able = [call for call in calls if not call.is_waiting] or calls

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.downstream.inquiry import InputRequired
-from mcp_workbench.errors import BadAnswer, RequestTimeout, TooLong
+from mcp_workbench.errors import BadAnswer, NotTaken, RequestTimeout, TooLong
 from mcp_workbench.wire.message import ABSENT, OBJECT, QUOTED_LIMIT, decode_text
 from mcp_workbench.wire.request import Request
 
@@ -43,6 +43,8 @@ class _Passed(Request, kw_only=True):
     """Where it is sent. Set when it is."""
     inquiries: dict[Pushed, None] | None = None
     """What the server has asked in the middle of it and has no answer to yet, if it has asked anything."""
+    is_repeated: bool = False
+    """Whether it is made for the second time, because the server did not look at it the first time."""
 
 
 class Call(_Passed):
@@ -94,6 +96,10 @@ class Call(_Passed):
     def again(self, *fields: bytes) -> None:
         """Makes the same call once more, with these members in addition."""
 
+    @abstractmethod
+    def repeat(self) -> None:
+        """Makes the same call anew, as it was."""
+
     def succeed(self, result: msgspec.Raw) -> None:
         """Ends it, if the result can be passed on."""
         self.session.last_served = next(_served)
@@ -119,6 +125,9 @@ class Call(_Passed):
     def fail(self, error: WireError) -> None:
         """Ends it, and tells the server if it need not go on."""
         self._leave_inquiries()
+        if isinstance(error, NotTaken) and not self.is_repeated:
+            self.repeat()
+            return
         self.on_failure(error)
         if isinstance(error, RequestTimeout):
             self.session.stop(self, "timed out")

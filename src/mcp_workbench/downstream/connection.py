@@ -78,13 +78,17 @@ class Connection:
         self.up_since: float | None = None
         """When it came to be of use, while it is."""
         self.listed: Tools = ()
+        self.notes: list[str] = []
+        """Why some of the server's tools are not among them."""
+        self.screen: Callable[[Tools], tuple[Tools, list[str]]] = lambda tools: (tools, [])
+        """Tells which tools can be called on this way to the server, and why others cannot."""
         self.is_clear = True
         """Whether a call can be sent at once: the list is right, nobody waits, and the server takes more."""
         self.session = Session(
             origin,
             channel.write,
             audience,
-            on_tools_changed=self._on_tools_changed,
+            on_tools_changed=self.expect_changes,
             on_silence=self.suspect,
             line_limit=config.message_limit,
         )
@@ -106,6 +110,10 @@ class Connection:
         self.timeout = config.timeout
         self.session.input_timeout = config.input_timeout
         self._peer.limit_to(config.call_limit)
+
+    async def list_tools(self, limit: float) -> None:
+        """Gets the list from the server, with so many seconds for each page. Raises WireError."""
+        self.listed, self.notes = self.screen(await list_all(self.session, TOOLS, limit))
 
     async def tools(self) -> Tools:
         """The list, after any change that the server has announced by now."""
@@ -134,6 +142,14 @@ class Connection:
         if self._probe is None and not self._is_ended:
             self._probe = asyncio.create_task(self._ask_for_a_sign())
             self._review()
+
+    def expect_changes(self) -> None:
+        """The list may be another by now: it is asked for before it is used again."""
+        self._changed = self._is_stale = True
+        self._review()
+        is_due = asyncio.get_running_loop().time() - self._refreshed_at >= EAGER_AFTER
+        if self.listed and is_due:
+            self._refreshing()
 
     def on_full(self, is_full: bool) -> None:
         """Much waits for the server to read it, or nothing any more."""
@@ -181,13 +197,6 @@ class Connection:
             self._probe = None
             self._review()
 
-    def _on_tools_changed(self) -> None:
-        self._changed = self._is_stale = True
-        self._review()
-        is_due = asyncio.get_running_loop().time() - self._refreshed_at >= EAGER_AFTER
-        if self.listed and is_due:
-            self._refreshing()
-
     def _refreshing(self) -> asyncio.Task[None]:
         """The listing under way, which all share; a new one if there is none."""
         if self._refresh is None:
@@ -198,7 +207,7 @@ class Connection:
     async def _list_anew(self) -> None:
         try:
             async with asyncio.timeout(self.timeout):
-                self.listed = await list_all(self.session, TOOLS, self.timeout)
+                await self.list_tools(self.timeout)
         except (WireError, TimeoutError) as error:
             reason = self._mask(str(error)) or f"no end within {self.timeout:g} s"
             self._log.warning("its changed tools could not be listed: %s", reason)

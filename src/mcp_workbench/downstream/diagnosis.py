@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from mcp_workbench.errors import quote_stderr
+from mcp_workbench.errors import BadStatus, BrokenOff, Refused, Unreachable, quote_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from mcp_workbench.config import ServerConfig
-    from mcp_workbench.errors import ConnectionClosed, RequestTimeout, TooLong
+    from mcp_workbench.errors import ConnectionClosed, RequestTimeout, TooLong, WireError
 
 SUPPLIERS = {
     "npx": "Node.js",
@@ -36,9 +36,6 @@ ENVIRONMENT_HINT = (
     'variable, put it into its "env", name it in "inheritEnv", or set "inheritEnv": true.'
 )
 
-HINT_ON_EXIT = f"Run its command in a terminal to see more. {ENVIRONMENT_HINT}"
-"""What to do about a server that ended before it could be used."""
-
 
 def why_not_spawned(config: ServerConfig, error: OSError) -> tuple[str, str]:
     """The reason and the hint when the system could not start the program."""
@@ -62,8 +59,17 @@ def tail(stderr: Iterable[str]) -> list[str]:
     return [*stderr][-TAIL_SHOWN:]
 
 
+def hint_on_exit(config: ServerConfig) -> str:
+    """What to do about a server that ended before it could be used."""
+    if config.url is not None:
+        return ""
+    return f"Run its command in a terminal to see more. {ENVIRONMENT_HINT}"
+
+
 def hint_on_silence(config: ServerConfig) -> str:
     """What to do about a server that did not get ready in time."""
+    if config.url is not None:
+        return f'If it is only slow, raise "startupTimeout" (now {config.startup_timeout:g} s).'
     return (
         f'If it is only slow (a cold npx or uvx downloads first), raise "startupTimeout" '
         f"(now {config.startup_timeout:g} s). {ENVIRONMENT_HINT}"
@@ -101,13 +107,21 @@ def explain_timeout(config: ServerConfig, error: RequestTimeout) -> str:
     )
 
 
+def explain(error: WireError) -> str:
+    """Why a call got no answer in other ways, and what to do about it."""
+    if isinstance(error, Refused):
+        may_have_acted = error.may_have_acted
+    elif isinstance(error, (BadStatus, BrokenOff, Unreachable)):
+        may_have_acted = not isinstance(error, Unreachable)
+    else:
+        return str(error)
+    repeated = "The call was not repeated, because it may have taken effect." if may_have_acted else ""
+    return " ".join(filter(None, (f"{error}.", repeated or "Nothing was done.", error.hint)))
+
+
 def explain_length(error: TooLong) -> str:
     """Why an answer was not taken, and what to do about it."""
     return (
         f'{error}. If such answers are right, raise "messageLimit" of this server (now {error.limit} bytes) '
         "in the configuration; if not, ask it for less."
     )
-
-
-REMOTE_REASON = "this version of MCP Workbench connects to servers over stdio only"
-REMOTE_HINT = 'A bridge can reach it: "command": "npx", "args": ["-y", "mcp-remote", "<its url>"].'

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 PATIENCE: Final = 0.75
 """Seconds that a silent server is given to recognise the probe."""
+REMOTE_PATIENCE: Final = 5.0
+"""The same for one that is reached over HTTP, where whoever does not know the probe says so."""
 
 FIRST_TO_DECLARE_COMPLETIONS: Final = "2025-03-26"
 """Servers of earlier versions may have completions, and no way to say so."""
@@ -62,10 +64,15 @@ class _VersionData(msgspec.Struct):
 
 
 async def open_conversation(
-    session: Session, *, forced: Era | None, remembered: Era | None, limit: float
+    session: Session,
+    *,
+    forced: Era | None,
+    remembered: Era | None,
+    limit: float,
+    patience: float = PATIENCE,
 ) -> Era:
     """Agrees with the server on an era: the configured one, or the one that it turns out to speak."""
-    agreed = await _Agreement(session, limit).reach(forced, remembered)
+    agreed = await _Agreement(session, limit, patience).reach(forced, remembered)
     if agreed.era == "legacy":
         session.speak_legacy(agreed.offer)
     else:
@@ -81,9 +88,10 @@ class _Agreed(msgspec.Struct, frozen=True):
 class _Agreement:
     """The messages that it takes to agree."""
 
-    def __init__(self, session: Session, limit: float) -> None:
+    def __init__(self, session: Session, limit: float, patience: float) -> None:
         self._peer = session.peer
         self._limit = limit
+        self._patience = patience
         self._initialize_params = b'{"protocolVersion":"%b","capabilities":%b,"clientInfo":%b}' % (
             LEGACY_VERSIONS[0].encode(),
             session.declare(),
@@ -116,7 +124,7 @@ class _Agreement:
 
     async def _probe(self) -> _Agreed:
         with self._discovering() as discover:
-            await asyncio.wait([discover.answer], timeout=PATIENCE)
+            await asyncio.wait([discover.answer], timeout=self._patience)
             if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
                 return agreed
             with self._initializing() as initialize:

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from mcp_workbench.downstream.caller import OWN_META
+from mcp_workbench.errors import BrokenOff, Unreachable
 from mcp_workbench.wire.message import encode
 from mcp_workbench.wire.request import Request
 
@@ -78,4 +79,6 @@ class Stream(Request):
         self.break_off()
 
     def fail(self, error: WireError) -> None:
-        """It is refused, or the server has gone: to ask again would not help."""
+        """Asks again if only the way to the server broke. If it refuses, or has gone, that would not help."""
+        if isinstance(error, (BrokenOff, Unreachable)):
+            self.break_off()

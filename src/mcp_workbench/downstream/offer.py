@@ -27,6 +27,16 @@ class Offer(msgspec.Struct, frozen=True):
     completions: bool = False
     logging: bool = False
 
+    @property
+    def changing(self) -> list[str]:
+        """The kinds of things of which it says when their list has changed."""
+        changing = {
+            "tools": self.tools_change,
+            "prompts": self.prompts_change,
+            "resources": self.resources_change,
+        }
+        return [kind for kind, is_said in changing.items() if is_said]
+
     def has(self, capability: Capability) -> bool:
         """Whether this is among them."""
         offered: bool = getattr(self, capability)

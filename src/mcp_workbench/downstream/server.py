@@ -1,6 +1,6 @@
 """One configured server: started when needed, watched while it lives, started again after it has died.
 
-One task owns each life of the process, from spawn to reaping; callers only await what it makes. A caller
+One task owns each life of it, from the first step to the last; callers only await what it makes. A caller
 that is cancelled therefore never takes away what others share.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -16,20 +15,21 @@ import msgspec
 from mcp_workbench.downstream import diagnosis
 from mcp_workbench.downstream.backoff import Backoff
 from mcp_workbench.downstream.connection import Connection
+from mcp_workbench.downstream.linking import link_to
 from mcp_workbench.downstream.start import DiedOnProbe, Start
 from mcp_workbench.downstream.waiting import WaitingRoom
 from mcp_workbench.downstream.watching import Watches
 from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, TooLong, WireError
 from mcp_workbench.wire import stderr
-from mcp_workbench.wire.child import Child
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from mcp_workbench.config import Secrets, ServerConfig
     from mcp_workbench.downstream.audience import Audience
     from mcp_workbench.downstream.connection import Tools
     from mcp_workbench.downstream.era_memory import EraMemory
+    from mcp_workbench.downstream.link import Link
     from mcp_workbench.downstream.offer import Offer
     from mcp_workbench.downstream.valve import Valve
     from mcp_workbench.wire.guard import Guard
@@ -64,9 +64,9 @@ class Server:
         self.secrets = secrets
         self._surroundings = surroundings
         self._lives: set[asyncio.Task[None]] = set()
-        self._children: set[Child] = set()
+        self._links: set[Link] = set()
         self._ready: asyncio.Future[Connection] | None = None
-        self._last_words: deque[str] = deque()
+        self._last_words: Sequence[str] = ()
         self._backoff = Backoff()
         self._last_failure: StartError | None = None
         self._start_failed = False
@@ -149,8 +149,8 @@ class Server:
 
     def kill(self) -> None:
         """Ends all processes this instant."""
-        for child in self._children:
-            child.kill()
+        for link in self._links:
+            link.kill()
 
     def explain(self, error: WireError) -> str:
         """What went wrong in a call, and what to do about it."""
@@ -160,7 +160,7 @@ class Server:
             return diagnosis.explain_timeout(self.config, error)
         if isinstance(error, TooLong):
             return diagnosis.explain_length(error)
-        return self.mask(str(error))
+        return self.mask(diagnosis.explain(error))
 
     def mask(self, text: str) -> str:
         """`text` without the secret values of the configuration."""
@@ -213,16 +213,11 @@ class Server:
             ready.exception()  # seen: whoever asked may have gone away since
 
     async def _live(self, ready: asyncio.Future[Connection]) -> None:
-        if self.config.command is None:
-            reason, hint = diagnosis.REMOTE_REASON, diagnosis.REMOTE_HINT
-            self._fail(ready, StartError(self.name, reason, hint=hint))
-            return
         self._log.info("starting")
         start = Start(
             self.name,
             self.config,
             self.mask,
-            self._surroundings.environ,
             self._surroundings.memory,
             has_failed=self._start_failed,
         )
@@ -232,26 +227,29 @@ class Server:
             await self._live_once(ready, start)
 
     async def _live_once(self, ready: asyncio.Future[Connection], start: Start) -> None:
-        child = Child(self._surroundings.guard, self.mask, self._on_stderr)
-        self._children.add(child)
+        around = self._surroundings
+        link = link_to(
+            self.name, self.config, around.environ, around.guard, mask=self.mask, on_stderr=self._on_stderr
+        )
+        self._links.add(link)
         try:
-            async with child:
-                await self._live_as(child, ready, start)
+            async with link:
+                await self._live_through(link, ready, start)
         finally:
-            self._children.discard(child)
+            self._links.discard(link)
 
-    async def _live_as(self, child: Child, ready: asyncio.Future[Connection], start: Start) -> None:
-        self._last_words = child.stderr
-        connection = Connection(self._origin, child, self.mask, self.config, self._surroundings.audience)
-        child.closed.add_done_callback(lambda closed: self._on_closed(connection, closed.result()))
+    async def _live_through(self, link: Link, ready: asyncio.Future[Connection], start: Start) -> None:
+        self._last_words = link.last_words
+        connection = Connection(self._origin, link, self.mask, self.config, self._surroundings.audience)
+        link.closed.add_done_callback(lambda closed: self._on_closed(connection, closed.result()))
         try:
-            era = await start.attempt(child, connection)
+            era = await start.attempt(link, connection)
         except StartError as error:
             self._fail(ready, error)
-            child.give_up(error.reason)
+            link.give_up(error.reason)
             return
         except DiedOnProbe:
-            child.give_up("it ended when it was asked for its era")
+            link.give_up("it ended when it was asked for its era")
             raise
         self._log.info("ready: %s, tools: %d", era, len(connection.listed))
         self._last_failure = None
@@ -262,8 +260,8 @@ class Server:
         ready.set_result(connection)
         self.watches.ask_again(connection.session)
         self._announce(self.offer)
-        child.parting.add_done_callback(lambda _: self._part_from(ready))
-        await self._serve(child, connection)
+        link.parting.add_done_callback(lambda _: self._part_from(ready))
+        await self._serve(link, connection)
 
     def _announce(self, offer: Offer) -> None:
         """What is listed together is listed from when a server is open."""
@@ -272,11 +270,11 @@ class Server:
         if offer.resources:
             self._surroundings.audience.list_changed("resources")
 
-    async def _serve(self, child: Child, connection: Connection) -> None:
+    async def _serve(self, link: Link, connection: Connection) -> None:
         connection.up_since = asyncio.get_running_loop().time()
         self._surroundings.valve.add(connection)
         try:
-            await asyncio.shield(child.closed)
+            await asyncio.shield(link.closed)
         finally:
             connection.up_since = None
             self._surroundings.valve.remove(connection)

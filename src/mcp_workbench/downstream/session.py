@@ -92,6 +92,8 @@ class Session:
         self.on_silence = on_silence
         """Told when a request was not answered in time."""
         self.is_modern = False
+        self.may_repeat = False
+        """Whether a request may have to be made anew, which the server has not looked at."""
         self.offer = Offer()
         self.last_served = 0
         """The number of the call that it has answered last, among those of all servers; 0 for none."""
@@ -133,17 +135,13 @@ class Session:
         """From now on every request carries the modern `_meta`."""
         self.is_modern = True
         self.offer = offer
-        offered = {
-            "tools": offer.tools_change,
-            "prompts": offer.prompts_change,
-            "resources": offer.resources_change,
-        }
-        if kinds := [kind for kind, is_offered in offered.items() if is_offered]:
-            wanted = {f"{kind}ListChanged": True for kind in kinds}
-            Stream(self.peer, wanted, lambda: self._take_for_changed(kinds)).open()
+        if offer.changing:
+            wanted = {f"{kind}ListChanged": True for kind in offer.changing}
+            Stream(self.peer, wanted, self.suspect_changes).open()
 
-    def _take_for_changed(self, kinds: Sequence[str]) -> None:
-        for kind in kinds:
+    def suspect_changes(self) -> None:
+        """There may have been changes that nobody has heard of."""
+        for kind in self.offer.changing:
             self._hearing.on_notification(f"notifications/{kind}/list_changed", ABSENT)
 
     async def probe(self, *, limit: float) -> None:

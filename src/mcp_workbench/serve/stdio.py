@@ -112,6 +112,7 @@ async def _serve(
     # What is there now stays: it need not be looked through again and again.
     gc.freeze()
     gc.enable()
+    workbench.warm_up()
     if os.isatty(0):
         log.info(
             "waiting for an MCP client on stdin; this command is meant to be launched by one (Ctrl-C ends it)"

@@ -142,6 +142,10 @@ class Relayed(Call):
         once_more = msgspec.structs.replace(self, extra=extra, rounds=self.rounds + 1, inquiries=None)
         self.calls.start_again(once_more)
 
+    def repeat(self) -> None:
+        """Makes it anew, of a server that has not looked at it."""
+        self.calls.start_again(msgspec.structs.replace(self, inquiries=None, is_repeated=True))
+
     def cancel(self, reason: str = "no longer needed") -> None:
         """The client does not want it any more."""
         if self.progress is not None:
@@ -174,7 +178,7 @@ class Use(Relayed):
         """Calls the tool."""
         self.session = session = connection.session
         arguments = self.arguments
-        if not (self.caller.is_modern or session.is_modern):
+        if not (self.caller.is_modern or session.is_modern or session.may_repeat):
             self.arguments = b""
         head = (_NAME, encode(self.name), _ARGUMENTS, arguments, *self.extra)
         session.call(self, head, self.meta, connection.timeout, size=len(arguments))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import msgspec
 
 from mcp_workbench.wire import stderr, threads
+from mcp_workbench.wire.ending import to_the_end
 from mcp_workbench.wire.family import Family
 from mcp_workbench.wire.guard import MARK
 from mcp_workbench.wire.lines import LINE_LIMIT
@@ -23,8 +24,8 @@ from mcp_workbench.wire.reader import LineReader, read_lines
 from mcp_workbench.wire.writer import open_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from typing import Any, BinaryIO, Self
+    from collections.abc import Callable
+    from typing import BinaryIO, Self
 
     from mcp_workbench.wire.guard import Guard
     from mcp_workbench.wire.lines import Line
@@ -95,7 +96,7 @@ class Child:
 
     async def __aexit__(self, *exception: object) -> None:
         # Whoever cancels the owner wants the child gone, so that must not end the ending of the child.
-        await _to_the_end(self.stop())
+        await to_the_end(self.stop())
 
     async def start(self, program: Program, receiver: Receiver, line_limit: int = LINE_LIMIT) -> None:
         """Starts the program. Raises OSError when the system cannot."""
@@ -116,7 +117,7 @@ class Child:
         self._guard.watch(self._family.group)
         _watch_exit(process, self._on_exit)
         # A cancelled start goes on to this end too: half-connected pipes would belong to nobody.
-        await _to_the_end(self._connect(process, receiver, line_limit))
+        await to_the_end(self._connect(process, receiver, line_limit))
 
     async def _connect(self, process: subprocess.Popen[bytes], receiver: Receiver, line_limit: int) -> None:
         pipes = (process.stdin, process.stdout, process.stderr)
@@ -253,20 +254,6 @@ class Child:
             with suppress(ValueError):
                 return f"the server was ended by {signal.Signals(-self.exit_code).name}"
         return f"the server exited with code {self.exit_code}"
-
-
-async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Awaits `work` whole, also when cancelled meanwhile; the cancellation follows after it."""
-    task = asyncio.create_task(work)
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError:
-            cancelled = True
-    task.result()
-    if cancelled:
-        raise asyncio.CancelledError
 
 
 def _watch_exit(process: subprocess.Popen[bytes], on_exit: Callable[[int], None]) -> None:

@@ -198,6 +198,11 @@ class Peer:
         if self._closed is None:
             self._write(line)
 
+    def fail(self, request_id: Id | None, error: WireError) -> None:
+        """Ends a request of ours, if it is still in flight, of which is known that no answer will come."""
+        if (request := self.find(request_id)) is not None:
+            self._fail(request, error)
+
     def close(self, reason: str) -> None:
         """Fails everything in flight with `reason`, and whatever is asked after."""
         self._closed = reason

@@ -163,7 +163,8 @@ class Shelf:
     def _read(self, listed: Tools) -> None:
         """One bad tool must not lose the list."""
         index: dict[str, msgspec.Raw] = {}
-        notes: list[str] = []
+        connection = self.server.connection
+        notes: list[str] = [] if connection is None else [*connection.notes]
         for tool in listed:
             try:
                 name = _decode_name(tool).name

@@ -38,6 +38,7 @@ class Workbench:
         self._surroundings = surroundings
         self._retiring: dict[Server, asyncio.Task[None]] = {}
         """Servers that are no longer configured, and what ends them when they are not in use any more."""
+        self._is_closed = False
         self._taken_in: set[Server] = set()
         """Servers that are some client's own."""
         self._watches: dict[Origin, Watches] = {}
@@ -54,6 +55,13 @@ class Workbench:
     def take_in(self, server: Server) -> None:
         """One more that has to be ended with the others, until it is retired."""
         self._taken_in.add(server)
+
+    def warm_up(self) -> None:
+        """Loads, without holding anything up, what some of the servers need and nothing else does."""
+        if any(server.config.url is not None for server in self._servers):
+            from mcp_workbench.downstream.remote import loading  # noqa: PLC0415 - few have such servers
+
+            loading.warm_up()
 
     def reconfigure(self, loaded: LoadedConfig) -> None:
         """Becomes what a configuration describes. Starts nothing.
@@ -90,6 +98,7 @@ class Workbench:
 
     async def close(self) -> None:
         """Ends everything downstream, in parallel."""
+        self._is_closed = True
         for task in self._retiring.values():
             task.cancel()
         await asyncio.gather(*(server.close() for server in self._servers))
@@ -117,6 +126,8 @@ class Workbench:
         """It is not found any more, and ends when its calls have."""
         self._taken_in.discard(server)
         server.leave()
+        if self._is_closed:
+            return
         self._retiring[server] = asyncio.create_task(self._end_when_unused(server))
 
     async def _end_when_unused(self, server: Server) -> None:

@@ -61,7 +61,7 @@ class AccessTokens:
         subject = claims["sub"]
         if not subject:
             raise self._challenge.invalid("The token does not say whose it is")
-        principal = Principal(f"{self._config.issuer}#{subject}", self._toolboxes(claims))
+        principal = self._principal(subject, claims)
         self._verdicts.pop(digest, None)
         if len(self._verdicts) >= MOST_REMEMBERED:
             del self._verdicts[next(iter(self._verdicts))]
@@ -99,13 +99,17 @@ class AccessTokens:
             raise self._challenge.invalid(_reason(error)) from None
         return claims
 
-    def _toolboxes(self, claims: dict[str, Any]) -> frozenset[str] | None:
+    def _principal(self, subject: str, claims: dict[str, Any]) -> Principal:
+        config = self._config
         granted = _scopes(claims)
-        allowed = [boxes for scope, boxes in self._config.scopes.items() if scope in granted]
-        if not allowed:
+        scopes = [scope for scope in config.scopes if scope in granted]
+        if not scopes:
             raise self._challenge.insufficient("The token has none of the scopes that allow something here")
-        names = frozenset(name for boxes in allowed for name in boxes)
-        return None if ALL in names else names
+        toolboxes = frozenset(name for scope in scopes for name in config.scopes[scope])
+        # With the scopes, so that what a token allows never depends on another one of the same subject.
+        # Neither an issuer nor a scope has a space or a quote in it.
+        name = f'{config.issuer} "{" ".join(scopes)}" {subject}'
+        return Principal(name, None if ALL in toolboxes else toolboxes)
 
 
 def _scopes(claims: dict[str, Any]) -> set[str]:

@@ -123,7 +123,7 @@ class Admission:
         self.close()
         self._apply(config)
         if before != config.oauth:
-            issuer = f"{before.issuer}#" if before else None
+            issuer = f"{before.issuer} " if before else None
             # Everybody whom the old issuer spoke for; and those who did not have to say who they are.
             self._on_end(
                 lambda principal: principal.name.startswith(issuer) if issuer else not principal.name

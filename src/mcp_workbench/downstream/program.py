@@ -1,0 +1,53 @@
+"""The way to a server that is a program: a child process, started from its configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_workbench.downstream import diagnosis
+from mcp_workbench.downstream.environment import child_environment
+from mcp_workbench.errors import StartError
+from mcp_workbench.wire.child import Child, Program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from mcp_workbench.config import ServerConfig
+    from mcp_workbench.downstream.connection import Connection
+    from mcp_workbench.wire.guard import Guard
+
+
+class ProgramLink(Child):
+    """The child, and what it is started with."""
+
+    def __init__(
+        self,
+        name: str,
+        config: ServerConfig,
+        environ: Mapping[str, str],
+        guard: Guard,
+        *,
+        mask: Callable[[str], str],
+        on_stderr: Callable[[str], None],
+    ) -> None:
+        super().__init__(guard, mask, on_stderr)
+        self._name = name
+        self._config = config
+        self._environ = environ
+        self._mask = mask
+
+    @property
+    def last_words(self) -> Sequence[str]:
+        """The end of its stderr."""
+        return self.stderr
+
+    async def open(self, connection: Connection) -> None:
+        """Starts the program. Raises StartError."""
+        config = self._config
+        command = [config.command or "", *config.args]
+        program = Program(command, child_environment(config, self._environ), config.cwd)
+        try:
+            await self.start(program, connection, config.message_limit)
+        except OSError as error:
+            reason, hint = diagnosis.why_not_spawned(config, error)
+            raise StartError(self._name, self._mask(reason), hint=self._mask(hint)) from None

@@ -1,0 +1,100 @@
+"""Server-sent events, cut out of a byte stream. Linear in the size of the stream, and bounded in memory.
+
+Their data stays the bytes that came: it is JSON, and no step here needs it as text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.errors import TooLong
+from mcp_workbench.wire.lines import LineSplitter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcp_workbench.wire.lines import Line
+
+LONGEST_NAME = 1024
+"""Bytes of an event's name or id that are worth keeping."""
+DIGITS = 9
+"""Of a time to wait, in milliseconds: eleven days."""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One event. Newlines in its data have become spaces: JSON takes both for the same."""
+
+    name: str
+    data: Line
+    last_id: str
+    """The latest id until then: where the stream can be taken up again."""
+
+
+class EventParser:
+    """Takes what arrives, gives back the events that are complete with it."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._splitter = LineSplitter(self._on_overlong, limit)
+        self._is_after_return = False
+        self._is_first = True
+        self._name = ""
+        self._data: list[Line] = []
+        self._size = 0
+        self.last_id = ""
+        self.retry: float | None = None
+        """Seconds to wait before the stream is taken up again, if the other side has said so."""
+
+    def feed(self, chunk: bytes) -> Iterator[Event]:
+        """The events that are complete with `chunk`. Raises TooLong."""
+        if self._is_first and chunk:
+            self._is_first = False
+            chunk = chunk.removeprefix(b"\xef\xbb\xbf")
+        if self._is_after_return:
+            self._is_after_return = False
+            chunk = chunk.removeprefix(b"\n")
+        # Most servers end their lines with one newline, and JSON has no other use for a bare return.
+        if b"\r" in chunk:
+            self._is_after_return = chunk.endswith(b"\r")
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        for line in self._splitter.feed(chunk):
+            if line:
+                self._take(line)
+            elif (event := self._finish()) is not None:
+                yield event
+
+    def _take(self, line: Line) -> None:
+        if line[:5] == b"data:":
+            self._take_data(line[6:] if line[5:6] == b" " else line[5:])
+            return
+        name, _, value = bytes(line[: 2 * LONGEST_NAME]).partition(b":")
+        text = value.removeprefix(b" ").decode(errors="replace")
+        if name == b"data":
+            self._take_data(b"")
+        elif name == b"event":
+            self._name = text
+        elif name == b"id":
+            if "\0" not in text and len(text) <= LONGEST_NAME:
+                self.last_id = text
+        elif name == b"retry" and text.isascii() and text.isdigit() and len(text) <= DIGITS:
+            self.retry = int(text) / 1000
+
+    def _take_data(self, part: Line) -> None:
+        self._size += len(part)
+        if self._size > self._limit:
+            raise TooLong(self._limit)
+        self._data.append(part)
+
+    def _finish(self) -> Event | None:
+        """The event that an empty line ends, if it brings anything."""
+        name, data = self._name, self._data
+        self._name, self._data, self._size = "", [], 0
+        if not data:
+            return None
+        whole = data[0] if len(data) == 1 else b" ".join(data)
+        return Event(name or "message", whole, self.last_id)
+
+    def _on_overlong(self, edges: bytes, *, is_over: bool) -> None:  # noqa: ARG002 - as it is called
+        raise TooLong(self._limit)

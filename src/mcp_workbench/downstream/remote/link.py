@@ -1,0 +1,246 @@
+"""The way to a server over HTTP: each line that is written becomes a request, in a task of its own.
+
+Owns these tasks and their end. What is said in which way is the dialect's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.downstream.remote.headers import BadMark, read_marks
+from mcp_workbench.downstream.remote.loading import load
+from mcp_workbench.downstream.remote.old_sse import OldSse
+from mcp_workbench.downstream.remote.outcomes import SESSION_OVER
+from mcp_workbench.downstream.remote.streamable import Streamable, Unsuited
+from mcp_workbench.downstream.remote.traffic import Traffic, id_of, is_request
+from mcp_workbench.errors import BadAnswer, StartError, WireError
+from mcp_workbench.wire.ending import to_the_end
+from mcp_workbench.wire.message import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+    from typing import Any, Self
+
+    import httpx2
+
+    from mcp_workbench.config import ServerConfig
+    from mcp_workbench.downstream.connection import Connection, Tools
+    from mcp_workbench.downstream.remote.headers import Marks
+    from mcp_workbench.downstream.remote.http import Client
+    from mcp_workbench.wire.message import Id, Message, Outgoing
+
+FAREWELL: Final = 1.0
+"""Seconds to tell the server that its session is over."""
+PARTING_WAIT: Final = 0.25
+"""Seconds for what is in flight when the session is over: it may still be answered."""
+MOST_HELD_UP: Final = 5.0
+"""Seconds that requests wait for one that has to come before them."""
+IN_ORDER: Final = frozenset(("notifications/initialized", "logging/setLevel"))
+"""What is to be taken before whatever is sent after it."""
+CANCELLED: Final = "notifications/cancelled"
+
+log = logging.getLogger(__name__)
+
+
+class _Cancelled(msgspec.Struct):
+    request_id: int = msgspec.field(name="requestId")
+
+
+class RemoteLink:
+    """A way over HTTP, from its opening to its end. As a context manager it is sure to be taken down."""
+
+    def __init__(
+        self, name: str, config: ServerConfig, auth: httpx2.Auth | None, mask: Callable[[str], str]
+    ) -> None:
+        self._name = name
+        self._config = config
+        self._auth = auth
+        self._mask = mask
+        self._client: Client | None = None
+        self._traffic: Traffic | None = None
+        self._dialect: Streamable | OldSse | None = None
+        self._marked: dict[str, Marks] = {}
+        """The tools that have parameters for headers."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._requests: dict[Id, asyncio.Task[None]] = {}
+        self._first: asyncio.Task[None] | None = None
+        """What has to be taken before anything else is sent."""
+        self._is_given_up = False
+        self._farewell: asyncio.TimerHandle | None = None
+        self.last_words: Sequence[str] = ()
+        """It has none: what it says, it says in HTTP."""
+        self.parting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when nothing new should be sent: the session is over."""
+        self.closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Done, with what happened, when it cannot be used any more."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await to_the_end(self._take_down())
+
+    async def open(self, connection: Connection) -> None:
+        """Makes ready to send. Of the old transport, opens the stream. Raises StartError."""
+        try:
+            client = (await load())(self._config.url or "", self._config.headers, self._auth)
+            self._client = client
+            self._traffic = traffic = Traffic(client, connection, self._config)
+            connection.session.may_repeat = True
+            connection.screen = self._screen
+            if self._config.transport == "sse":
+                self._dialect = await self._open_old(traffic)
+            else:
+                self._dialect = Streamable(traffic, self._marked, self._on_session_over)
+        except WireError as error:
+            raise StartError(self._name, self._mask(str(error)), hint=error.hint) from None
+
+    async def _open_old(self, traffic: Traffic) -> OldSse:
+        dialect = OldSse(traffic, self.give_up)
+        self._spawn(dialect.listen())
+        await dialect.opened()
+        return dialect
+
+    @property
+    def waiting(self) -> int:
+        """How many bytes wait to be sent."""
+        return 0 if self._traffic is None else self._traffic.waiting
+
+    def pause(self) -> None:
+        """Reads no answers, so that the server has to wait."""
+        if self._traffic is not None:
+            self._traffic.pause()
+
+    def resume(self) -> None:
+        """Reads them again."""
+        if self._traffic is not None:
+            self._traffic.resume()
+
+    def write(self, line: Outgoing) -> None:
+        """Sends a line."""
+        if self.closed.done() or self._traffic is None:
+            return
+        body = (line if isinstance(line, bytes) else b"".join(line)).rstrip(b"\n")
+        message = decode(body)
+        if message.method == CANCELLED:
+            self._cancel(message, body, self._traffic.connection.session.is_modern)
+            return
+        task = self._spawn(self._send(message, body, self._first))
+        if message.method in IN_ORDER:
+            self._first = task
+        if is_request(message) and (request_id := id_of(message)) is not None:
+            self._requests[request_id] = task
+            task.add_done_callback(lambda _: self._requests.pop(request_id, None))
+
+    def _cancel(self, message: Message, body: bytes, is_modern: bool) -> None:
+        """In the modern era a request is cancelled by closing the stream of its answer, and not by a word."""
+        request = self._requests.get(msgspec.json.decode(message.params, type=_Cancelled).request_id)
+        if is_modern:
+            if request is not None:
+                request.cancel()
+            return
+        telling = self._spawn(self._send(message, body, self._first))
+        if request is not None:
+            telling.add_done_callback(lambda _: request.cancel())
+
+    async def _send(self, message: Message, body: bytes, first: asyncio.Task[None] | None) -> None:
+        if first is not None and not first.done():
+            await asyncio.wait([first], timeout=MOST_HELD_UP)
+        try:
+            await self._send_somehow(message, body)
+        except WireError as error:
+            self._fail(message, error)
+        except Exception:
+            log.exception("a request over HTTP failed inside the workbench", extra={"server": self._name})
+            self._fail(message, BadAnswer("a fault of the workbench; its log has the details"))
+        if message.method == "notifications/initialized" and isinstance(self._dialect, Streamable):
+            self._spawn(self._dialect.listen())
+
+    async def _send_somehow(self, message: Message, body: bytes) -> None:
+        if self._dialect is None or self._traffic is None:
+            return
+        try:
+            await self._dialect.send(message, body)
+        except Unsuited as unsuited:
+            try:
+                self._dialect = await self._open_old(self._traffic)
+            except WireError:
+                raise unsuited.error from None
+            await self._dialect.send(message, body)
+
+    def _fail(self, message: Message, error: WireError) -> None:
+        if self._traffic is None or not is_request(message):
+            log.debug(
+                "%s was not taken: %s", message.method or "an answer", error, extra={"server": self._name}
+            )
+            return
+        # After those who are told that the session is over: the request may be made anew at once.
+        peer, request_id = self._traffic.connection.session.peer, id_of(message)
+        asyncio.get_running_loop().call_soon(peer.fail, request_id, error)
+
+    def _on_session_over(self) -> None:
+        if not self.parting.done():
+            self.parting.set_result(None)
+            loop = asyncio.get_running_loop()
+            self._farewell = loop.call_later(PARTING_WAIT, self._close, SESSION_OVER)
+
+    def give_up(self, reason: str) -> None:
+        """Says that it cannot be used any more."""
+        self._is_given_up = True
+        if not self.parting.done():
+            self.parting.set_result(None)
+        self._close(reason)
+
+    def _close(self, reason: str) -> None:
+        if not self.closed.done():
+            self.closed.set_result(reason)
+
+    def kill(self) -> None:
+        """Ends it without a word to the server."""
+        self._is_given_up = True
+        for task in self._tasks:
+            task.cancel()
+
+    async def _take_down(self) -> None:
+        if self._farewell is not None:
+            self._farewell.cancel()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        if self._client is None:
+            return
+        if self._dialect is not None and not self._is_given_up:
+            with suppress(TimeoutError, WireError):
+                async with asyncio.timeout(FAREWELL):
+                    await self._dialect.end()
+        await self._client.close()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _screen(self, tools: Tools) -> tuple[Tools, list[str]]:
+        """The tools that can be called over HTTP, and why others cannot."""
+        self._marked.clear()
+        if self._traffic is None or not self._traffic.connection.session.is_modern:
+            return tools, []
+        kept, notes = [], []
+        for tool in tools:
+            try:
+                name, marks = read_marks(tool)
+            except BadMark as problem:
+                notes.append(f"left out {problem}")
+                continue
+            kept.append(tool)
+            if marks is not None:
+                self._marked.setdefault(name, marks)
+        return (tuple(kept), notes) if notes else (tools, [])

@@ -1,0 +1,27 @@
+"""Loads what HTTP needs where nobody has to wait for it: in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mcp_workbench.downstream.remote.http import Client
+
+
+def warm_up() -> None:
+    """Begins to load it, for whoever will want it later."""
+    threading.Thread(target=_load, daemon=True).start()
+
+
+async def load() -> type[Client]:
+    """What it takes to talk HTTP."""
+    return await asyncio.to_thread(_load)
+
+
+def _load() -> type[Client]:
+    from mcp_workbench.downstream.remote import http  # noqa: PLC0415 - a third of a second, the first time
+
+    http.tls_context()
+    return http.Client

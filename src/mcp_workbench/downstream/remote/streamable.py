@@ -1,0 +1,253 @@
+"""Streamable HTTP: each message a POST, each answer JSON or a stream of events. Both eras of it.
+
+A modern request stands for itself. A legacy one belongs to a session, whose server may also say something by
+itself, and may let go of a stream and have it taken up again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.downstream.remote.events import EventParser
+from mcp_workbench.downstream.remote.headers import VERSION, modern_headers
+from mcp_workbench.downstream.remote.outcomes import URL_HINT
+from mcp_workbench.downstream.remote.traffic import ACCEPT, ACCEPT_EVENTS, EVENTS, id_of, is_request, let_end
+from mcp_workbench.errors import (
+    BadAnswer,
+    BadStatus,
+    BrokenOff,
+    NotTaken,
+    RemoteError,
+    Unreachable,
+    WireError,
+)
+from mcp_workbench.protocol import MISSING_CAPABILITY, UNSUPPORTED_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcp_workbench.downstream.remote.headers import Headers, Marks
+    from mcp_workbench.downstream.remote.http import Response
+    from mcp_workbench.downstream.remote.outcomes import Refusal
+    from mcp_workbench.downstream.remote.traffic import Traffic
+    from mcp_workbench.wire.lines import Line
+    from mcp_workbench.wire.message import Message
+
+MOST_REPEATS: Final = 3
+SHORT_WAIT: Final = 5.0
+"""A request is sent again when the server wants it so, up to so often and after so many seconds at most."""
+RETRY: Final = 1.0
+MOST_FAILURES: Final = 3
+"""Seconds until a stream is taken up again, if the server does not say, and how often in vain."""
+SHORTEST, LONGEST = 1.0, 60.0
+"""Seconds until what the server says by itself is listened to again: twice as long each time."""
+HEADER_MISMATCH: Final = -32020
+MODERN_ERRORS: Final = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
+
+log = logging.getLogger(__name__)
+
+
+class Unsuited(Exception):
+    """The server does not take a handshake in this way. It may be one of the transport before."""
+
+    def __init__(self, error: WireError) -> None:
+        self.error = error
+        super().__init__(str(error))
+
+
+class _Agreed(msgspec.Struct, frozen=True):
+    version: str = msgspec.field(default="", name="protocolVersion")
+
+
+class _Handshake(msgspec.Struct):
+    result: _Agreed = _Agreed()
+
+
+class Streamable:
+    """What is known of a server that talks so."""
+
+    def __init__(
+        self, traffic: Traffic, marked: Mapping[str, Marks], on_session_over: Callable[[], None]
+    ) -> None:
+        self._traffic = traffic
+        self._session = traffic.connection.session
+        self._log = logging.LoggerAdapter(log, {"server": self._session.label})
+        self._marked = marked
+        self._on_session_over = on_session_over
+        self._session_id = b""
+        self._version = b""
+        """What a legacy server has agreed to."""
+
+    async def send(self, message: Message, body: bytes) -> None:
+        """Sends a message, and hands over all that is said to it. Raises WireError or Unsuited."""
+        for repeats in count():
+            headers = self._headers(message)
+            async with self._traffic.post([ACCEPT, *headers], body) as response:
+                if 200 <= response.status < 300:
+                    await self._take(message, response)
+                    return
+                has_session = self._session_id != b"" and message.method != "initialize"
+                refusal = await self._traffic.refusal(message, response, has_session=has_session)
+            wait = refusal.retry_after if refusal.status == 429 else None
+            if wait is None or wait > SHORT_WAIT or repeats == MOST_REPEATS:
+                raise self._weigh(message, refusal)
+            if not self._traffic.has_time(message, wait):
+                raise self._weigh(message, refusal)
+            await asyncio.sleep(wait)
+
+    def _weigh(self, message: Message, refusal: Refusal) -> Exception:
+        error = refusal.error()
+        if refusal.ends_session:
+            self._end_session()
+        elif isinstance(error, RemoteError):
+            if error.code == HEADER_MISMATCH and message.method == "tools/call":
+                # The tool may have other marks by now.
+                self._traffic.connection.expect_changes()
+                return NotTaken(str(error))
+            if message.method == "initialize" and error.code in MODERN_ERRORS:
+                return error
+        if message.method == "initialize" and refusal.status in (400, 404, 405):
+            return Unsuited(error)
+        return error
+
+    def _end_session(self) -> None:
+        self._session_id = b""
+        self._on_session_over()
+
+    def _headers(self, message: Message) -> Headers:
+        method = message.method
+        if method == "server/discover" or (self._session.is_modern and method is not None):
+            return modern_headers(method, message.params, self._marked)
+        return [] if method == "initialize" else self._session_headers()
+
+    def _session_headers(self) -> Headers:
+        headers = [(VERSION, self._version)] if self._version else []
+        return [*headers, (b"Mcp-Session-Id", self._session_id)] if self._session_id else headers
+
+    async def _take(self, message: Message, response: Response) -> None:
+        """Hands an answer over."""
+        if message.method == "initialize":
+            given = response.headers.get("mcp-session-id", "")
+            self._session_id = given.encode() if given.isascii() and given.isprintable() else b""
+        if not is_request(message):
+            await let_end(response)
+            return
+        kind = response.content_type
+        if kind == EVENTS:
+            await self._take_events(message, response)
+            return
+        line = await self._traffic.read(response)
+        if not line:
+            raise BadAnswer(f"it took the request and gave no answer (HTTP {response.status}, and no body)")
+        if "json" not in kind:
+            what = f"it answered with {kind or 'something of no known type'}, which is not MCP"
+            raise BadStatus(response.status, what, URL_HINT)
+        self._hand_over(message, line)
+        if self._traffic.is_awaited(message):
+            raise BadAnswer("its answer could not be read, or belongs to another request")
+
+    def _hand_over(self, message: Message, line: Line) -> None:
+        if message.method == "initialize" and not self._version:
+            try:
+                self._version = msgspec.json.decode(line, type=_Handshake).result.version.encode()
+            except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+                self._version = b""
+        self._traffic.receive(line, id_of(message))
+
+    async def _take_events(self, message: Message, response: Response) -> None:
+        """Hands over what comes on the stream of a request, until its answer has."""
+        parser = EventParser(self._traffic.limit)
+        try:
+            if await self._is_answered_by(message, response, parser):
+                return
+        except BrokenOff as broken:
+            reason = str(broken)
+        else:
+            reason = "the stream of the answer ended before the answer came"
+        if not parser.last_id or self._session.is_modern:
+            raise BrokenOff(reason)
+        await self._take_up(message, parser, reason)
+
+    async def _is_answered_by(self, message: Message, response: Response, parser: EventParser) -> bool:
+        while (events := await self._traffic.events(response, parser)) is not None:
+            for event in events:
+                if event.name == "message" and event.data:
+                    self._hand_over(message, event.data)
+            if not self._traffic.is_awaited(message):
+                await let_end(response)
+                return True
+        return False
+
+    async def _take_up(self, message: Message, parser: EventParser, reason: str) -> None:
+        """Goes on with a stream that the server has let go of, from the last event that it has numbered."""
+        failures = 0
+        while failures < MOST_FAILURES:
+            await asyncio.sleep(RETRY if parser.retry is None else max(parser.retry, 0.01))
+            at = parser.last_id
+            parser = self._following(parser)
+            try:
+                async with self._traffic.client.stream("GET", self._listening_headers(at)) as response:
+                    if response.status != 200 or response.content_type != EVENTS:
+                        raise BrokenOff(f"{reason}, and it cannot be taken up again (HTTP {response.status})")
+                    if await self._is_answered_by(message, response, parser):
+                        return
+                    failures = 0
+            except Unreachable as error:
+                failures += 1
+                reason = str(error)
+        raise BrokenOff(reason)
+
+    def _following(self, parser: EventParser) -> EventParser:
+        following = EventParser(self._traffic.limit)
+        following.last_id, following.retry = parser.last_id, parser.retry
+        return following
+
+    def _listening_headers(self, last_id: str) -> Headers:
+        at = [(b"Last-Event-ID", last_id.encode())] if last_id else []
+        return [ACCEPT_EVENTS, *self._session_headers(), *at]
+
+    async def listen(self) -> None:
+        """Hands over what a legacy server says by itself, for as long as its session lasts."""
+        parser = EventParser(self._traffic.limit)
+        loop = asyncio.get_running_loop()
+        delay, was_open = SHORTEST, False
+        while self._session_id:
+            began = loop.time()
+            try:
+                async with self._traffic.client.stream(
+                    "GET", self._listening_headers(parser.last_id)
+                ) as response:
+                    if response.status == 404 and was_open:
+                        self._end_session()
+                        return
+                    if response.status < 500 and (response.status != 200 or response.content_type != EVENTS):
+                        return  # it says nothing by itself
+                    if response.status == 200:
+                        if was_open and not parser.last_id:
+                            self._session.suspect_changes()
+                        was_open = True
+                        parser = self._following(parser)
+                        await self._hear(response, parser)
+            except WireError as error:
+                self._log.debug("its stream broke off: %s", error)
+            if loop.time() - began > LONGEST:
+                delay = SHORTEST
+            await asyncio.sleep(delay if parser.retry is None else max(parser.retry, 0.01))
+            delay = min(delay * 2, LONGEST)
+
+    async def _hear(self, response: Response, parser: EventParser) -> None:
+        while (events := await self._traffic.events(response, parser)) is not None:
+            for event in events:
+                if event.name == "message" and event.data:
+                    self._traffic.receive(event.data)
+
+    async def end(self) -> None:
+        """Tells the server that the session is over."""
+        if self._session_id:
+            async with self._traffic.client.stream("DELETE", self._session_headers()):
+                pass

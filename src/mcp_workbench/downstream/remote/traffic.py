@@ -1,0 +1,163 @@
+"""What goes over the HTTP of one server, whatever its dialect: how much of it, and to whom it is brought."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.downstream.remote.outcomes import Refusal
+from mcp_workbench.errors import TooLong, WireError
+from mcp_workbench.wire.lines import LineSplitter
+from mcp_workbench.wire.message import encode
+from mcp_workbench.wire.writer import FULL
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    import httpx2
+
+    from mcp_workbench.config import ServerConfig
+    from mcp_workbench.downstream.connection import Connection
+    from mcp_workbench.downstream.remote.events import Event, EventParser
+    from mcp_workbench.downstream.remote.headers import Headers
+    from mcp_workbench.downstream.remote.http import Client, Response
+    from mcp_workbench.wire.lines import Line
+    from mcp_workbench.wire.message import Id, Message
+
+EVENTS: Final = "text/event-stream"
+ACCEPT: Final = (b"Accept", b"application/json, text/event-stream")
+ACCEPT_EVENTS: Final = (b"Accept", EVENTS.encode())
+JSON: Final = (b"Content-Type", b"application/json")
+
+LAST_GASP: Final = 1.0
+"""Seconds for a body to end when nothing more is wanted of it."""
+LOOKED_AT: Final = 64 * 1024
+"""Bytes of a body that is no answer."""
+
+
+class Traffic:
+    """Counts what waits to be sent, stops what comes while nobody takes it, and hands it over."""
+
+    def __init__(self, client: Client, connection: Connection, config: ServerConfig) -> None:
+        self.client = client
+        self.connection = connection
+        self.limit = config.message_limit
+        self._has_token = any(name.lower() == "authorization" for name in config.headers)
+        self._flows = asyncio.Event()
+        self._flows.set()
+        self._is_full = False
+        self.waiting = 0
+        """Bytes of requests that are not sent yet."""
+
+    def pause(self) -> None:
+        """Reads no further, so that the server has to wait."""
+        self._flows.clear()
+
+    def resume(self) -> None:
+        """Reads on."""
+        self._flows.set()
+
+    @asynccontextmanager
+    async def post(
+        self, headers: Headers, body: bytes, url: httpx2.URL | None = None
+    ) -> AsyncIterator[Response]:
+        """Sends a body, and has the answer from when its headers have come. Raises WireError."""
+        unsent = [len(body)]
+        self._count(len(body))
+
+        def on_sent() -> None:
+            if unsent:
+                self._count(-unsent.pop())
+
+        try:
+            stream = self.client.stream("POST", [JSON, *headers], body, url=url, on_sent=on_sent)
+            async with stream as response:
+                on_sent()
+                yield response
+        finally:
+            on_sent()
+
+    def _count(self, size: int) -> None:
+        self.waiting += size
+        if self._is_full != (self.waiting > (0 if self._is_full else FULL)):
+            self._is_full = not self._is_full
+            self.connection.on_full(self._is_full)
+
+    async def read(self, response: Response) -> Line:
+        """A body that is one message, whole and as a line. Raises WireError."""
+        # As JSON sees it, a newline between its tokens is a space.
+        splitter = LineSplitter(self._on_overlong, self.limit)
+        while chunk := await self._chunk(response):
+            splitter.feed(chunk.replace(b"\n", b" ").replace(b"\r", b" "))
+        return splitter.finish() or b""
+
+    def _on_overlong(self, edges: bytes, *, is_over: bool) -> None:  # noqa: ARG002 - as it is called
+        raise TooLong(self.limit)
+
+    async def events(self, response: Response, parser: EventParser) -> list[Event] | None:
+        """The next events of a body, or none yet; None at its end. Raises WireError."""
+        chunk = await self._chunk(response)
+        return [*parser.feed(chunk)] if chunk else None
+
+    async def _chunk(self, response: Response) -> bytes:
+        if not self._flows.is_set():
+            await self._flows.wait()
+        return await response.chunk()
+
+    async def refusal(self, message: Message | None, response: Response, *, has_session: bool) -> Refusal:
+        """What a status that is no success comes with."""
+        body = b""
+        while len(body) < LOOKED_AT and (chunk := await response.chunk()):
+            body += chunk
+        return Refusal(
+            self.connection.session.origin,
+            response.status,
+            response.headers,
+            response.content_type,
+            body[:LOOKED_AT],
+            response.redirect,
+            b"" if message is None or not is_request(message) else encode(message.id),
+            has_session,
+            self._has_token,
+        )
+
+    def receive(self, line: Line, about: Id | None = None) -> None:
+        """Hands over what the server has said, on the stream of that request or on that of none."""
+        attribution = self.connection.session.attribution
+        attribution.certain = about
+        try:
+            self.connection.receive(line)
+        finally:
+            attribution.certain = None
+
+    def is_awaited(self, message: Message) -> bool:
+        """Whether somebody still waits for the answer to it."""
+        return self.connection.session.peer.find(id_of(message)) is not None
+
+    def has_time(self, message: Message, wait: float) -> bool:
+        """Whether it can still be answered after so many seconds."""
+        request = self.connection.session.peer.find(id_of(message))
+        return request is None or asyncio.get_running_loop().time() + wait < request.end
+
+
+def is_request(message: Message) -> bool:
+    """Whether it wants an answer."""
+    return message.method is not None and message.id is not msgspec.UNSET
+
+
+def id_of(message: Message) -> Id | None:
+    """Its id, if it has one."""
+    return None if message.id is msgspec.UNSET else message.id
+
+
+async def let_end(response: Response) -> None:
+    """Lets an answer end of which nothing more is wanted: then its connection can be used again."""
+    try:
+        async with asyncio.timeout(LAST_GASP):
+            while await response.chunk():
+                pass
+    except (TimeoutError, WireError):
+        return

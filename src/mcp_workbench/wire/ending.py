@@ -1,0 +1,24 @@
+"""Work that has to be done to its end, whoever is cancelled meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from typing import Any
+
+
+async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Awaits `work` whole, also when cancelled meanwhile; the cancellation follows after it."""
+    task = asyncio.create_task(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            cancelled = True
+    task.result()
+    if cancelled:
+        raise asyncio.CancelledError
