@@ -7,8 +7,6 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-import httpx2
-
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -52,5 +50,7 @@ async def log_in(config: Path, server: str, env: Mapping[str, str]) -> None:
 
 async def visit(url: str) -> None:
     """Follows the redirections, as a browser does: the last of them leads back to the command."""
+    import httpx2  # most scenarios need no login, and so no browser
+
     async with httpx2.AsyncClient(follow_redirects=True, timeout=PATIENCE) as browser:
         await browser.get(url)

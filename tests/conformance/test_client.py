@@ -31,9 +31,17 @@ AT_ONCE = 3
 Judging = dict[tuple[str, str], asyncio.Task[Verdict]]
 
 
+def named(case: tuple[str, str]) -> str:
+    version, scenario = case
+    return f"{version}: {scenario}"
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def judging(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Judging]:
-    """All the scenarios, under way: each is a process of the suite, a workbench and a user of it."""
+async def judging(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Judging]:
+    """The scenarios that were selected, under way: each is a process of the suite, and all that it starts."""
+    selected = [item.name for item in request.session.items]
     results = tmp_path_factory.mktemp("results")
     turn = asyncio.Semaphore(AT_ONCE)
 
@@ -42,16 +50,15 @@ async def judging(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Jud
         async with turn:
             return await judge_client(COMMAND, results / version / scenario, scenario, *options)
 
-    tasks = {case: asyncio.create_task(judge(*case)) for case in CASES}
+    cases = [case for case in CASES if any(name.endswith(f"[{named(case)}]") for name in selected)]
+    tasks = {case: asyncio.create_task(judge(*case)) for case in cases}
     yield tasks
     for task in tasks.values():
         task.cancel()
     await asyncio.gather(*tasks.values(), return_exceptions=True)
 
 
-@pytest.mark.parametrize(
-    ("version", "scenario"), [pytest.param(*case, id=f"{case[0]}: {case[1]}") for case in CASES]
-)
+@pytest.mark.parametrize(("version", "scenario"), [pytest.param(*case, id=named(case)) for case in CASES])
 async def test_the_suite_has_no_objection(judging: Judging, version: str, scenario: str) -> None:
     wrong = exceptions(scenario, "client").judge(await judging[version, scenario])
     assert not wrong, "\n".join(wrong)
