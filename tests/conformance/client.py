@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
+import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -31,6 +33,9 @@ ROUNDS = 4
 """Of questions and answers, for one call."""
 LOGINS = 3
 """More than these in one scenario, and the suite speaks of a loop."""
+
+LOGIN = re.compile(r"mcp-workbench login ((?:'[^']*'|[^\s\"'\\])+(?: --scope (?:'[^']*'|[^\s\"'\\])+)?)")
+"""The command that an error names, with what follows it."""
 
 SCENARIO = os.environ["MCP_CONFORMANCE_SCENARIO"]
 CONTEXT: Json = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
@@ -71,14 +76,15 @@ class User:
         while True:
             result = await self._call(name, arguments)
             said = json.dumps(result) if result.get("isError") else ""
-            if "mcp-workbench login box/judge" not in said:
+            command = LOGIN.search(said)
+            if command is None:
                 if said and name == "open_toolbox":
                     raise SystemExit(f"{name} failed: {said}")
                 return result
             if self._logins == LOGINS:
                 raise SystemExit(f"still not logged in after {LOGINS} logins: {said}")
             self._logins += 1
-            await log_in(self._config, "box/judge", clean_environment(self._home))
+            await log_in(self._config, shlex.split(command[1]), clean_environment(self._home))
 
     async def _call(self, name: str, arguments: Json) -> Json:
         """Answers the questions of a modern server: those of a legacy one come by themselves."""

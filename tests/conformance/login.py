@@ -10,28 +10,15 @@ from typing import TYPE_CHECKING
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
-async def log_in(config: Path, server: str, env: Mapping[str, str]) -> None:
+async def log_in(config: Path, args: Sequence[str], env: Mapping[str, str]) -> None:
     """Runs the command, visits the address that it prints, and waits for its end, whichever that is."""
-    command = [
-        sys.executable,
-        "-m",
-        "mcp_workbench",
-        "--config",
-        str(config),
-        "login",
-        server,
-        "--no-browser",
-    ]
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *command,
-        "login",
-        server,
-        "--no-browser",
+        *(sys.executable, "-m", "mcp_workbench", "login", *args, "--no-browser", "--config", str(config)),
         env=env,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=pipe,

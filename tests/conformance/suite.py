@@ -97,6 +97,7 @@ async def _run(*args: str) -> str:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         cwd=ROOT,
+        env={**os.environ, "NODE_COMPILE_CACHE": str(NODE / "node_modules" / ".compile-cache")},
         start_new_session=True,
     )
     try:
