@@ -266,9 +266,9 @@ class Server:
     def _announce(self, offer: Offer) -> None:
         """What is listed together is listed from when a server is open."""
         if offer.prompts:
-            self._surroundings.audience.list_changed("prompts")
+            self._surroundings.audience.list_changed(self._origin[0], "prompts")
         if offer.resources:
-            self._surroundings.audience.list_changed("resources")
+            self._surroundings.audience.list_changed(self._origin[0], "resources")
 
     async def _serve(self, link: Link, connection: Connection) -> None:
         connection.up_since = asyncio.get_running_loop().time()

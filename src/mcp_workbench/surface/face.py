@@ -81,7 +81,7 @@ class Face:
             self._asker,
             subscriptions,
             streams=streams,
-            principal=desk.principal.name,
+            desk=desk,
         )
         self._catalogue = Catalogue(desk, self._calls, self._bridge, subscriptions, room)
         self.receive_overlong = self._peer.receive_overlong
