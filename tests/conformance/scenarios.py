@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from tests.conformance.suite import Leg, Verdict
 
-Way = Literal["server", "behind-legacy", "direct", "client"]
-"""How the workbench is judged: as a server, as one with a legacy server behind, without the adapter, or as a
-client."""
+Way = Literal["server", "behind-legacy", "client"]
+"""How the workbench is judged: as a server, as one with a legacy server behind, or as a client."""
 
 HERE = Path(__file__).parent
 LEGACY = "2025-11-25"
 MODERN = "2026-07-28"
+OLDEST = "2025-03-26"
+"""The version of two scenarios about authorization servers of old."""
 EXTENSION = "extension"
 
 SCENARIOS: dict[Leg, dict[str, list[str]]] = json.loads((HERE / "scenarios.json").read_text(encoding="utf-8"))

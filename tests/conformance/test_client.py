@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from tests.conformance.scenarios import EXTENSION, LEGACY, MODERN, exceptions, scenarios
+from tests.conformance.scenarios import EXTENSION, LEGACY, MODERN, OLDEST, exceptions, scenarios
 from tests.conformance.suite import Verdict, judge_client
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-OLDEST = "2025-03-26"
-"""The version of two scenarios about authorization servers of old."""
 
 CASES = [
     (version, name)

@@ -56,5 +56,5 @@ async def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[s
 def test_the_suite_has_no_objection(
     verdicts: dict[str, dict[str, Verdict]], version: str, scenario: str
 ) -> None:
-    wrong = exceptions(scenario, "direct").judge(verdicts[version][scenario])
+    wrong = exceptions(scenario).judge(verdicts[version][scenario])
     assert not wrong, "\n".join(wrong)

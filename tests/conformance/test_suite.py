@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.conformance.page import PAGE, page
 from tests.conformance.scenarios import REASONS, SCENARIOS
 from tests.conformance.suite import listed
 
@@ -15,3 +16,8 @@ def test_every_exception_is_one_of_the_suites_scenarios_and_says_why() -> None:
         known = SCENARIOS["client" if way == "client" else "server"]
         assert {entry.partition(":")[0] for entry in reasons} <= known.keys()
         assert all(reasons.values())
+
+
+def test_the_page_on_conformance_is_up_to_date() -> None:
+    again = "run `python -m tests.conformance.page`"
+    assert PAGE.read_text(encoding="utf-8") == page(), again
