@@ -10,12 +10,26 @@ from typing import Any
 import msgspec
 import pytest
 
-from mcp_workbench.config import ServerConfig, ToolboxConfig, WorkbenchConfig, load
+from mcp_workbench.config import (
+    HttpConfig,
+    IssuerConfig,
+    OAuthConfig,
+    ServerConfig,
+    ToolboxConfig,
+    WorkbenchConfig,
+    load,
+)
+from mcp_workbench.config.tokens import load_tokens
 from tests.config.loading import load_content, one_server
 
 DOCS = Path(__file__).parents[2] / "docs"
 REFERENCE = (DOCS / "configuration.md").read_text(encoding="utf-8")
-ENVIRON = {"PROJECT_ROOT": "/srv/project", "GITHUB_TOKEN": "github-token", "TRACKER_TOKEN": "tracker-token"}
+ENVIRON = {
+    "PROJECT_ROOT": "/srv/project",
+    "GITHUB_TOKEN": "github-token",
+    "TRACKER_TOKEN": "tracker-token",
+    "CI_SECRET": "ci-secret",
+}
 
 BLOCKS: list[dict[str, Any]] = [
     json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", REFERENCE, re.MULTILINE | re.DOTALL)
@@ -49,6 +63,8 @@ def test_the_example_of_every_key_uses_every_key() -> None:
     tree = json.loads((DOCS / "examples" / "every-key.json").read_text(encoding="utf-8"))
     boxes = tree["toolboxes"].values()
     assert set(tree) == {"$schema", *keys_of(WorkbenchConfig)}
+    assert set(tree["http"]) == keys_of(HttpConfig)
+    assert set(tree["http"]["oauth"]) == keys_of(IssuerConfig)
     assert set().union(*boxes) == keys_of(ToolboxConfig)
     assert set().union(*(entry for box in boxes for entry in box["mcpServers"].values())) == {
         "type",
@@ -60,7 +76,9 @@ def test_the_small_example_on_the_page_is_the_small_example_file() -> None:
     assert BLOCKS[0] == json.loads((DOCS / "examples" / "minimal.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("struct", [WorkbenchConfig, ToolboxConfig, ServerConfig])
+@pytest.mark.parametrize(
+    "struct", [WorkbenchConfig, HttpConfig, IssuerConfig, ToolboxConfig, ServerConfig, OAuthConfig]
+)
 def test_every_key_has_its_row_in_the_reference(struct: type[msgspec.Struct]) -> None:
     rows = set(re.findall(r"^\| `([^`]+)` \|", REFERENCE, re.MULTILINE))
     assert keys_of(struct) <= rows
@@ -72,7 +90,7 @@ def test_every_default_in_the_reference_is_the_default() -> None:
     documented = {key: json.loads(text) for key, text in rows if key in defaults}
     server = ServerConfig(command="x")
     assert documented == {key: getattr(server, defaults[key].name) for key in documented}
-    assert set(defaults) - set(documented) == {"command", "cwd", "transport", "url"}
+    assert set(defaults) - set(documented) == {"command", "cwd", "oauth", "transport", "url"}
 
 
 def test_every_link_inside_the_page_has_its_heading() -> None:
@@ -81,3 +99,26 @@ def test_every_link_inside_the_page_has_its_heading() -> None:
         for heading in re.findall(r"^## (.+)$", REFERENCE, re.MULTILINE)
     }
     assert set(re.findall(r"\]\(#([^)]+)\)", REFERENCE)) <= headings
+
+
+SHARED = [
+    json.loads(block)
+    for block in re.findall(
+        r"^```json\n(.*?)^```",
+        (DOCS / "shared-workbench.md").read_text(encoding="utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
+]
+
+
+@pytest.mark.parametrize("block", SHARED, ids=json.dumps)
+def test_every_example_of_a_shared_workbench_loads_without_a_warning(
+    tmp_path: Path, block: dict[str, Any]
+) -> None:
+    environ = ENVIRON | {"CI_TOKEN": "c" * 40, "WORKBENCH_TOKEN": "w" * 40}
+    if "tokens" in block:
+        path = tmp_path / "tokens.json"
+        path.write_text(json.dumps(block), encoding="utf-8")
+        assert load_tokens(path, environ).warnings == ()
+    else:
+        assert load_content(tmp_path, whole_file(block), environ).warnings == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mcp_workbench.config import ServerConfig, is_same_program
+from mcp_workbench.config import OAuthConfig, ServerConfig, is_same_program
 
 ANOTHER: dict[str, object] = {
     "command": "y",
@@ -13,6 +13,7 @@ ANOTHER: dict[str, object] = {
     "cwd": "/srv",
     "url": "https://x",
     "headers": {"A": "1"},
+    "oauth": OAuthConfig(client_id="another"),
     "transport": "http",
     "tool_filters": ["!x"],
     "required": True,
@@ -22,6 +23,7 @@ ANOTHER: dict[str, object] = {
     "input_timeout": 1.0,
     "call_limit": 1,
     "message_limit": 65_536,
+    "isolation": "client",
     "inherit_env": True,
     "protocol": "legacy",
 }

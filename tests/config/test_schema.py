@@ -10,10 +10,20 @@ import jsonschema
 import msgspec
 import pytest
 
-from mcp_workbench.config import ServerConfig, ToolboxConfig, WorkbenchConfig, json_schema
+from mcp_workbench.config import (
+    HttpConfig,
+    IssuerConfig,
+    OAuthConfig,
+    ServerConfig,
+    ToolboxConfig,
+    WorkbenchConfig,
+    json_schema,
+)
 from tests.config.loading import load_content, one_server, problems, toolbox
 
 EXAMPLES = sorted(Path(__file__).parents[2].glob("docs/examples/*.json"))
+
+ISSUER = {"issuer": "https://x", "resource": "https://y/mcp", "scopes": {"s": ["*"]}}
 
 VALID: list[Any] = [
     {"toolboxes": {}},
@@ -24,6 +34,13 @@ VALID: list[Any] = [
     one_server({"command": "x", "inheritEnv": True, "toolFilters": [], "timeout": 0.5, "cwd": None}),
     one_server({"url": "https://x", "type": "streamableHttp", "headers": {"A": "b"}}),
     one_server({"url": "https://x", "transport": "sse", "command": None}),
+    one_server({"command": "x", "oauth": None}),
+    one_server({"url": "https://x", "oauth": {}}),
+    one_server({"url": "https://x", "oauth": {"clientId": "c", "callbackPort": 8765, "scopes": ["a", "b"]}}),
+    one_server({"url": "https://x", "oauth": {"clientMetadataUrl": "https://x/client.json"}}),
+    {"http": {}, "toolboxes": {}},
+    {"http": {"allowedHosts": ["a", "b:1"], "allowedOrigins": [], "oauth": None}, "toolboxes": {}},
+    {"http": {"oauth": ISSUER | {"audience": "x", "jwksUri": None}}, "toolboxes": {}},
 ]
 
 INVALID: list[Any] = [
@@ -51,10 +68,26 @@ INVALID: list[Any] = [
     one_server({"command": "x", "callLimit": 0}),
     one_server({"command": "x", "callLimit": 1.5}),
     one_server({"command": "x", "messageLimit": 1024}),
+    one_server({"command": "x", "oauth": {}}),
+    one_server({"url": "https://x", "oauth": True}),
+    one_server({"url": "https://x", "oauth": {"clientSecret": "s"}}),
+    one_server({"url": "https://x", "oauth": {"clientId": "c", "clientMetadataUrl": "https://x/c"}}),
+    one_server({"url": "https://x", "oauth": {"callbackPort": 65536}}),
+    one_server({"url": "https://x", "oauth": {"scopes": [1]}}),
+    one_server({"url": "https://x", "oauth": {"grant": "password"}}),
     {"openDeadline": 0, "toolboxes": {}},
     {"toolboxes": {"dev": toolbox() | {"openDeadline": "15"}}},
     one_server({"command": "x", "inheritEnv": "A"}),
     one_server({"command": "x", "protocol": "newest"}),
+    {"http": [], "toolboxes": {}},
+    {"http": {"allowedHosts": "x"}, "toolboxes": {}},
+    {"http": {"allowedOrigins": [1]}, "toolboxes": {}},
+    {"http": {"oauth": {}}, "toolboxes": {}},
+    {"http": {"oauth": ISSUER | {"issuer": " "}}, "toolboxes": {}},
+    {"http": {"oauth": ISSUER | {"audience": 1}}, "toolboxes": {}},
+    {"http": {"oauth": ISSUER | {"scopes": {}}}, "toolboxes": {}},
+    {"http": {"oauth": ISSUER | {"scopes": {"s": "*"}}}, "toolboxes": {}},
+    {"http": {"oauth": ISSUER | {"scopes": {"s": [1]}}}, "toolboxes": {}},
 ]
 
 
@@ -91,13 +124,19 @@ def test_every_key_is_described() -> None:
     definitions = schema["$defs"]
     described: dict[type[msgspec.Struct], dict[str, Any]] = {
         WorkbenchConfig: schema["properties"],
+        HttpConfig: definitions["HttpConfig"]["properties"],
+        IssuerConfig: definitions["IssuerConfig"]["properties"],
         ToolboxConfig: definitions["ToolboxConfig"]["properties"],
         ServerConfig: definitions["ServerConfig"]["properties"],
+        OAuthConfig: definitions["OAuthConfig"]["properties"],
     }
     extra: dict[type[msgspec.Struct], set[str]] = {
         WorkbenchConfig: {"$schema", "toolMode"},
+        HttpConfig: set(),
+        IssuerConfig: set(),
         ToolboxConfig: set(),
         ServerConfig: {"type"},
+        OAuthConfig: set(),
     }
     for struct, properties in described.items():
         keys = {field.encode_name for field in msgspec.structs.fields(struct)}

@@ -46,7 +46,7 @@ def test_a_slip_in_the_json_is_named_with_its_line_and_column(
 @pytest.mark.parametrize("content", ["[]", "3", "null", '"toolboxes"'])
 def test_a_file_that_holds_no_object_is_refused_with_an_example(tmp_path: Path, content: str) -> None:
     (problem,) = problems(tmp_path, content)
-    assert problem.what == 'the file should hold one JSON object, { "toolboxes": … }'
+    assert problem.what == "the file should hold one JSON object"
     assert "Start from this" in problem.remedy
 
 

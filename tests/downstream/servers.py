@@ -44,9 +44,20 @@ class Awaited(Call):
     def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
         """Nobody asks."""
 
+    def on_log(self, members: dict[str, msgspec.Raw]) -> None:
+        """Nobody asks."""
+
+    @property
+    def client(self) -> object:
+        return self
+
     @property
     def conversation(self) -> object:
         return self
+
+    @property
+    def is_heard(self) -> bool:
+        return not self.result.done()
 
     def on_inquiry(self, inquiry: Inquiry) -> None:
         raise AssertionError(f"no server of these tests asks, but one did: {inquiry.questions}")

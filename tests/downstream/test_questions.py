@@ -29,13 +29,13 @@ A_CLIENT = object()
 class Asking(Awaited, kw_only=True):
     """A call that notes what is asked in the middle of it."""
 
-    client: object = None
+    asked: object = None
     """Whom a question is put to, if that is not the call itself: a legacy client."""
     inquired: list[Inquiry] = msgspec.field(default_factory=list)
 
     @property
     def conversation(self) -> object:
-        return self.client or self
+        return self.asked or self
 
     def on_inquiry(self, inquiry: Inquiry) -> None:
         self.inquired.append(inquiry)
@@ -51,7 +51,7 @@ class Asker:
     def call(self, client: object = None) -> Asking:
         session = self.line.connection.session
         future = asyncio.get_running_loop().create_future()
-        call = Asking(NOBODY, future, session=session, client=client)
+        call = Asking(NOBODY, future, session=session, asked=client)
         head = b',"method":"tools/call","params":{"name":"x"'
         session.call(call, [head], {}, TIMEOUT, size=len(head))
         return call

@@ -16,10 +16,13 @@ from mcp_workbench.downstream.server import Server, Surroundings
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.serve.pressure import Pressure
 from mcp_workbench.surface.face import Face
+from mcp_workbench.surface.outlet import Pipe
 from mcp_workbench.surface.parking import Parking
 from mcp_workbench.surface.sealing import Seal
+from mcp_workbench.surface.seat import Seat
 from mcp_workbench.wire.guard import Guard
 from mcp_workbench.wire.lines import LONG, LineSplitter
+from mcp_workbench.workbench.desk import Desk
 from mcp_workbench.workbench.shelf import Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
 from mcp_workbench.workbench.workbench import Workbench
@@ -74,7 +77,8 @@ class Relayed:
         self._server = server
         toolbox = Toolbox("dev", "Files", [Shelf("dev", server)], [], 15)
         workbench = Workbench([toolbox], surroundings)
-        self._face = Face(workbench, self.to_client.append, Pressure(workbench), Parking(), Seal({}))
+        seat = Seat(Desk(workbench), Parking(), Seal({}))
+        self._face = Face(seat, Pipe(self.to_client.append), Pressure(workbench))
         if handshake:
             self.client_says(
                 b'{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25"}}'

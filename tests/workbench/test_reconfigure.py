@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mcp_workbench.config import load
 from mcp_workbench.downstream.era_memory import EraMemory
 from mcp_workbench.errors import CallError
+from mcp_workbench.workbench.desk import Desk
 from mcp_workbench.workbench.workbench import Workbench, build
 from tests.support.client import write_config
 from tests.support.configs import server, toolboxes
@@ -35,7 +36,7 @@ def built(directory: Path, config: Json) -> Workbench:
 
 async def opening_of(workbench: Workbench, journal: Journal) -> asyncio.Task[object]:
     """An opening that waits for a server which does not answer."""
-    opening: asyncio.Task[object] = asyncio.create_task(workbench.open("dev"))
+    opening: asyncio.Task[object] = asyncio.create_task(Desk(workbench).open("dev"))
     await journal.wait_until(lambda it: it.starts)
     return opening
 
@@ -52,7 +53,7 @@ async def test_a_removed_server_that_is_still_in_use_is_closed_with_the_rest(
     removed, kept = make_journal("removed"), make_journal("kept")
     workbench = built(tmp_path, toolboxes(dev={"a": server(removed, mute=True)}, ops={"b": server(kept)}))
     opening = await opening_of(workbench, removed)
-    await workbench.open("ops")
+    await Desk(workbench).open("ops")
     workbench.reconfigure(loaded(tmp_path, toolboxes(ops={"b": server(kept)})))
     await workbench.close()
     assert [is_running(pid) for pid in removed.pids + kept.pids] == [False, False]

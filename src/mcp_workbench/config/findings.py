@@ -29,7 +29,7 @@ class Findings:
             self.problems.append(Problem(self._path(place), what, remedy))
 
     def warn(self, place: Place, text: str) -> None:
-        self.warnings.append(f"{self._path(place)}: {text}")
+        self.warnings.append(f"{self._path(place)}: {text}" if place else text)
 
     def silence(self, place: Place) -> None:
         """Further problems at this place would only be consequences of those reported."""

@@ -15,6 +15,7 @@ import msgspec
 from mcp_workbench.config.expand import expand
 from mcp_workbench.config.findings import Findings
 from mcp_workbench.config.parse import parse, paste_this
+from mcp_workbench.config.reading import read
 from mcp_workbench.config.secrets import Secrets
 from mcp_workbench.config.stamp import Stamp, stamp_of
 from mcp_workbench.config.validate import validate
@@ -52,7 +53,7 @@ def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     """The configuration in the file at `path`; `ConfigError` with all the problems if it cannot be used."""
     path = os.fspath(path)
     findings = Findings()
-    data, stamp = _read(path, environ)
+    data, status = read(path, usual_name=_DEFAULT, explain_missing=lambda: _missing(path, environ))
     try:
         tree = parse(path, data, findings)
         # A plain copy: `os.environ` decodes and re-encodes at every look.
@@ -63,29 +64,10 @@ def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     if findings.problems:
         raise ConfigError(path, findings.problems)
     secrets = _secrets(config, expansion.values | _inherited(config, environ))
-    return LoadedConfig(config, path, tuple(findings.warnings), secrets, stamp)
+    return LoadedConfig(config, path, tuple(findings.warnings), secrets, stamp_of(status))
 
 
-def _read(path: str, environ: Mapping[str, str]) -> tuple[bytes, Stamp]:
-    try:
-        with open(path, "rb") as file:
-            # Before reading: what is written meanwhile is then a change, and not lost.
-            stamp = stamp_of(os.fstat(file.fileno()))
-            return file.read(), stamp
-    except FileNotFoundError:
-        raise ConfigError(path, [Problem("", *_missing(path, environ))]) from None
-    except IsADirectoryError:
-        problem = Problem("", "this is a directory", f"Name the file in it: {os.path.join(path, _DEFAULT)}")
-    except PermissionError:
-        problem = Problem(
-            "", "the file cannot be read: permission denied", "Give yourself the right to read it."
-        )
-    except OSError as error:
-        problem = Problem("", f"the file cannot be read: {error.strerror}", "Check the path.")
-    raise ConfigError(path, [problem])
-
-
-def _missing(path: str, environ: Mapping[str, str]) -> tuple[str, str]:
+def _missing(path: str, environ: Mapping[str, str]) -> Problem:
     directory = _working_directory()
     places = (
         "--config PATH",
@@ -93,7 +75,8 @@ def _missing(path: str, environ: Mapping[str, str]) -> tuple[str, str]:
         f"else ./{_DEFAULT} (in {directory})",
     )
     listed = "".join(f"\n      {place}" for place in places)
-    return (
+    return Problem(
+        "",
         f"there is no such file: {os.path.normpath(os.path.join(directory, path))}",
         f"It is looked for here:{listed}\n    {paste_this()}",
     )
@@ -125,10 +108,15 @@ def _secrets(config: WorkbenchConfig, variables: dict[str, str]) -> Secrets:
         # Of `Bearer abc`, whoever uses it may say `abc` alone.
         for secret in (value, value.partition(" ")[2] if name.lower().endswith("authorization") else value)
     }
+    clients = {
+        server.oauth.client_secret: "<oauth clientSecret>"
+        for server in servers
+        if server.oauth is not None and server.oauth.client_secret is not None
+    }
     urls = {secret: "<url>" for server in servers for secret in _secrets_of(server.url or "")}
     # What stands in a name is public: the names of toolboxes and servers are there to be shown.
     names = [*config.toolboxes, *(name for toolbox in config.toolboxes.values() for name in toolbox.servers)]
-    labels = env | headers | urls | variables
+    labels = env | headers | urls | clients | variables
     return Secrets(
         {value: label for value, label in labels.items() if not any(value in name for name in names)}
     )

@@ -9,6 +9,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from mcp_workbench.config.access import HttpConfig
+from mcp_workbench.config.oauth import OAuthConfig
+
 Transport = Literal["stdio", "http", "sse"]
 
 Text = Annotated[str, Meta(pattern=r"\S")]
@@ -72,6 +75,15 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "an object of strings"},
         ),
     ] = {}
+    oauth: Annotated[
+        OAuthConfig | None,
+        Meta(
+            description="How to get an access token for `url`, where the server alone does not say enough. "
+            "An `Authorization` among the `headers` wins over it.",
+            examples=[{"clientId": "my-client", "callbackPort": 8765}],
+            extra={"expected": "an object"},
+        ),
+    ] = None
     transport: Annotated[
         Transport,
         Meta(
@@ -145,6 +157,15 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "a number of bytes from 65536 to 1073741824, in digits only"},
         ),
     ] = 67_108_864
+    isolation: Annotated[
+        Literal["shared", "client"],
+        Meta(
+            description="Who shares the server, where several clients share the workbench: all of them, or "
+            'none, so that each client has one for itself ("client"; for servers that keep state).',
+            examples=["client"],
+            extra={"expected": 'a string, one of "shared", "client"'},
+        ),
+    ] = "shared"
     inherit_env: Annotated[
         bool | list[str],
         Meta(
@@ -220,3 +241,4 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
             extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
         ),
     ] = OPEN_DEADLINE
+    http: Annotated[HttpConfig, Meta(description="Who may come in over HTTP.")] = HttpConfig()

@@ -52,14 +52,14 @@ _Pairs = list[tuple[str, object]]
 _Repeated = dict[int, tuple[dict[str, object], _Pairs]]
 
 
-def parse(path: str, data: bytes, findings: Findings) -> dict[str, object]:
+def parse(path: str, data: bytes, findings: Findings, example: str = EXAMPLE) -> dict[str, object]:
     """The file's object. Keys written twice go to `findings`; what hides the rest of the file is raised."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(path, [_encoding_problem(data, error.start)]) from None
     if not text.strip():
-        raise ConfigError(path, [Problem("", "the file is empty", paste_this())])
+        raise ConfigError(path, [Problem("", "the file is empty", paste_this(example))])
     repeated: _Repeated = {}
 
     def collect(pairs: _Pairs) -> dict[str, object]:
@@ -77,16 +77,15 @@ def parse(path: str, data: bytes, findings: Findings) -> dict[str, object]:
         what = "the file holds NaN, Infinity or a number of thousands of digits"
         raise ConfigError(path, [Problem("", what, "Write an ordinary number.")]) from None
     if not isinstance(tree, dict):
-        what = 'the file should hold one JSON object, { "toolboxes": … }'
-        raise ConfigError(path, [Problem("", what, paste_this())])
+        raise ConfigError(path, [Problem("", "the file should hold one JSON object", paste_this(example))])
     if repeated:
         _report_repeated(tree, (), repeated, findings)
     return tree
 
 
-def paste_this() -> str:
+def paste_this(example: str = EXAMPLE) -> str:
     """A whole small file, laid out to stand under a problem."""
-    return "Start from this:\n" + "\n".join(f"      {line}" for line in EXAMPLE.splitlines())
+    return "Start from this:\n" + "\n".join(f"      {line}" for line in example.splitlines())
 
 
 def _refuse_constant(name: str) -> NoReturn:

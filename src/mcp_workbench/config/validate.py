@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mcp_workbench.config.access import HttpConfig
 from mcp_workbench.config.entry import read_server
 from mcp_workbench.config.fields import as_object, check_keys, convert_fields, warn_of_long_wait
 from mcp_workbench.config.model import ToolboxConfig, WorkbenchConfig
@@ -24,8 +25,8 @@ _NESTING = '{ "toolboxes": { "dev": { "description": "What it is for", "mcpServe
 _TOOLBOX = '{ "description": "What it is for", "mcpServers": { … } }'
 _SERVER = '{ "command": "npx", "args": ["-y", "some-package"] }'
 
-# The other fields hold toolboxes and servers, which are read one by one.
-_OF_THE_FILE = [field for field in msgspec.structs.fields(WorkbenchConfig) if field.name != "toolboxes"]
+# The other fields hold objects, which are read one by one.
+_OF_THE_FILE = [field for field in msgspec.structs.fields(WorkbenchConfig) if field.name == "open_deadline"]
 _OF_A_TOOLBOX = [field for field in msgspec.structs.fields(ToolboxConfig) if field.name != "servers"]
 
 
@@ -35,22 +36,35 @@ def validate(tree: dict[str, object], findings: Findings) -> WorkbenchConfig:
     for key in pasted:
         what = "servers stand inside a toolbox, not at the top of the file"
         findings.problem((key,), what, f"Move them: {_NESTING}")
-    meant = check_keys(tree, ("$schema", "openDeadline", "toolboxes", "toolMode", *pasted), (), findings)
+    known = ("$schema", "http", "openDeadline", "toolboxes", "toolMode", *pasted)
+    meant = check_keys(tree, known, (), findings)
     if "toolMode" in tree:
         _check_tool_mode(tree["toolMode"], findings)
     settings = _read_settings(tree, _OF_THE_FILE, (), findings)
+    http = _read_http(tree, meant, findings)
     written = meant.get("toolboxes")
     if written is None:
         if not pasted:
             findings.problem((), '"toolboxes" is missing', f"Write {_NESTING}")
-        return WorkbenchConfig(toolboxes={}, **settings)
+        return WorkbenchConfig(toolboxes={}, http=http, **settings)
     # Under a key that is only nearly right too, so that one round of corrections is enough.
     named = as_object(tree[written], (written,), _NESTING, findings) or {}
     toolboxes = {
         name: _read_toolbox(value, settings, (written, name), findings) for name, value in named.items()
     }
     usable = {name: toolbox for name, toolbox in toolboxes.items() if toolbox is not None}
-    return WorkbenchConfig(toolboxes=usable, **settings)
+    return WorkbenchConfig(toolboxes=usable, http=http, **settings)
+
+
+def _read_http(tree: dict[str, object], meant: dict[str, str], findings: Findings) -> HttpConfig:
+    written = meant.get("http")
+    if written is None:
+        return HttpConfig()
+    from mcp_workbench.config.http import read_http  # noqa: PLC0415 - most files have no such object
+
+    toolboxes = tree.get(meant.get("toolboxes", ""))
+    named = toolboxes if isinstance(toolboxes, dict) else {}
+    return read_http(tree[written], (written,), named, findings)
 
 
 def _read_settings(

@@ -15,6 +15,7 @@ from mcp_workbench.protocol import METHOD_NOT_FOUND
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from mcp_workbench.downstream.call import Call
     from mcp_workbench.downstream.caller import Caller
     from mcp_workbench.downstream.inquiry import Pushed
     from mcp_workbench.downstream.session import Session
@@ -47,14 +48,25 @@ class Listener(Protocol):
         """As what it has introduced itself: none, one, or one in each era."""
 
     @property
+    def principal(self) -> str:
+        """Who it is: clients of one principal may know of each other."""
+
+    def sees(self, toolbox: str) -> bool:
+        """Whether the toolbox is there for it. Of any other it is to know nothing."""
+
+    @property
+    def client(self) -> object:
+        """What its calls have as theirs."""
+
+    @property
     def takes_questions(self) -> bool:
         """Whether it can be asked something outside of a call."""
 
     def on_question(self, inquiry: Pushed) -> None:
         """A server asks something outside of any call."""
 
-    def on_log(self, session: Session, level: int, members: Members) -> None:
-        """A server logs."""
+    def on_log(self, session: Session, level: int, members: Members, about: Call | None) -> None:
+        """A server logs, perhaps about this call."""
 
     def on_list_changed(self, kind: Kind) -> None:
         """There are other prompts or resources than before."""
@@ -70,11 +82,23 @@ class Audience:
     """All clients that there are at the moment."""
 
     def __init__(self) -> None:
-        self.listeners: list[Listener] = []
+        self._listeners: dict[Listener, None] = {}
+
+    def add(self, listener: Listener) -> None:
+        """One more is there."""
+        self._listeners[listener] = None
+
+    def remove(self, listener: Listener) -> None:
+        """It is gone."""
+        del self._listeners[listener]
 
     @property
     def _callers(self) -> list[Caller]:
-        return [caller for listener in self.listeners for caller in listener.callers]
+        return [caller for listener in self._listeners for caller in listener.callers]
+
+    def _of(self, toolbox: str) -> list[Listener]:
+        """Those that may know of a server of this toolbox."""
+        return [listener for listener in self._listeners if listener.sees(toolbox)]
 
     @property
     def capabilities(self) -> bytes:
@@ -96,28 +120,41 @@ class Audience:
 
     def ask(self, inquiry: Pushed) -> None:
         """Asks the one who can be meant, and nobody if there are several."""
-        able = [listener for listener in self.listeners if listener.takes_questions]
-        if len(able) == 1:
+        listeners = self._of(inquiry.session.origin[0])
+        able = [listener for listener in listeners if listener.takes_questions]
+        if len(able) == 1 and _are_of_one(listeners):
             able[0].on_question(inquiry)
         else:
             inquiry.refuse(METHOD_NOT_FOUND, NO_CALL)
 
-    def log(self, session: Session, level: int, members: Members) -> None:
-        """A server logs."""
-        for listener in self.listeners:
-            listener.on_log(session, level, members)
+    def log(self, session: Session, level: int, members: Members, told: Collection[object]) -> None:
+        """A server logs. Those clients are told that it works for at the moment, and when it works for none
+        all of them, if they are the same one's. Some have been told already.
+        """
+        listeners = self._of(session.origin[0])
+        legacy = [listener for listener in listeners if listener.takes_questions]
+        calls = {call.client: call for call in session.calls} if legacy else {}
+        for listener in legacy:
+            about = calls.get(listener.client)
+            if listener.client not in told and (about or (not calls and _are_of_one(listeners))):
+                listener.on_log(session, level, members, about)
 
-    def list_changed(self, kind: Kind) -> None:
-        """There are other prompts or resources than before."""
-        for listener in self.listeners:
+    def list_changed(self, toolbox: str, kind: Kind) -> None:
+        """There are other prompts or resources in a toolbox than before."""
+        for listener in self._of(toolbox):
             listener.on_list_changed(kind)
 
     def updated(self, update: Update) -> None:
         """A resource has changed."""
-        for listener in self.listeners:
+        for listener in tuple(self._listeners):
             listener.on_updated(update)
 
     def elicitation_complete(self, session: Session, members: Members) -> None:
         """The user has done what a client was asked to send them to."""
-        for listener in self.listeners:
+        for listener in tuple(self._listeners):
             listener.on_elicitation_complete(session, members)
+
+
+def _are_of_one(listeners: Collection[Listener]) -> bool:
+    """Whether all of them are the same one's."""
+    return len({listener.principal for listener in listeners}) == 1

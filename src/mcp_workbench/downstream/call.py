@@ -62,6 +62,16 @@ class Call(_Passed):
     def conversation(self) -> object:
         """Whom a question in the middle of it is put to; the same thing for calls that share it."""
 
+    @property
+    @abstractmethod
+    def client(self) -> object:
+        """Whom it is made for; the same thing for all calls of one client."""
+
+    @property
+    @abstractmethod
+    def is_heard(self) -> bool:
+        """Whether its client waits for it at this moment."""
+
     @abstractmethod
     def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
         """The result, as the server sent it. Its stamps, if they had to be read: it may be long."""
@@ -73,6 +83,10 @@ class Call(_Passed):
     @abstractmethod
     def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
         """The members of a progress notification."""
+
+    @abstractmethod
+    def on_log(self, members: dict[str, msgspec.Raw]) -> None:
+        """The members of a log message that its client wants to have."""
 
     @abstractmethod
     def on_inquiry(self, inquiry: Inquiry) -> None:

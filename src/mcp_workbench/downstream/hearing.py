@@ -106,9 +106,9 @@ class Hearing:
             case "notifications/tools/list_changed":
                 self._on_tools_changed()
             case "notifications/prompts/list_changed":
-                self._audience.list_changed("prompts")
+                self._audience.list_changed(self._session.origin[0], "prompts")
             case "notifications/resources/list_changed":
-                self._audience.list_changed("resources")
+                self._audience.list_changed(self._session.origin[0], "resources")
             case "notifications/resources/updated":
                 self._on_updated(members_of(params))
             case "notifications/subscriptions/acknowledged":
@@ -152,8 +152,16 @@ class Hearing:
     def _on_log(self, params: msgspec.Raw) -> None:
         members = members_of(params)
         level = decode_text(members.get("level", ABSENT))
-        if level in LOG_LEVELS:
-            self._audience.log(self._session, LOG_LEVELS.index(level), members)
+        if level not in LOG_LEVELS:
+            return
+        number = LOG_LEVELS.index(level)
+        told: set[object] = set()
+        for call in self._session.logged:
+            wanted = call.caller.log_level
+            if call.is_heard and wanted is not None and wanted <= number and call.client not in told:
+                told.add(call.client)
+                call.on_log(members)
+        self._audience.log(self._session, number, members, told)
 
     def _on_updated(self, members: dict[str, msgspec.Raw]) -> None:
         if (uri := decode_text(members.get("uri", ABSENT))) is None:

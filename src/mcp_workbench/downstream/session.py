@@ -129,8 +129,7 @@ class Session:
         self.peer.notify("notifications/initialized")
         if offer.logging:
             self._log_level = NO_LEVEL
-            if (level := self._audience.log_level) is not None:
-                self.set_log_level(level)
+            self.review_log_level()
 
     def speak_modern(self, offer: Offer) -> None:
         """From now on every request carries the modern `_meta`."""
@@ -184,6 +183,11 @@ class Session:
             self._logged.append(self.peer.next_id)
 
     @property
+    def calls(self) -> list[Call]:
+        """Those in flight."""
+        return [request for request in self.peer.requests if isinstance(request, Call)]
+
+    @property
     def logged(self) -> list[Call]:
         """The calls in flight that ask for what the server logs meanwhile, as modern ones may."""
         found = map(self.peer.find, self._logged)
@@ -194,6 +198,11 @@ class Session:
         if isinstance(request, Call) and not self.is_modern:
             self.attribution.give_up(request)
         self.peer.notify("notifications/cancelled", encode({"requestId": request.id, "reason": reason}))
+
+    def review_log_level(self) -> None:
+        """A client has chosen from which level on it wants log messages."""
+        if (level := self._audience.log_level) is not None:
+            self.set_log_level(level)
 
     def set_log_level(self, level: int) -> None:
         """Tells a legacy server from which level on to log."""

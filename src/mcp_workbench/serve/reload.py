@@ -32,7 +32,7 @@ class Reloader:
         environ: Mapping[str, str],
         workbench: Workbench,
         log_handler: StderrHandler,
-        on_reload: Callable[[], None],
+        on_reload: Callable[[LoadedConfig], None],
     ) -> None:
         self._path = loaded.path
         self._environ = environ
@@ -65,5 +65,5 @@ class Reloader:
         for warning in loaded.warnings:
             log.warning("warning: %s", warning)
         self._workbench.reconfigure(loaded)
-        self._on_reload()
+        self._on_reload(loaded)
         log.info("%s has changed; the configuration is reloaded", loaded.path)

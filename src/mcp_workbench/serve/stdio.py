@@ -11,33 +11,32 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from mcp_workbench.downstream.environment import STATE_KEY
 from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
 from mcp_workbench.serve.pressure import Pressure
 from mcp_workbench.serve.reload import Reloader
+from mcp_workbench.serve.running import begin, close, first, loop_runner
 from mcp_workbench.serve.signals import Hurry
 from mcp_workbench.surface.face import Face
+from mcp_workbench.surface.outlet import Pipe
 from mcp_workbench.surface.parking import Parking
 from mcp_workbench.surface.sealing import Seal
+from mcp_workbench.surface.seat import Seat
 from mcp_workbench.wire.reader import LineReader, read_lines
 from mcp_workbench.wire.writer import open_writer
+from mcp_workbench.workbench.desk import Desk
 from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Mapping
-    from typing import Any
+    from collections.abc import Iterator, Mapping
 
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.serve.logs import StderrHandler
     from mcp_workbench.wire.writer import Writer
-    from mcp_workbench.workbench.workbench import Workbench
 
 DRAIN_LIMIT = 0.5
 """Seconds for calls in flight when the input has ended: a pipeline wants its answers."""
 FLUSH_LIMIT = 0.5
 """Seconds for the client to take the last answers."""
-SHORTEST_KEY = 32
-"""Characters of a key that need not be warned of."""
 
 log = logging.getLogger(__name__)
 
@@ -45,11 +44,7 @@ log = logging.getLogger(__name__)
 def run(loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler) -> int:
     """Serves until the input ends or a signal comes."""
     _part_stderr_from_stdout()
-    log_handler.hide(loaded.secrets)
-    for warning in loaded.warnings:
-        log.warning("warning: %s", warning)
-    if 0 < len(environ.get(STATE_KEY, "")) < SHORTEST_KEY:
-        log.warning("warning: %s is short, and can be guessed: use %d characters", STATE_KEY, SHORTEST_KEY)
+    begin(loaded, environ, log_handler)
     try:
         # Before anything else is opened: the next descriptor would take the number of one that is closed.
         os.fstat(0), os.fstat(1)
@@ -61,7 +56,7 @@ def run(loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHan
     with suppress(OSError):
         os.dup2(2, 1)
     with _modes_restored(stdin, stdout):
-        _loop_runner()(_serve(loaded, environ, log_handler, os.dup(stdin), os.dup(stdout)))
+        loop_runner()(_serve(loaded, environ, log_handler, os.dup(stdin), os.dup(stdout)))
     return 0
 
 
@@ -91,7 +86,9 @@ def _modes_restored(*descriptors: int) -> Iterator[None]:
 async def _serve(
     loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler, stdin: int, stdout: int
 ) -> None:
-    workbench = build(loaded, environ=environ, memory=EraMemory(cache_directory(environ)))
+    workbench = build(
+        loaded, environ=environ, memory=EraMemory(cache_directory(environ)), hide=log_handler.hide
+    )
     ended = asyncio.Event()
     interrupted = asyncio.Event()
     hurry = Hurry(interrupted.set)
@@ -99,8 +96,17 @@ async def _serve(
     read_too = _are_one_socket(stdin, stdout)
     output = os.fdopen(stdout, "wb", 0)
     client = await open_writer(output, interrupted.set, pressure.on_full, read_too=read_too)
-    face = Face(workbench, client.write, pressure, Parking(), Seal(environ))
-    reloader = Reloader(loaded, environ, workbench, log_handler, face.refresh)
+    desk = Desk(workbench)
+    parking = Parking()
+    seat = Seat(desk, parking, Seal(environ))
+    face = Face(seat, Pipe(client.write), pressure)
+
+    def on_reload(_: LoadedConfig) -> None:
+        desk.refresh()
+        if seat.look_again():
+            face.tell_tools_changed()
+
+    reloader = Reloader(loaded, environ, workbench, log_handler, on_reload)
     reloader.start()
     reader = LineReader(face.receive, ended.set, face.receive_overlong)
     pressure.watch(client, reader)
@@ -113,25 +119,17 @@ async def _serve(
         log.info(
             "waiting for an MCP client on stdin; this command is meant to be launched by one (Ctrl-C ends it)"
         )
-    await _first(ended.wait(), interrupted.wait())
+    await first(ended.wait(), interrupted.wait())
     reloader.close()
     if not interrupted.is_set():
-        await _first(face.drain(DRAIN_LIMIT), interrupted.wait())
+        await first(face.drain(DRAIN_LIMIT), interrupted.wait())
     reader.close()
     face.close()
+    parking.close()
     pressure.close()
-    await _close(workbench, hurry)
+    await close(workbench, hurry)
     client.close()
-    await _first(_flush(client), hurry.wait())
-
-
-async def _close(workbench: Workbench, hurry: Hurry) -> None:
-    """Ends all servers, in good order unless somebody is in a hurry."""
-    closing = asyncio.create_task(workbench.close())
-    await _first(asyncio.wait([closing]), hurry.wait())
-    if hurry.is_set():
-        workbench.kill()
-    await closing
+    await first(_flush(client), hurry.wait())
 
 
 async def _flush(client: Writer) -> None:
@@ -143,18 +141,3 @@ async def _flush(client: Writer) -> None:
 def _are_one_socket(stdin: int, stdout: int) -> bool:
     """As inetd and its kin start a program."""
     return stat.S_ISSOCK(os.fstat(stdin).st_mode) and os.path.sameopenfile(stdin, stdout)
-
-
-async def _first(*waits: Coroutine[Any, Any, object]) -> None:
-    tasks = [asyncio.create_task(wait) for wait in waits]
-    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in tasks:
-        task.cancel()
-
-
-def _loop_runner() -> Callable[[Coroutine[Any, Any, None]], None]:
-    try:
-        import uvloop  # noqa: PLC0415 - not on every platform
-    except ImportError:
-        return asyncio.run
-    return uvloop.run

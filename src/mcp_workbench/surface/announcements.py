@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 from mcp_workbench.downstream.caller import NOBODY
 from mcp_workbench.protocol import INVALID_REQUEST, META_SUBSCRIPTION
 from mcp_workbench.surface import results
-from mcp_workbench.surface.hops import passed_on
+from mcp_workbench.surface.hops import log_line
 from mcp_workbench.surface.relayed import Relayed
 from mcp_workbench.surface.requests import Filter, Refusal
-from mcp_workbench.wire.message import ABSENT, decode_text, encode, result_line
+from mcp_workbench.wire.message import encode, result_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -24,15 +24,17 @@ if TYPE_CHECKING:
     import msgspec
 
     from mcp_workbench.downstream.audience import Kind, Update
+    from mcp_workbench.downstream.call import Call
     from mcp_workbench.downstream.caller import Caller
     from mcp_workbench.downstream.inquiry import Pushed
     from mcp_workbench.downstream.session import Session
     from mcp_workbench.surface.asking import Asker
-    from mcp_workbench.surface.bridge import Bridge
     from mcp_workbench.surface.callers import Callers
+    from mcp_workbench.surface.calls import Calls
     from mcp_workbench.surface.subscriptions import Subscriptions
     from mcp_workbench.wire.message import Id
     from mcp_workbench.wire.peer import Peer
+    from mcp_workbench.workbench.desk import Desk
 
     Members = dict[str, msgspec.Raw]
 
@@ -45,14 +47,24 @@ class Announcements:
     """What one client is told."""
 
     def __init__(
-        self, peer: Peer, callers: Callers, asker: Asker, bridge: Bridge, subscriptions: Subscriptions
+        self,
+        peer: Peer,
+        callers: Callers,
+        calls: Calls,
+        asker: Asker,
+        subscriptions: Subscriptions,
+        *,
+        streams: dict[Id, Filter],
+        desk: Desk,
     ) -> None:
+        self.principal = desk.principal.name
+        self._desk = desk
+        self.client = calls
         self._peer = peer
         self._callers = callers
         self._asker = asker
-        self._bridge = bridge
         self._subscriptions = subscriptions
-        self.streams: dict[Id, Filter] = {}
+        self.streams = streams
         """Which changes a modern client wants to hear of, by the requests that said so."""
         self._due: dict[str, asyncio.TimerHandle] = {}
 
@@ -60,6 +72,10 @@ class Announcements:
     def callers(self) -> Collection[Caller]:
         """As what the client has introduced itself."""
         return list(self._callers)
+
+    def sees(self, toolbox: str) -> bool:
+        """Whether the toolbox is there for the client."""
+        return toolbox in self._desk.toolboxes
 
     @property
     def takes_questions(self) -> bool:
@@ -106,7 +122,8 @@ class Announcements:
 
     def on_list_changed(self, kind: Kind) -> None:
         """The servers together have other prompts or resources than before."""
-        if kind not in self._due:
+        is_told = self.streams or self._callers.legacy is not None
+        if is_told and kind not in self._due:
             self._due[kind] = asyncio.get_running_loop().call_later(SOON, self._tell_changed, kind)
 
     def _tell_changed(self, kind: Kind | str) -> None:
@@ -124,30 +141,18 @@ class Announcements:
 
     def on_question(self, inquiry: Pushed) -> None:
         """Asks a legacy client."""
-        self._bridge.ask_outside(self._callers.legacy or NOBODY, inquiry)
+        self.client.bridge.ask_outside(self._callers.legacy or NOBODY, inquiry)
 
     def on_elicitation_complete(self, session: Session, members: Members) -> None:
         """Tells a legacy client, if it was the one that was asked."""
         self._asker.on_elicitation_complete(session, members)
 
-    def on_log(self, session: Session, level: int, members: Members) -> None:
-        """Passes a server's log message on, with where it comes from."""
-        if not self._wants_log(session, level):
-            return
-        logger = decode_text(members.get("logger", ABSENT))
-        name = f"{session.label}/{logger}" if logger else session.label
-        self._peer.notify("notifications/message", encode({**passed_on(members), "logger": name}))
-
-    def _wants_log(self, session: Session, level: int) -> bool:
-        if (legacy := self._callers.legacy) is not None and (legacy.log_level or 0) <= level:
-            return True
-        return any(
-            isinstance(request, Relayed)
-            and request.is_heard
-            and request.caller.log_level is not None
-            and request.caller.log_level <= level
-            for request in session.logged
-        )
+    def on_log(self, session: Session, level: int, members: Members, about: Call | None) -> None:
+        """Passes a server's log message on to a legacy client, with where it comes from."""
+        if ((self._callers.legacy or NOBODY).log_level or 0) <= level:
+            outlet = self.client.outlet
+            write = outlet.about(about.request_id) if isinstance(about, Relayed) else outlet.write
+            write(log_line(session, members))
 
 
 def _tag(request_id: Id) -> bytes:

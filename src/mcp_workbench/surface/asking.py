@@ -14,13 +14,21 @@ from mcp_workbench.downstream.offer import members_of
 from mcp_workbench.errors import RemoteError, RequestTimeout
 from mcp_workbench.protocol import ELICITATION, INTERNAL_ERROR, META_PROGRESS
 from mcp_workbench.surface.hops import passed_on
-from mcp_workbench.wire.message import ABSENT, decode_text, encode, request_line, starts_with
+from mcp_workbench.wire.message import (
+    ABSENT,
+    decode_text,
+    encode,
+    notification_line,
+    request_line,
+    starts_with,
+)
 from mcp_workbench.wire.request import Request
 
 if TYPE_CHECKING:
     from mcp_workbench.downstream.inquiry import Asked, Inquiry
     from mcp_workbench.downstream.session import Session
     from mcp_workbench.errors import WireError
+    from mcp_workbench.surface.outlet import Write
     from mcp_workbench.wire.peer import Peer
 
     Members = dict[str, msgspec.Raw]
@@ -38,9 +46,11 @@ class Asker:
         self._peer = peer
         self._visits: dict[tuple[Session, str], None] = {}
 
-    def ask(self, inquiry: Inquiry, limit: float) -> Round:
-        """Puts all questions of an inquiry to the client, and then its answers to the server."""
-        asked = Round(self._peer, inquiry, limit)
+    def ask(self, inquiry: Inquiry, limit: float, write: Write | None = None) -> Round:
+        """Puts all questions of an inquiry to the client, by a way of their own if there is one, and then its
+        answers to the server.
+        """
+        asked = Round(self._peer, inquiry, limit, write or self._peer.send)
         for name, question in inquiry.questions.items():
             asked.put(name, question.method, self._params(question, inquiry.session))
         return asked
@@ -75,8 +85,9 @@ class Asker:
 class Round:
     """The questions of one inquiry that are with the client."""
 
-    def __init__(self, peer: Peer, inquiry: Inquiry, limit: float) -> None:
+    def __init__(self, peer: Peer, inquiry: Inquiry, limit: float, write: Write) -> None:
         self._peer = peer
+        self._write = write
         self.inquiry = inquiry
         self._limit = limit
         self._open: dict[str, _Question] = {}
@@ -89,7 +100,7 @@ class Round:
         stamps = {META_PROGRESS: self._peer.next_id} if question.token else {}
         self._open[name] = question
         params = encode(passed_on(members, **stamps))
-        self._peer.start(question, request_line(self._peer.next_id, method, params))
+        self._peer.start(question, request_line(self._peer.next_id, method, params), self._write)
 
     def take(self, name: str, answer: msgspec.Raw) -> None:
         """One is answered."""
@@ -113,7 +124,8 @@ class Round:
 
     def tell_cancelled(self, question: Request, reason: str) -> None:
         """Tells the client that nobody waits for an answer any more."""
-        self._peer.notify("notifications/cancelled", encode({"requestId": question.id, "reason": reason}))
+        cancelled = encode({"requestId": question.id, "reason": reason})
+        self._write(notification_line("notifications/cancelled", cancelled))
 
 
 class _Question(Request):

@@ -84,12 +84,13 @@ class Bridge:
 
     def _put(self, call: Relayed, inquiry: Inquiry) -> None:
         """To a legacy client."""
+        limit, write = inquiry.session.input_timeout, call.calls.outlet.about(call.request_id)
         if isinstance(inquiry, Pushed):
-            inquiry.on_withdrawn = self._asker.ask(inquiry, inquiry.session.input_timeout).take_back
+            inquiry.on_withdrawn = self._asker.ask(inquiry, limit, write).take_back
         elif call.rounds >= MOST_ROUNDS:
             inquiry.refuse(INTERNAL_ERROR, ENDLESS)
         elif inquiry.questions:
-            call.undo = self._asker.ask(inquiry, inquiry.session.input_timeout).take_back
+            call.undo = self._asker.ask(inquiry, limit, write).take_back
         else:
             wait = min(FIRST_WAIT * 2**call.rounds, LONGEST_WAIT)
             timer = asyncio.get_running_loop().call_later(wait, inquiry.answer, {})

@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.bridge import Bridge
     from mcp_workbench.surface.callers import Callers
     from mcp_workbench.surface.metatools import ToolId
+    from mcp_workbench.surface.outlet import Outlet
     from mcp_workbench.surface.parking import Parked
     from mcp_workbench.surface.relayed import Relayed
     from mcp_workbench.surface.requests import Meta
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body, Id, Outgoing
-    from mcp_workbench.workbench.workbench import Workbench
+    from mcp_workbench.workbench.desk import Desk
 
     Parts = tuple[Body, ...]
 
@@ -51,14 +52,15 @@ class Calls:
 
     def __init__(
         self,
-        workbench: Workbench,
-        write: Callable[[Outgoing], None],
+        desk: Desk,
+        outlet: Outlet,
         callers: Callers,
         bridge: Bridge,
         taken: Collection[Id],
     ) -> None:
-        self._workbench = workbench
-        self._write = write
+        self._desk = desk
+        self.outlet = outlet
+        self._write = outlet.write
         self._callers = callers
         self._taken = taken
         """Ids that are in use by something else."""
@@ -94,7 +96,7 @@ class Calls:
             caller = self._callers.of(meta) if meta else self._callers.legacy
             if caller is None:
                 return False
-            shelf = self._workbench.shelves.get((tool.toolbox, tool.server))
+            shelf = self._desk.shelves.get((tool.toolbox, tool.server))
             if shelf is None or (connection := shelf.ready(tool.tool)) is None:
                 return False
             use = Use(caller, self, request_id, shelf, tool.tool, arguments.arguments, meta)
@@ -117,7 +119,7 @@ class Calls:
         extra: tuple[bytes, ...],
     ) -> None:
         """Calls a tool. Raises CallError."""
-        shelf = self._workbench.shelf(tool.toolbox, tool.server)
+        shelf = self._desk.shelf(tool.toolbox, tool.server)
         self.start(Use(caller, self, request_id, shelf, tool.tool, arguments, meta, extra))
 
     def start(self, request: Relayed) -> None:
@@ -131,7 +133,7 @@ class Calls:
     def start_again(self, request: Relayed) -> None:
         """Makes a request once more, of the server that is configured by now: nobody would end another."""
         try:
-            request.shelf = self._workbench.shelf(*request.shelf.origin)
+            request.shelf = self._desk.shelf(*request.shelf.origin)
         except CallError as error:
             request.refuse(error)
         else:
@@ -155,6 +157,7 @@ class Calls:
         if (call := self._in_flight.get(request_id)) is not None:
             self._forget(request_id)
             call.cancel()
+            self.outlet.drop(request_id)
             return True
         asked = [parked for parked in self.parked.values() if parked.asked_by == request_id]
         for latest in asked[-1:]:
@@ -170,9 +173,7 @@ class Calls:
                     await self._quiet.wait()
 
     def close(self) -> None:
-        """Drops the calls that are still in flight, or parked."""
-        for parked in list(self.parked.values()):
-            parked.end("the workbench is ending")
+        """Drops the calls that are still in flight."""
         calls = list(self._in_flight.values())
         self._in_flight.clear()
         for call in calls:
@@ -216,9 +217,9 @@ class Calls:
         self._write(error_line(request_id, INTERNAL_ERROR, OUR_FAULT))
         self._forget(request_id)
 
-    def report(self, progress: bytes) -> None:
-        """Passes on the parameters of a progress notification."""
-        self._write(notification_line("notifications/progress", progress))
+    def report(self, request_id: Id, progress: bytes) -> None:
+        """Passes on the parameters of a progress notification about a request."""
+        self.outlet.about(request_id)(notification_line("notifications/progress", progress))
 
     def _forget(self, request_id: Id) -> None:
         self._in_flight.pop(request_id, None)

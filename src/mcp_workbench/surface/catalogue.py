@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.requests import Params, Room
     from mcp_workbench.surface.subscriptions import Subscriptions
     from mcp_workbench.wire.message import Body, Id
+    from mcp_workbench.workbench.desk import Desk
     from mcp_workbench.workbench.shelf import Shelf
-    from mcp_workbench.workbench.workbench import Workbench
 
     Members = dict[str, msgspec.Raw]
 
@@ -86,9 +86,9 @@ class Catalogue:
     """Answers one client."""
 
     def __init__(
-        self, workbench: Workbench, calls: Calls, bridge: Bridge, subscriptions: Subscriptions, room: Room
+        self, desk: Desk, calls: Calls, bridge: Bridge, subscriptions: Subscriptions, room: Room
     ) -> None:
-        self._workbench = workbench
+        self._desk = desk
         self._subscriptions = subscriptions
         self._room = room
         self._calls = calls
@@ -128,8 +128,8 @@ class Catalogue:
     async def _collect(self, listed: _List, caller: Caller) -> tuple[Body, ...]:
         # While the client does not read, the servers are not listened to.
         await self._room.wait()
-        shelves = self._workbench.offering(listed.capability)
-        deadlines = [self._workbench.toolboxes[shelf.origin[0]].open_deadline for shelf in shelves]
+        shelves = self._desk.offering(listed.capability)
+        deadlines = [self._desk.toolboxes[shelf.origin[0]].open_deadline for shelf in shelves]
         asked = zip(shelves, deadlines, strict=True)
         lists = await asyncio.gather(*(shelf.entries(listed.kind, deadline) for shelf, deadline in asked))
         # They may have megabytes, and a client that does not read may ask again and again.
@@ -153,11 +153,11 @@ class Catalogue:
         uri = _text(asked.members, "uri")
         is_modern = asked.caller.is_modern
         if is_wrapped(uri):
-            shelf, own = route_resource(self._workbench, uri, is_modern=is_modern)
+            shelf, own = route_resource(self._desk, uri, is_modern=is_modern)
             shelves = [shelf]
         elif is_uri(uri):
             own = uri
-            shelves = self._workbench.offering("resources")
+            shelves = self._desk.offering("resources")
             shelves.sort(key=lambda shelf: shelf.server.last_served, reverse=True)
         else:
             raise Refusal(INVALID_PARAMS, "Invalid params: `uri` must be a URI", {"uri": uri})
@@ -183,7 +183,7 @@ class Catalogue:
         self._start(asked, read)
 
     def _get_prompt(self, asked: Asked) -> None:
-        shelf, own = route_prompt(self._workbench, _text(asked.members, "name"))
+        shelf, own = route_prompt(self._desk, _text(asked.members, "name"))
         self._fetch(asked, shelf, own, "prompts", _arguments(asked.members, name=own))
 
     def _complete(self, asked: Asked) -> None:
@@ -191,11 +191,11 @@ class Catalogue:
         match decode_text(reference.get("type", ABSENT)):
             case "ref/prompt":
                 key = "name"
-                shelf, own = route_prompt(self._workbench, _text(reference, key))
+                shelf, own = route_prompt(self._desk, _text(reference, key))
             case "ref/resource":
                 key = "uri"
                 # A template is not read, so that it is no resource which is not found.
-                shelf, own = route_resource(self._workbench, _text(reference, key), is_modern=True)
+                shelf, own = route_resource(self._desk, _text(reference, key), is_modern=True)
             case _:
                 raise Refusal(INVALID_PARAMS, "Invalid params: `ref` must be a ref/prompt or a ref/resource")
         arguments = _arguments(asked.members, ref=reference | {key: own})

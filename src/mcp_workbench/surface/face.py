@@ -33,7 +33,6 @@ from mcp_workbench.surface.bridge import Bridge
 from mcp_workbench.surface.callers import Callers, read_level
 from mcp_workbench.surface.calls import Calls
 from mcp_workbench.surface.catalogue import Catalogue
-from mcp_workbench.surface.instructions import instructions
 from mcp_workbench.surface.requests import Refusal, read_filter, read_params
 from mcp_workbench.surface.sealing import bind
 from mcp_workbench.surface.subscriptions import Subscriptions
@@ -41,21 +40,12 @@ from mcp_workbench.wire.message import encode, error_line, result_line, starts_w
 from mcp_workbench.wire.peer import Peer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mcp_workbench.downstream.caller import Caller
-    from mcp_workbench.surface.parking import Parking
-    from mcp_workbench.surface.requests import Meta, Params, Room
-    from mcp_workbench.surface.sealing import Seal
+    from mcp_workbench.surface.outlet import Outlet
+    from mcp_workbench.surface.requests import Filter, Meta, Params, Room
+    from mcp_workbench.surface.seat import Seat
     from mcp_workbench.wire.lines import Line
-    from mcp_workbench.wire.message import Body, Id, Outgoing, Undecodable
-    from mcp_workbench.workbench.workbench import Workbench
-
-OF_OURS: Final = b'{"tools":{"listChanged":true}}'
-OF_SERVERS: Final = (
-    b'{"tools":{"listChanged":true},"logging":{},"resources":{"subscribe":true,"listChanged":true},'
-    b'"prompts":{"listChanged":true},"completions":{}}'
-)
+    from mcp_workbench.wire.message import Body, Id, Undecodable
 
 NEITHER_ERA: Final = (
     f"Invalid params: send `initialize` first (protocol versions up to {LEGACY_VERSIONS[0]}), or carry "
@@ -73,51 +63,54 @@ class _Cancelled(msgspec.Struct):
 class Face:
     """One client's view of the workbench."""
 
-    def __init__(
-        self,
-        workbench: Workbench,
-        write: Callable[[Outgoing], None],
-        room: Room,
-        parking: Parking,
-        seal: Seal,
-    ) -> None:
-        self._workbench = workbench
+    def __init__(self, seat: Seat, outlet: Outlet, room: Room) -> None:
+        self._seat = seat
         self._room = room
-        self._instructions, self._tools = _introduction(workbench)
-        self._peer = Peer(write, self)
+        desk = seat.desk
+        self._peer = Peer(outlet.write, self)
         self._asker = Asker(self._peer)
-        self._bridge = Bridge(self._asker, parking, seal)
+        self._bridge = Bridge(self._asker, seat.parking, seat.seal)
         self._callers = Callers()
-        subscriptions = Subscriptions(self._peer, workbench)
+        streams: dict[Id, Filter] = {}
+        self._calls = Calls(desk, outlet, self._callers, self._bridge, streams)
+        subscriptions = Subscriptions(self._peer, desk)
         self._announcements = Announcements(
-            self._peer, self._callers, self._asker, self._bridge, subscriptions
+            self._peer,
+            self._callers,
+            self._calls,
+            self._asker,
+            subscriptions,
+            streams=streams,
+            desk=desk,
         )
-        self._calls = Calls(workbench, write, self._callers, self._bridge, self._announcements.streams)
-        self._catalogue = Catalogue(workbench, self._calls, self._bridge, subscriptions, room)
+        self._catalogue = Catalogue(desk, self._calls, self._bridge, subscriptions, room)
         self.receive_overlong = self._peer.receive_overlong
-        workbench.audience.listeners.append(self._announcements)
+        self.version: str | None = None
+        """The version that was agreed on in a handshake, if there was one."""
+        desk.join(self._announcements)
 
     def receive(self, line: Line) -> None:
         """Takes one line off the wire. Never raises for what the client sent."""
         if not self._calls.relay(line):
             self._peer.receive(line)
 
-    def refresh(self) -> None:
-        """Looks at the workbench anew, and tells the client if the tools are no longer what they were."""
-        before = self._tools
-        self._instructions, self._tools = _introduction(self._workbench)
-        if self._tools != before:
-            self._announcements.tools_changed()
+    def tell_tools_changed(self) -> None:
+        """Our own tools are no longer what they were."""
+        self._announcements.tools_changed()
 
     async def drain(self, seconds: float) -> None:
         """Lets the calls in flight finish, within limits."""
         await self._calls.drain(seconds)
 
+    def end_streams(self) -> None:
+        """Ends the subscriptions in good order: nothing more will be told."""
+        self._announcements.close()
+
     def close(self) -> None:
-        """Drops the calls that are still in flight, and ends the subscriptions in good order."""
+        """Drops the calls that are still in flight, and ends the subscriptions."""
         self._announcements.close()
         self._calls.close()
-        self._workbench.audience.listeners.remove(self._announcements)
+        self._seat.desk.part(self._announcements)
 
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
         """Answers at once what needs no waiting."""
@@ -135,7 +128,7 @@ class Face:
         elif method == "notifications/progress":
             self._asker.on_progress(members_of(params))
         elif method == "notifications/roots/list_changed":
-            for session in self._workbench.sessions:
+            for session in self._seat.desk.sessions:
                 session.tell_roots_changed()
 
     def _on_cancelled(self, params: msgspec.Raw) -> None:
@@ -164,7 +157,7 @@ class Face:
                 INVALID_REQUEST, f"Invalid Request: id {request_id!r} is in use by a request in flight"
             )
         params = read_params(raw)
-        if method == "initialize":
+        if method == "initialize" and META_VERSION not in params.meta:
             self._peer.send(result_line(request_id, self._initialize(params)))
             return
         if (caller := self._caller(params.meta, method)).is_modern and method == "subscriptions/listen":
@@ -191,31 +184,27 @@ class Face:
         version = params.version if params.version in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
         self._callers.greet(params.capabilities)
         self._peer.takes_batches = version == BATCHING_VERSION
+        self.version = version
         return b'{"protocolVersion":"%b","capabilities":%b,"serverInfo":%b,"instructions":%b}' % (
             version.encode(),
-            self._capabilities,
+            self._seat.capabilities,
             IMPLEMENTATION,
-            self._instructions,
+            self._seat.instructions,
         )
 
-    @property
-    def _capabilities(self) -> bytes:
-        """What can be served, as it stands: without a server there is nothing behind the two tools."""
-        return OF_SERVERS if self._workbench.shelves else OF_OURS
-
     def _answer(self, method: str, params: Params, caller: Caller) -> bytes:
-        if method == "ping":
+        if method == "ping" and not caller.is_modern:
             return b"{}"
         if method == "tools/list":
             if params.cursor is not None:
                 raise Refusal(INVALID_PARAMS, "Invalid params: unknown cursor; the list has one page")
             caching = b"," + results.CACHEABLE if caller.is_modern else b""
-            return b'{"tools":%b%b}' % (self._tools, caching)
+            return b'{"tools":%b%b}' % (self._seat.tools, caching)
         if method == "server/discover" and caller.is_modern:
             return b'{"supportedVersions":%b,"capabilities":%b,"instructions":%b,%b}' % (
                 encode(MODERN_VERSIONS),
-                self._capabilities,
-                self._instructions,
+                self._seat.capabilities,
+                self._seat.instructions,
                 results.CACHEABLE,
             )
         if method == "logging/setLevel" and not caller.is_modern:
@@ -224,9 +213,8 @@ class Face:
 
     def _set_log_level(self, level: int) -> bytes:
         self._callers.set_log_level(level)
-        lowest = self._workbench.audience.log_level
-        for session in self._workbench.sessions:
-            session.set_log_level(level if lowest is None else lowest)
+        for session in self._seat.desk.sessions:
+            session.review_log_level()
         return b"{}"
 
     def _call(self, request_id: Id, params: Params, caller: Caller) -> None:
@@ -255,14 +243,9 @@ class Face:
             self._calls.use(request_id, tool, arguments, params.meta, caller=caller, extra=extra)
 
     async def _open(self, arguments: Body) -> tuple[Body, ...]:
-        toolbox = metatools.read_open(arguments, list(self._workbench.toolboxes))
-        opening = await self._workbench.open(toolbox)
+        desk = self._seat.desk
+        toolbox = metatools.read_open(arguments, list(desk.toolboxes))
+        opening = await desk.open(toolbox)
         # It may have megabytes, and a client that does not read may ask again and again.
         await self._room.wait()
         return render.opening_result(opening)
-
-
-def _introduction(workbench: Workbench) -> tuple[bytes, bytes]:
-    """The instructions and the definitions of the tools, as JSON."""
-    toolboxes = list(workbench.toolboxes.values())
-    return encode(instructions(toolboxes)), metatools.definitions(toolboxes)

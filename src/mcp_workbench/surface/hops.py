@@ -1,4 +1,4 @@
-"""What of a message's metadata goes on to the client: all but what is stamped anew on every hop."""
+"""What of a server's message goes on to the client: all but the metadata that every hop stamps anew."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.downstream.offer import members_of
 from mcp_workbench.protocol import META_PROGRESS, RESERVED_META
+from mcp_workbench.wire.message import ABSENT, decode_text, encode, notification_line
 
 if TYPE_CHECKING:
     import msgspec
+
+    from mcp_workbench.downstream.session import Session
+    from mcp_workbench.wire.message import Outgoing
 
     Members = dict[str, msgspec.Raw]
 
@@ -20,3 +24,10 @@ def passed_on(params: Members, **stamps: object) -> dict[str, object]:
     meta = members_of(params["_meta"])
     kept = {key: meta[key] for key in meta if key != META_PROGRESS and not key.startswith(RESERVED_META)}
     return {**params, "_meta": {**kept, **stamps}}
+
+
+def log_line(session: Session, members: Members) -> Outgoing:
+    """A server's log message as the client gets it, with where it comes from."""
+    logger = decode_text(members.get("logger", ABSENT))
+    name = f"{session.label}/{logger}" if logger else session.label
+    return notification_line("notifications/message", encode({**passed_on(members), "logger": name}))

@@ -83,6 +83,11 @@ class Parking:
         # The client's id is its own again, and may be that of another request before the call goes on.
         call.request_id = name
 
+    def close(self) -> None:
+        """Gives all of them up."""
+        for parked in list(self._parked.values()):
+            parked.end("the workbench is ending")
+
     def take(self, ticket: bytes) -> Parked:
         """The call with this ticket, whose client is back. Raises Refusal."""
         if (parked := self._parked.get(ticket)) is None:

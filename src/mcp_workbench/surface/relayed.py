@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
@@ -11,7 +12,7 @@ from mcp_workbench.downstream.call import Call
 from mcp_workbench.errors import BadAnswer, RemoteError
 from mcp_workbench.protocol import META_PROGRESS, URL_ELICITATION_REQUIRED
 from mcp_workbench.surface import results
-from mcp_workbench.surface.hops import passed_on
+from mcp_workbench.surface.hops import log_line, passed_on
 from mcp_workbench.surface.progress import Progress
 from mcp_workbench.surface.requests import progress_token
 from mcp_workbench.surface.sealing import bind
@@ -59,6 +60,11 @@ class Relayed(Call):
     def is_heard(self) -> bool:
         """Whether its client waits for it at this moment."""
         return self.request_id in self.calls
+
+    @property
+    def client(self) -> object:
+        """All its calls have the same."""
+        return self.calls
 
     @property
     def conversation(self) -> object:
@@ -152,8 +158,12 @@ class Relayed(Call):
         """Passes progress on under the caller's own token, or nowhere if the caller gave none."""
         if (token := progress_token(self.meta)) is not None and self.is_heard:
             if self.progress is None:
-                self.progress = Progress(self.calls.report)
+                self.progress = Progress(partial(self.calls.report, self.request_id))
             self.progress.report(encode({**passed_on(members), META_PROGRESS: token}))
+
+    def on_log(self, members: dict[str, msgspec.Raw]) -> None:
+        """Passes it on, with where it comes from."""
+        self.calls.outlet.about(self.request_id)(log_line(self.session, members))
 
 
 class Use(Relayed):

@@ -10,32 +10,32 @@ from mcp_workbench.surface.names import SCHEME, unwrap_name, unwrap_uri
 from mcp_workbench.surface.requests import Refusal
 
 if TYPE_CHECKING:
+    from mcp_workbench.workbench.desk import Desk
     from mcp_workbench.workbench.shelf import Shelf
-    from mcp_workbench.workbench.workbench import Workbench
 
 FORM: Final = "<toolbox>/<server>/"
 
 
-def route_resource(workbench: Workbench, uri: str, *, is_modern: bool) -> tuple[Shelf, str]:
+def route_resource(desk: Desk, uri: str, *, is_modern: bool) -> tuple[Shelf, str]:
     """The place of the server that has a resource, and its own URI for it. Raises Refusal."""
     place = unwrap_uri(uri)
     if place is None:
         reason = f"Resource '{uri}' not found: its URI is not of the form {SCHEME}{FORM}<URI>"
         raise not_found(reason, uri, is_modern=is_modern)
     try:
-        return workbench.shelf(place.toolbox, place.server), place.name
+        return desk.shelf(place.toolbox, place.server), place.name
     except CallError as error:
         raise not_found(str(error), uri, is_modern=is_modern) from None
 
 
-def route_prompt(workbench: Workbench, name: str) -> tuple[Shelf, str]:
+def route_prompt(desk: Desk, name: str) -> tuple[Shelf, str]:
     """The place of the server that has a prompt, and its own name for it. Raises Refusal."""
     place = unwrap_name(name)
     if place is None:
         reason = f"Prompt '{name}' not found: its name is not of the form {FORM}<name>"
         raise Refusal(INVALID_PARAMS, reason)
     try:
-        return workbench.shelf(place.toolbox, place.server), place.name
+        return desk.shelf(place.toolbox, place.server), place.name
     except CallError as error:
         raise Refusal(INVALID_PARAMS, str(error)) from None
 

@@ -64,8 +64,10 @@ def bind(*names: str, arguments: Body) -> bytes:
 class Seal:
     """Makes states and tells which can be trusted."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], owner: str = "") -> None:
         self._secret = environ.get(STATE_KEY, "").encode()
+        self._owner = owner.encode()
+        """Who alone can come back with them."""
         self._key = b""
         self._used: dict[bytes, float] = {}
 
@@ -117,7 +119,8 @@ class Seal:
         from hmac import digest  # noqa: PLC0415 - the same
 
         if not self._key:
-            self._key = sha256(self._secret).digest() if self._secret else os.urandom(KEY_SIZE)
+            key = sha256(self._secret).digest() if self._secret else os.urandom(KEY_SIZE)
+            self._key = digest(key, self._owner, "sha256")
         return digest(self._key, payload, "sha256")
 
     def _remember(self, state: State) -> None:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.watching import Watches
     from mcp_workbench.wire.message import Id
     from mcp_workbench.wire.peer import Peer
+    from mcp_workbench.workbench.desk import Desk
     from mcp_workbench.workbench.shelf import Shelf
-    from mcp_workbench.workbench.workbench import Workbench
 
 MOST: Final = 1000
 """Resources that one client hears of."""
@@ -92,9 +92,9 @@ class _Subscription:
 class Subscriptions:
     """All that one client has."""
 
-    def __init__(self, peer: Peer, workbench: Workbench) -> None:
+    def __init__(self, peer: Peer, desk: Desk) -> None:
         self._peer = peer
-        self._workbench = workbench
+        self._desk = desk
         self._legacy: dict[str, _Subscription] = {}
         self._streams: dict[Id, list[_Subscription]] = {}
         self._opening: dict[Id, asyncio.Task[None]] = {}
@@ -104,7 +104,7 @@ class Subscriptions:
         if uri in self._legacy:
             return
         self._require_room(1)
-        shelf, own = route_resource(self._workbench, uri, is_modern=False)
+        shelf, own = route_resource(self._desk, uri, is_modern=False)
         # Here from the beginning: it may be taken back before the server has agreed.
         subscription = self._legacy[uri] = _Subscription(uri, shelf, own)
         try:
@@ -166,11 +166,11 @@ class Subscriptions:
 
     def _find(self, uri: str) -> _Subscription | None:
         try:
-            shelf, own = route_resource(self._workbench, uri, is_modern=True)
+            shelf, own = route_resource(self._desk, uri, is_modern=True)
         except Refusal as refusal:
             log.info("cannot be subscribed to: %s", refusal.message)
             return None
-        return _Subscription(uri, shelf, own, self._workbench.toolboxes[shelf.origin[0]].open_deadline)
+        return _Subscription(uri, shelf, own, self._desk.toolboxes[shelf.origin[0]].open_deadline)
 
     async def _open(
         self, request_id: Id, subscriptions: list[_Subscription], acknowledge: Callable[[list[str]], None]

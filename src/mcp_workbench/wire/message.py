@@ -250,6 +250,30 @@ def result_line(request_id: Id, *result: Body) -> Outgoing:
     return b"".join(parts)
 
 
+_ANSWER: Final = b'{"jsonrpc":"2.0","id":'
+_ENDS_ID: Final = b',"'
+"""Not in an id: inside of a string the quote would be escaped."""
+
+
+def answered_id(line: Outgoing) -> bytes | None:
+    """The id, as JSON, of the request that a line of ours answers; None if it is no answer."""
+    if isinstance(line, list):
+        return bytes(line[1])  # as result_line has it
+    if not line.startswith(_ANSWER):
+        return None
+    end = line.find(_ENDS_ID, len(_ANSWER))
+    is_answer = line.startswith((b',"result":', b',"error":'), end)
+    return line[len(_ANSWER) : end] if is_answer else None
+
+
+def error_code(line: Outgoing) -> int | None:
+    """The code of the error that a line of ours answers with; None if it answers with a result."""
+    if isinstance(line, list) or line.startswith(b',"result":', line.find(_ENDS_ID, len(_ANSWER))):
+        return None
+    error = _decode_message(line).error
+    return _decode_error(error).code if error else None
+
+
 def error_line(request_id: Id | None, code: int, message: str, data: object = msgspec.UNSET) -> bytes:
     """An error answer. Without a readable id the member is left out, as MCP's schema asks."""
     body = encode({"code": code, "message": message} | ({} if data is msgspec.UNSET else {"data": data}))

@@ -100,8 +100,12 @@ class Peer:
         self.start(question, rpc.request_line(self.next_id, method, params))
         return question
 
-    def start(self, request: Request, line: Outgoing) -> None:
-        """Sends a request, which is in `line` under the id that is next, and begins to count its time."""
+    def start(
+        self, request: Request, line: Outgoing, write: Callable[[Outgoing], None] | None = None
+    ) -> None:
+        """Sends a request, which is in `line` under the id that is next, and begins to count its time. It may
+        have a way of its own to the other side.
+        """
         now = self._loop.time()
         request.id = request_id = self.next_id
         request.started = request.heard = now
@@ -114,7 +118,7 @@ class Peer:
             self._wake_at(request.end)
         if len(self._in_flight) >= self.capacity:
             self._look_at_capacity()
-        self._write(line)
+        (write or self._write)(line)
 
     def limit_to(self, capacity: int) -> None:
         """From now on so many requests may be in flight."""

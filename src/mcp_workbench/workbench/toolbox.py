@@ -44,6 +44,10 @@ class Toolbox:
         """Seconds after which opening it answers without those that are still starting."""
         self._disabled = tuple(disabled)
 
+    def with_shelves(self, shelves: Sequence[Shelf]) -> Toolbox:
+        """The same with other servers in the place of its own."""
+        return Toolbox(self.name, self.description, shelves, self._disabled, self.open_deadline)
+
     async def open(self) -> Opening:
         """Connects all servers at once and returns their tools. Raises OpeningFailed.
 

@@ -1,4 +1,4 @@
-"""All the toolboxes: the one thing that the faces to clients talk to.
+"""All the toolboxes. What a client sees of them is its `desk`.
 
 Owns which servers there are, and how they change with the configuration. What a server does is its own.
 """
@@ -13,20 +13,17 @@ from mcp_workbench.config import is_same_program
 from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.downstream.server import Server, Surroundings
 from mcp_workbench.downstream.valve import Valve
-from mcp_workbench.errors import ToolboxNotFound
 from mcp_workbench.wire.guard import Guard
 from mcp_workbench.workbench.shelf import Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from mcp_workbench.config import LoadedConfig, ServerConfig
+    from mcp_workbench.config import LoadedConfig, Secrets, ServerConfig
     from mcp_workbench.downstream.era_memory import EraMemory
-    from mcp_workbench.downstream.offer import Capability
-    from mcp_workbench.downstream.session import Origin, Session
+    from mcp_workbench.downstream.session import Origin
     from mcp_workbench.downstream.watching import Watches
-    from mcp_workbench.workbench.toolbox import Opening
 
 LINGER = 0.1
 """Seconds between two looks whether a server that is no longer configured is still in use."""
@@ -35,12 +32,15 @@ log = logging.getLogger(__name__)
 
 
 class Workbench:
-    """Finds toolboxes, servers and tools by name. State is the process's, never a session's."""
+    """The toolboxes and servers that are configured. State is the process's, never a session's."""
 
     def __init__(self, toolboxes: Sequence[Toolbox], surroundings: Surroundings) -> None:
         self._surroundings = surroundings
         self._retiring: dict[Server, asyncio.Task[None]] = {}
         """Servers that are no longer configured, and what ends them when they are not in use any more."""
+        self._is_closed = False
+        self._taken_in: set[Server] = set()
+        """Servers that are some client's own."""
         self._watches: dict[Origin, Watches] = {}
         """What clients want to hear about, by the place that the names of the resources tell."""
         self.valve = surroundings.valve
@@ -52,10 +52,9 @@ class Workbench:
         """How many bytes of calls wait for servers."""
         return self.valve.waiting + sum(server.waiting_room.bytes for server in self._servers)
 
-    @property
-    def sessions(self) -> list[Session]:
-        """The conversations with the servers that are up."""
-        return [server.connection.session for server in self._servers if server.connection is not None]
+    def take_in(self, server: Server) -> None:
+        """One more that has to be ended with the others, until it is retired."""
+        self._taken_in.add(server)
 
     def warm_up(self) -> None:
         """Loads, without holding anything up, what some of the servers need and nothing else does."""
@@ -63,19 +62,6 @@ class Workbench:
             from mcp_workbench.downstream.remote import loading  # noqa: PLC0415 - few have such servers
 
             loading.warm_up()
-
-    async def open(self, toolbox: str) -> Opening:
-        """Connects a toolbox and returns its tools. Raises CallError."""
-        return await self._find(toolbox).open()
-
-    def shelf(self, toolbox: str, server: str) -> Shelf:
-        """The place of one server. Raises CallError."""
-        return self.shelves.get((toolbox, server)) or self._find(toolbox).shelf(server)
-
-    def offering(self, capability: Capability) -> list[Shelf]:
-        """The places of the servers that are open and have this, in the order of the configuration."""
-        shelves = self.shelves.values()
-        return [shelf for shelf in shelves if (offer := shelf.server.offer) and offer.has(capability)]
 
     def reconfigure(self, loaded: LoadedConfig) -> None:
         """Becomes what a configuration describes. Starts nothing.
@@ -108,10 +94,11 @@ class Workbench:
                 what = "has changed; its next use starts it anew" if place in self.shelves else "is removed"
                 label = {"server": "/".join(place)}
                 log.info("%s, and what runs of it ends when its calls have", what, extra=label)
-                self._retire(shelf.server)
+                self.retire(shelf.server)
 
     async def close(self) -> None:
         """Ends everything downstream, in parallel."""
+        self._is_closed = True
         for task in self._retiring.values():
             task.cancel()
         await asyncio.gather(*(server.close() for server in self._servers))
@@ -124,8 +111,8 @@ class Workbench:
 
     @property
     def _servers(self) -> list[Server]:
-        """Those that are no longer configured but still in use included."""
-        return [*(shelf.server for shelf in self.shelves.values()), *self._retiring]
+        """Those included that are some client's own, or no longer configured but still in use."""
+        return [*(shelf.server for shelf in self.shelves.values()), *self._taken_in, *self._retiring]
 
     def _hold(self, toolboxes: Sequence[Toolbox]) -> None:
         self.toolboxes = {toolbox.name: toolbox for toolbox in toolboxes}
@@ -135,8 +122,12 @@ class Workbench:
             for server, shelf in toolbox.shelves.items()
         }
 
-    def _retire(self, server: Server) -> None:
+    def retire(self, server: Server) -> None:
+        """It is not found any more, and ends when its calls have."""
+        self._taken_in.discard(server)
         server.leave()
+        if self._is_closed:
+            return
         self._retiring[server] = asyncio.create_task(self._end_when_unused(server))
 
     async def _end_when_unused(self, server: Server) -> None:
@@ -147,15 +138,15 @@ class Workbench:
         await server.close()
         del self._retiring[server]
 
-    def _find(self, toolbox: str) -> Toolbox:
-        try:
-            return self.toolboxes[toolbox]
-        except KeyError:
-            raise ToolboxNotFound(toolbox, list(self.toolboxes)) from None
 
-
-def build(loaded: LoadedConfig, *, environ: Mapping[str, str], memory: EraMemory) -> Workbench:
-    """The workbench that a configuration describes. Starts nothing."""
-    workbench = Workbench([], Surroundings(environ, memory, Guard(environ), Valve(), Audience()))
+def build(
+    loaded: LoadedConfig,
+    *,
+    environ: Mapping[str, str],
+    memory: EraMemory,
+    hide: Callable[[Secrets], None] = lambda _: None,
+) -> Workbench:
+    """The workbench that a configuration describes. Starts nothing. `hide` gets what no log may hold."""
+    workbench = Workbench([], Surroundings(environ, memory, Guard(environ), Valve(), Audience(), hide))
     workbench.reconfigure(loaded)
     return workbench

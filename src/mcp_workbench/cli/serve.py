@@ -1,0 +1,33 @@
+"""`mcp-workbench serve --http`: the workbench for many clients."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from mcp_workbench.config import load, locate
+from mcp_workbench.errors import CannotListen, ConfigError
+from mcp_workbench.serve.address import read_address
+from mcp_workbench.serve.admission import load_credentials
+from mcp_workbench.serve.http import run as run_http
+from mcp_workbench.serve.logs import report, set_up
+
+
+def run(config: str | None, *, address: str, token_file: str | None, log_level: str, log_format: str) -> int:
+    """Serves until a signal comes. 1 if nobody could reach us there, 2 if something is wrong with a file."""
+    log_handler = set_up(log_level, log_format)
+    try:
+        listen_on = read_address(address)
+    except ValueError as error:
+        print(f"mcp-workbench: --http: {error}", file=sys.stderr)
+        return 2
+    try:
+        loaded = load(locate(config, os.environ), os.environ)
+        tokens = load_credentials(listen_on.host, listen_on.port, token_file, loaded, os.environ)
+        return run_http(loaded, os.environ, log_handler, listen_on, tokens)
+    except ConfigError as error:
+        report(error, log_format)
+        return 2
+    except CannotListen as error:
+        print(f"mcp-workbench: {error}", file=sys.stderr)
+        return 1

@@ -1,0 +1,185 @@
+"""The file of tokens (`--token-file`): who may come in over HTTP with which token, and use what.
+
+Owns its format, and which of its values are secret. A token is known from here on by its digest only, which
+is all that the file needs to hold of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.config.expand import expand
+from mcp_workbench.config.fields import as_object, check_keys, kind_of
+from mcp_workbench.config.findings import Findings
+from mcp_workbench.config.http import read_toolboxes
+from mcp_workbench.config.parse import parse, paste_this
+from mcp_workbench.config.reading import read
+from mcp_workbench.config.secrets import Secrets
+from mcp_workbench.config.stamp import Stamp, stamp_of
+from mcp_workbench.errors import ConfigError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp_workbench.config.findings import Place
+    from mcp_workbench.errors import StrPath
+
+EXAMPLE = """\
+{
+  "tokens": {
+    "alice": { "token": "${ALICE_TOKEN}", "toolboxes": ["*"] }
+  }
+}"""
+USUAL_NAME = "tokens.json"
+HASHED = "sha256:"
+SHORTEST = 16
+"""Characters of a token that is taken at all."""
+GOOD_LENGTH = 32
+"""Characters of a token that need not be warned of."""
+
+_ENTRY = '{ "token": "${ALICE_TOKEN}", "toolboxes": ["*"] }'
+_MAKE_ONE = "mcp-workbench token NAME makes one."
+# The names of all others have a space in them, or are empty.
+_NAME = re.compile(r"[\w.@+-]{1,100}", re.ASCII)
+_DIGEST = re.compile(r"[0-9a-fA-F]{64}")
+# What RFC 6750 allows in the header.
+_SENDABLE = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+
+
+class TokenConfig(msgspec.Struct, frozen=True):
+    """One token, and what its holder may use."""
+
+    digest: bytes
+    toolboxes: tuple[str, ...]
+
+
+class LoadedTokens(msgspec.Struct, frozen=True):
+    """A valid file of tokens by the names of their holders, and what to tell the person about it."""
+
+    tokens: dict[str, TokenConfig]
+    path: str
+    warnings: tuple[str, ...]
+    secrets: Secrets
+    stamp: Stamp
+    """The state of the file that was read."""
+
+
+def is_name(text: str) -> bool:
+    """Whether somebody may be called so."""
+    return _NAME.fullmatch(text) is not None
+
+
+def digest_of(token: bytes) -> bytes:
+    """What a token is known by."""
+    return hashlib.sha256(token).digest()
+
+
+def load_tokens(path: StrPath, environ: Mapping[str, str]) -> LoadedTokens:
+    """The tokens in the file at `path`; ConfigError with all the problems if it cannot be used."""
+    path = os.path.expanduser(path)
+    findings = Findings()
+    data, status = read(path, usual_name=USUAL_NAME, explain_missing=_missing)
+    try:
+        expansion = expand(parse(path, data, findings, EXAMPLE), dict(environ), findings)
+    except RecursionError:
+        raise ConfigError(path, [Problem("", "the JSON is nested too deeply", "Flatten it.")]) from None
+    reader = _Reader(findings)
+    reader.read(expansion.tree)
+    if findings.problems:
+        raise ConfigError(path, findings.problems)
+    from_variables = [value for value in expansion.values if value]
+    holds_secrets = any(not any(value in token for value in from_variables) for token in reader.plain)
+    _warn_of_rights(status, holds_secrets=holds_secrets, findings=findings)
+    secrets = Secrets(expansion.values | reader.plain)
+    return LoadedTokens(reader.tokens, path, tuple(findings.warnings), secrets, stamp_of(status))
+
+
+def _missing() -> Problem:
+    remedy = f"{_MAKE_ONE}\n    {paste_this(EXAMPLE)}"
+    return Problem("", "there is no such file", remedy)
+
+
+def _warn_of_rights(status: os.stat_result, *, holds_secrets: bool, findings: Findings) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        return
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        findings.warn((), "others than its owner may write to this file, and let themselves in: chmod go-w")
+    if holds_secrets and status.st_mode & (stat.S_IRGRP | stat.S_IROTH):
+        findings.warn((), "others than its owner may read the tokens in this file: chmod 600")
+
+
+class _Reader:
+    """One pass over the tree of one file."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._names: dict[bytes, str] = {}
+        self.tokens: dict[str, TokenConfig] = {}
+        self.plain: dict[str, str] = {}
+        """The tokens that were not given as a digest, and what to show in their place."""
+
+    def read(self, tree: dict[str, object]) -> None:
+        meant = check_keys(tree, ("$schema", "tokens"), (), self._findings)
+        written = meant.get("tokens")
+        if written is None:
+            self._findings.problem((), '"tokens" is missing', paste_this(EXAMPLE))
+            return
+        example = f'"tokens": {{ "alice": {_ENTRY} }}'
+        entries = as_object(tree[written], (written,), example, self._findings)
+        if entries == {}:
+            self._findings.problem((written,), "there is no token, so that nobody is let in", _MAKE_ONE)
+        for name, value in (entries or {}).items():
+            self._read_entry(name, value, (written, name))
+
+    def _read_entry(self, name: str, value: object, place: Place) -> None:
+        if not is_name(name):
+            what = "is not a name: it is made of letters, digits and . _ - + @, up to 100 of them"
+            self._findings.problem(place, what, "Give its holder another name here.")
+        entry = as_object(value, place, f'"{name}": {_ENTRY}', self._findings)
+        if entry is None:
+            return
+        meant = check_keys(entry, ("token", "toolboxes"), place, self._findings)
+        for key, example in (("token", '"${ALICE_TOKEN}"'), ("toolboxes", '["*"]')):
+            if key not in meant:
+                self._findings.problem((*place, key), "is missing", f'Write "{key}": {example}')
+        if not {"token", "toolboxes"} <= meant.keys():
+            return
+        toolboxes = read_toolboxes(entry[meant["toolboxes"]], (*place, meant["toolboxes"]), self._findings)
+        digest = self._read_token(name, entry[meant["token"]], (*place, meant["token"]))
+        if digest is None:
+            return
+        if digest in self._names:
+            what = f"is the token of {self._names[digest]} too"
+            self._findings.problem((*place, "token"), what, f"Give each a token of its own. {_MAKE_ONE}")
+        self._names[digest] = name
+        self.tokens[name] = TokenConfig(digest, tuple(toolboxes))
+
+    def _read_token(self, name: str, token: object, place: Place) -> bytes | None:
+        if not isinstance(token, str):
+            self._findings.problem(place, f"should be a string, not {kind_of(token)}", _MAKE_ONE)
+            return None
+        if token.startswith(HASHED):
+            hexadecimal = token.removeprefix(HASHED)
+            if not _DIGEST.fullmatch(hexadecimal):
+                what = "should have 64 hexadecimal digits after sha256:"
+                self._findings.problem(place, what, _MAKE_ONE)
+                return None
+            return bytes.fromhex(hexadecimal)
+        if len(token) < SHORTEST:
+            what = f"is too short for a secret: it has less than {SHORTEST} characters"
+            self._findings.problem(place, what, _MAKE_ONE)
+            return None
+        if not _SENDABLE.fullmatch(token):
+            what = "has characters that cannot be sent: a token is made of letters, digits and . _ ~ + / -"
+            self._findings.problem(place, what, _MAKE_ONE)
+            return None
+        if len(token) < GOOD_LENGTH:
+            self._findings.warn(place, f"is short, and may be guessed: use {GOOD_LENGTH} random characters")
+        self.plain[token] = f"<token of {name}>"
+        return digest_of(token.encode())

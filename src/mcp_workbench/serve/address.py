@@ -1,0 +1,90 @@
+"""Where to listen: an address as people write it, and the sockets that it stands for."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import Final, NamedTuple
+
+from mcp_workbench.errors import CannotListen
+
+BACKLOG: Final = 2048
+"""Connections that may wait to be taken, as uvicorn has it."""
+
+
+class Address(NamedTuple):
+    """A host and a port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def read_address(text: str) -> Address:
+    """`host:port`, `[host]:port` or a port alone, which is then that of this machine. Raises ValueError."""
+    host, colon, port = text.rpartition(":")
+    if not colon:
+        host = "127.0.0.1"
+    elif host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise ValueError(f"{text!r} has several colons: write an IPv6 address in brackets, as in [::1]:8000")
+    if not host:
+        raise ValueError(
+            f"{text!r} names no host: write 127.0.0.1:{port}, or 0.0.0.0:{port} for all networks"
+        )
+    if not port.isascii() or not port.isdecimal() or int(port) > 65535:
+        raise ValueError(f"{text!r} has no port from 0 to 65535: write for example 127.0.0.1:8000")
+    return Address(host, int(port))
+
+
+def listen(address: Address) -> list[socket.socket]:
+    """Sockets that listen there: several where a name stands for several addresses. Raises CannotListen."""
+    host, port = address
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise CannotListen(str(address), f"'{host}' is not a name of this machine ({error})") from None
+    sockets: list[socket.socket] = []
+    problem: OSError | None = None
+    for family, _, _, _, (name, _, *_) in dict.fromkeys(found):
+        try:
+            sockets.append(_bind(family, str(name), sockets[0].getsockname()[1] if sockets else port))
+        except OSError as error:
+            problem = error
+            if error.errno == errno.EADDRINUSE:
+                break
+    if problem is None or (sockets and problem.errno != errno.EADDRINUSE):
+        return sockets
+    for listener in sockets:
+        listener.close()
+    raise CannotListen(str(address), _explain(problem, address))
+
+
+def _bind(family: int, host: str, port: int) -> socket.socket:
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind((host, port))
+        # At once: from when we say that we serve, nobody is turned away, and nobody else gets the port.
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _explain(error: OSError, address: Address) -> str:
+    if error.errno == errno.EADDRINUSE:
+        other = Address(address.host, address.port + 1 if address.port < 65535 else 8000)
+        return f"something listens there already. End it, or choose another port: --http {other}"
+    if error.errno == errno.EACCES:
+        return "ports below 1024 are the system's. Choose another: --http 127.0.0.1:8000"
+    if error.errno == errno.EADDRNOTAVAIL:
+        return "this machine has no such address"
+    return error.strerror or str(error)

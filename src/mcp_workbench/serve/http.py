@@ -1,0 +1,213 @@
+"""The workbench over HTTP: one for many clients."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+from typing import TYPE_CHECKING, Final
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+
+from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
+from mcp_workbench.serve.address import Address, listen
+from mcp_workbench.serve.admission import Doorkeeper, metadata, metadata_paths
+from mcp_workbench.serve.connections import MOST_CONNECTIONS, Connection
+from mcp_workbench.serve.reload import Reloader
+from mcp_workbench.serve.running import begin, close, first, loop_runner
+from mcp_workbench.serve.signals import Hurry
+from mcp_workbench.surface.denied import Denied
+from mcp_workbench.surface.http.clients import Clients
+from mcp_workbench.surface.http.endpoint import Endpoint
+from mcp_workbench.workbench.workbench import build
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator, Mapping
+
+    from starlette.requests import Request
+    from starlette.types import Message, Receive, Scope, Send
+
+    from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.config.tokens import LoadedTokens
+    from mcp_workbench.serve.admission import Admission
+    from mcp_workbench.serve.logs import StderrHandler
+
+PATH: Final = "/mcp"
+DRAIN_LIMIT: Final = 20.0
+"""Seconds for calls in flight when we are asked to end."""
+FLUSH_LIMIT: Final = 3
+"""Seconds for the clients to take the last answers."""
+KEEP_CONNECTION: Final = 75
+"""Seconds for which a connection is kept for the next request: longer than most that stand in front of us."""
+_ASKED_HEADERS: Final = b"access-control-request-headers"
+
+log = logging.getLogger(__name__)
+
+
+def run(
+    loaded: LoadedConfig,
+    environ: Mapping[str, str],
+    log_handler: StderrHandler,
+    address: Address,
+    tokens: LoadedTokens | None,
+) -> int:
+    """Serves until a signal comes. Raises CannotListen."""
+    begin(loaded, environ, log_handler)
+    _make_room_for_connections()
+    sockets = listen(address)
+    bound = Address(address.host, sockets[0].getsockname()[1])
+    loop_runner()(_serve(loaded, environ, log_handler, (sockets, bound), tokens))
+    return 0
+
+
+async def _serve(
+    loaded: LoadedConfig,
+    environ: Mapping[str, str],
+    log_handler: StderrHandler,
+    listening: tuple[list[socket.socket], Address],
+    tokens: LoadedTokens | None,
+) -> None:
+    sockets, address = listening
+    workbench = build(
+        loaded, environ=environ, memory=EraMemory(cache_directory(environ)), hide=log_handler.hide
+    )
+    interrupted = asyncio.Event()
+    hurry = Hurry(interrupted.set)
+    clients = Clients(workbench, environ)
+    doorkeeper = Doorkeeper(
+        address.host, loaded, tokens, environ=environ, log_handler=log_handler, on_end=clients.dismiss
+    )
+    endpoint = Endpoint(clients, doorkeeper.admission)
+    server = _Server(_settings(Front(endpoint, doorkeeper.admission)))
+
+    def on_reload(reloaded: LoadedConfig) -> None:
+        doorkeeper.reconfigure(reloaded)
+        clients.look_again()
+
+    reloader = Reloader(loaded, environ, workbench, log_handler, on_reload)
+    reloader.start()
+    doorkeeper.start()
+    serving = asyncio.create_task(server.serve(sockets))
+    gc.freeze()
+    gc.enable()
+    workbench.warm_up()
+    log.info("serving at http://%s%s (Ctrl-C ends it)", address, PATH)
+    await interrupted.wait()
+    reloader.close()
+    doorkeeper.close()
+    endpoint.is_closing = True
+    clients.release()
+    log.info("ending: calls in flight have %g s to finish (Ctrl-C again: at once)", DRAIN_LIMIT)
+    await first(clients.drain(DRAIN_LIMIT), hurry.wait())
+    await close(workbench, hurry)
+    clients.close()
+    server.should_exit = True
+    server.force_exit = hurry.is_set()
+    await serving
+
+
+def _settings(front: Front) -> uvicorn.Config:
+    return uvicorn.Config(
+        front,
+        http=Connection,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_keep_alive=KEEP_CONNECTION,
+        timeout_graceful_shutdown=FLUSH_LIMIT,
+    )
+
+
+def _make_room_for_connections() -> None:
+    """Each takes a descriptor, and what a process may have by itself is often a thousand."""
+    try:
+        import resource  # noqa: PLC0415 - not on every platform
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * MOST_CONNECTIONS if hard == resource.RLIM_INFINITY else min(2 * MOST_CONNECTIONS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+class _Server(uvicorn.Server):
+    """Leaves the signals to us: when uvicorn has ended there is more to do."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Captures none."""
+        yield
+
+
+class Front:
+    """The whole ASGI application. The endpoint comes first, for nearly all requests are for it."""
+
+    def __init__(self, endpoint: Endpoint, admission: Admission) -> None:
+        self._endpoint = endpoint
+        self._admission = admission
+        self._others = Starlette(
+            routes=[
+                Route("/healthz", self._is_alive),
+                Route("/readyz", self._is_ready),
+                Route("/.well-known/{rest:path}", self._describe),
+            ]
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one HTTP request."""
+        if scope["type"] != "http":
+            return
+        if scope["path"] != PATH:
+            await self._others(scope, receive, send)
+            return
+        origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
+        if origin is None:
+            await self._endpoint(scope, receive, send)
+        else:
+            await self._serve_page(origin, scope, receive, send)
+
+    async def _serve_page(self, origin: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves a request that a web page makes, and tells its browser that it may."""
+        origins = self._admission.origins
+        asked = next((value for name, value in scope["headers"] if name == _ASKED_HEADERS), b"")
+        if scope["method"] == "OPTIONS" and (allowed := origins.preflight(origin, asked)):
+            await send({"type": "http.response.start", "status": 204, "headers": allowed})
+            await send({"type": "http.response.body"})
+            return
+        allowed = origins.cors(origin)
+
+        async def send_allowed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *allowed]
+            await send(message)
+
+        await self._endpoint(scope, receive, send_allowed if allowed else send)
+
+    async def _is_alive(self, _: Request) -> Response:
+        return Response('{"status":"alive"}', media_type="application/json")
+
+    async def _is_ready(self, _: Request) -> Response:
+        if self._endpoint.is_closing:
+            return Response('{"status":"ending"}', 503, media_type="application/json")
+        return Response('{"status":"ready"}', media_type="application/json")
+
+    async def _describe(self, request: Request) -> Response:
+        issuer = self._admission.issuer
+        try:
+            self._admission.check(request.scope["headers"])
+        except Denied as denied:
+            return Response(denied.reason, denied.status)
+        if issuer is None or request.url.path not in metadata_paths(issuer):
+            return Response("Not Found", 404)
+        return Response(metadata(issuer), media_type="application/json")

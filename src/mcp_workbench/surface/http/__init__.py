@@ -1,0 +1,1 @@
+"""The face to clients that come over HTTP: Streamable HTTP of both eras on one endpoint."""

@@ -1,0 +1,186 @@
+"""All clients that come over HTTP: those of the modern era by who they are, legacy ones by their sessions.
+
+Owns what stays of a client between two requests, and for how long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from base64 import urlsafe_b64encode
+from typing import TYPE_CHECKING, Final
+
+from mcp_workbench.surface.http.session import Session
+from mcp_workbench.surface.parking import Parking
+from mcp_workbench.surface.sealing import Seal
+from mcp_workbench.surface.seat import Seat
+from mcp_workbench.workbench.desk import Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from mcp_workbench.surface.face import Face
+    from mcp_workbench.workbench.principal import Principal
+    from mcp_workbench.workbench.workbench import Workbench
+
+IDLE: Final = 1800.0
+"""Seconds after which a client that was not heard of is taken to be gone."""
+SWEEP_EVERY: Final = 60.0
+MOST_SESSIONS: Final = 1000
+"""Of one principal. With one more, the one is ended that was not used for longest."""
+ID_SIZE: Final = 32
+"""Random bytes in the id of a session."""
+
+log = logging.getLogger(__name__)
+
+
+class NoLimit:
+    """Room for what is sent: each client has its own connections, which do not hold up those of others."""
+
+    async def wait(self) -> None:
+        """There is always some."""
+
+
+ROOM: Final = NoLimit()
+
+
+class Clients:
+    """Everybody who was here lately."""
+
+    def __init__(self, workbench: Workbench, environ: Mapping[str, str]) -> None:
+        self._workbench = workbench
+        self._environ = environ
+        self._parking = Parking()
+        self._seats: dict[str, tuple[Seat, float]] = {}
+        """Of modern clients, by the names of their principals, and when they were last used."""
+        self._sessions: dict[str, Session] = {}
+        self._faces: dict[Face, Seat] = {}
+        """Of the modern requests in flight."""
+        self._sweep = asyncio.get_running_loop().call_later(SWEEP_EVERY, self._look_for_idle)
+
+    @property
+    def busy(self) -> int:
+        """How many requests are in flight."""
+        return len(self._faces) + sum(not session.is_idle for session in self._sessions.values())
+
+    def seat(self, principal: Principal) -> Seat:
+        """Where a modern client of a principal sits."""
+        seat, _ = self._seats.get(principal.name, (None, 0.0))
+        if seat is None:
+            seat = self._new_seat(principal)
+        elif seat.desk.principal != principal:
+            self._look_again(seat, principal)
+        self._seats[principal.name] = seat, asyncio.get_running_loop().time()
+        return seat
+
+    def come(self, face: Face, seat: Seat) -> None:
+        """A modern request is in flight."""
+        self._faces[face] = seat
+
+    def go(self, face: Face) -> None:
+        """It is over, and what it still waits for is given up."""
+        del self._faces[face]
+        face.close()
+
+    def new_session(self, principal: Principal) -> Session:
+        """A legacy client has come, and is known when its handshake is done."""
+        session_id = urlsafe_b64encode(os.urandom(ID_SIZE)).rstrip(b"=").decode()
+        return Session(session_id, self._new_seat(principal), ROOM)
+
+    def keep(self, session: Session) -> None:
+        """Its handshake is done."""
+        principal = session.seat.desk.principal
+        others = [it for it in self._sessions.values() if it.seat.desk.principal.name == principal.name]
+        if len(others) >= MOST_SESSIONS:
+            self.end(min(others, key=lambda it: (not it.is_idle, it.used_at)))
+        self._sessions[session.id] = session
+
+    def session(self, session_id: str, principal: Principal) -> Session | None:
+        """The session with this id, if it is this principal's."""
+        session = self._sessions.get(session_id)
+        if session is None or session.seat.desk.principal.name != principal.name:
+            return None
+        if session.seat.desk.principal != principal:
+            self._look_again(session.seat, principal)
+        return session
+
+    def end(self, session: Session) -> None:
+        """A legacy client is gone."""
+        if self._sessions.pop(session.id, None) is not None:
+            session.close()
+
+    def dismiss(self, is_over: Callable[[Principal], bool]) -> None:
+        """Ends all that there is of those who may not come in any more, but for calls in flight."""
+        for session in list(self._sessions.values()):
+            if is_over(session.seat.desk.principal):
+                self.end(session)
+        for face, seat in list(self._faces.items()):
+            if is_over(seat.desk.principal):
+                face.end_streams()
+        for name, (seat, _) in list(self._seats.items()):
+            if is_over(seat.desk.principal):
+                self._leave_seat(name)
+
+    def look_again(self) -> None:
+        """The configuration has changed."""
+        for seat in self._all_seats():
+            self._look_again(seat, seat.desk.principal)
+
+    def release(self) -> None:
+        """Ends what would go on for as long as we do: nothing but calls is to be waited for any more."""
+        for face in list(self._faces):
+            face.end_streams()
+        for session in self._sessions.values():
+            session.release()
+
+    async def drain(self, seconds: float) -> None:
+        """Lets the calls in flight finish, within limits."""
+        faces = [*self._faces, *(session.face for session in self._sessions.values())]
+        if faces:
+            await asyncio.gather(*(face.drain(seconds) for face in faces))
+
+    def close(self) -> None:
+        """Everybody has to go."""
+        self._sweep.cancel()
+        for session in list(self._sessions.values()):
+            self.end(session)
+        self._parking.close()
+        for name in list(self._seats):
+            self._leave_seat(name)
+
+    def _new_seat(self, principal: Principal) -> Seat:
+        desk = Desk(self._workbench, principal, has_own_servers=True)
+        return Seat(desk, self._parking, Seal(self._environ, principal.name))
+
+    def _look_again(self, seat: Seat, principal: Principal) -> None:
+        seat.desk.refresh(principal)
+        if seat.look_again():
+            for face in self._faces_at(seat):
+                face.tell_tools_changed()
+
+    def _all_seats(self) -> list[Seat]:
+        of_sessions = (session.seat for session in self._sessions.values())
+        return [*(seat for seat, _ in self._seats.values()), *of_sessions]
+
+    def _faces_at(self, seat: Seat) -> Iterator[Face]:
+        yield from (face for face, its in list(self._faces.items()) if its is seat)
+        yield from (session.face for session in list(self._sessions.values()) if session.seat is seat)
+
+    def _leave_seat(self, name: str) -> None:
+        seat, _ = self._seats.pop(name)
+        seat.desk.close()
+
+    def _look_for_idle(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._sweep = loop.call_later(SWEEP_EVERY, self._look_for_idle)
+        now = loop.time()
+        for session in list(self._sessions.values()):
+            session.forget_old(now)
+            if session.is_idle and now - session.used_at > IDLE:
+                log.info("a client was not heard of for %d minutes, and its session is ended", IDLE / 60)
+                self.end(session)
+        busy = {id(seat) for seat in self._faces.values()}
+        for name, (seat, used_at) in list(self._seats.items()):
+            if now - used_at > IDLE and id(seat) not in busy:
+                self._leave_seat(name)

@@ -1,0 +1,125 @@
+"""The headers of an HTTP request that the protocol has rules for. Pure: looks, and says what is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.protocol import (
+    HEADER_MISMATCH,
+    INVALID_REQUEST,
+    LEGACY_VERSIONS,
+    META_VERSION,
+)
+from mcp_workbench.surface.http.visit import Rejected
+from mcp_workbench.wire.message import ABSENT, decode_text
+
+if TYPE_CHECKING:
+    from mcp_workbench.surface.http.visit import Visit
+    from mcp_workbench.wire.message import Id, Message
+
+VERSION: Final = b"mcp-protocol-version"
+METHOD: Final = b"mcp-method"
+NAME: Final = b"mcp-name"
+SESSION: Final = b"mcp-session-id"
+LAST_EVENT: Final = b"last-event-id"
+
+NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""The parameter that `Mcp-Name` repeats, by method."""
+
+ENCODED_START, ENCODED_END = "=?base64?", "?="
+
+
+class _Meta(msgspec.Struct, frozen=True):
+    version: msgspec.Raw = msgspec.field(default=ABSENT, name=META_VERSION)
+
+
+class _Params(msgspec.Struct):
+    meta: _Meta = msgspec.field(default=_Meta(), name="_meta")
+    name: msgspec.Raw = ABSENT
+    uri: msgspec.Raw = ABSENT
+
+
+_decode_params = msgspec.json.Decoder(_Params).decode
+
+
+def require_json(visit: Visit) -> None:
+    """What is sent has to be JSON, and the answer may come as JSON or as events. Raises Rejected."""
+    kind = visit.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if kind != b"application/json":
+        raise Rejected(415, INVALID_REQUEST, "Unsupported Media Type: send application/json")
+    if not (_accepts(visit, b"application/json") and _accepts(visit, b"text/event-stream")):
+        both = "Not Acceptable: accept both application/json and text/event-stream"
+        raise Rejected(406, INVALID_REQUEST, both)
+
+
+def require_events(visit: Visit) -> None:
+    """The answer will come as events. Raises Rejected."""
+    if not _accepts(visit, b"text/event-stream"):
+        raise Rejected(406, INVALID_REQUEST, "Not Acceptable: accept text/event-stream")
+
+
+def is_modern(visit: Visit, message: Message) -> bool:
+    """Whether a request is of the modern era, by its headers or by what it carries itself."""
+    if message.method != "initialize":
+        version = visit.text(VERSION)
+        if version is not None and version not in LEGACY_VERSIONS:
+            return True
+    return bool(_read(message).meta.version)
+
+
+def require_match(visit: Visit, message: Message, request_id: Id) -> None:
+    """The headers of a modern request have to say what it says itself: what lies between us and the client
+    may have gone by them. Raises Rejected.
+    """
+    params = _read(message)
+    method = message.method or ""
+    if params.meta.version:
+        # Without it, it is refused as any other is that lacks it.
+        _compare(visit, VERSION, decode_text(params.meta.version), "protocol version", request_id)
+    _compare(visit, METHOD, method, "method", request_id)
+    if (key := NAMED_BY.get(method)) is not None and (value := getattr(params, key)):
+        _compare(visit, NAME, decode_text(value), key, request_id)
+
+
+def _compare(visit: Visit, header: bytes, value: str | None, what: str, request_id: Id) -> None:
+    name = {VERSION: "MCP-Protocol-Version", METHOD: "Mcp-Method", NAME: "Mcp-Name"}[header]
+    given = visit.text(header)
+    if given is None:
+        problem = f"the {name} header is missing"
+    elif len(visit.pairs) != len(visit.headers) and sum(pair[0] == header for pair in visit.pairs) > 1:
+        problem = f"the {name} header is there more than once"
+    elif (_decoded(given) if header == NAME else given) != value:
+        problem = f"the {name} header does not say the same as the {what} in the body"
+    else:
+        return
+    raise Rejected(400, HEADER_MISMATCH, f"Header mismatch: {problem}", request_id=request_id)
+
+
+def _decoded(value: str) -> str | None:
+    """What cannot stand in a header as it is stands there in base64."""
+    if not (value.startswith(ENCODED_START) and value.endswith(ENCODED_END)):
+        return value
+    from base64 import b64decode  # noqa: PLC0415 - few names need it
+
+    try:
+        encoded = value[len(ENCODED_START) : -len(ENCODED_END)]
+        return b64decode(encoded, validate=True).decode()
+    except ValueError:
+        return None
+
+
+def _read(message: Message) -> _Params:
+    try:
+        return _decode_params(message.params or b"{}")
+    except (msgspec.DecodeError, RecursionError):
+        return _Params()
+
+
+def _accepts(visit: Visit, kind: bytes) -> bool:
+    accepted = visit.headers.get(b"accept")
+    if accepted is None or kind in accepted:
+        return True
+    ranges = {part.partition(b";")[0].strip().lower() for part in accepted.split(b",")}
+    return not ranges.isdisjoint({kind, b"*/*", kind.partition(b"/")[0] + b"/*"})

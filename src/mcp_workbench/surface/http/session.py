@@ -1,0 +1,157 @@
+"""A legacy client over HTTP, between its handshake and its end.
+
+Owns which HTTP response each message to it goes to: what belongs to a request of its goes to the response to
+that request, and all else to the stream that it opens for that. Of both it can have again what it missed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+from mcp_workbench.protocol import INVALID_REQUEST, LEGACY_VERSIONS
+from mcp_workbench.surface.face import Face
+from mcp_workbench.surface.http.stream import MOST_BYTES_KEPT, Stream
+from mcp_workbench.surface.http.visit import Rejected
+from mcp_workbench.wire.message import answered_id, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from mcp_workbench.surface.http.visit import Visit
+    from mcp_workbench.surface.outlet import Write
+    from mcp_workbench.surface.requests import Room
+    from mcp_workbench.surface.seat import Seat
+    from mcp_workbench.wire.lines import Line
+    from mcp_workbench.wire.message import Id, Outgoing
+
+SOON: Final = 2.0
+"""Seconds after which an answer is not waited for any longer, and comes as an event: the client can come back
+for that."""
+MOST_STREAMS: Final = 20
+"""Streams that have ended and can still be come back to."""
+COME_BACK: Final = 300.0
+"""Seconds in which that can be."""
+FIRST_TO_POLL: Final = LEGACY_VERSIONS[0]
+"""Clients of earlier versions take an event without data for a broken message."""
+
+
+class Session:
+    """One such client, and the ways to it."""
+
+    def __init__(self, session_id: str, seat: Seat, room: Room) -> None:
+        self.id = session_id
+        self.seat = seat
+        self.used_at = asyncio.get_running_loop().time()
+        self._numbers = count(1)
+        self._open: dict[bytes, Stream] = {}
+        """Where the requests in flight are to be answered, by their ids."""
+        self._at_large = Stream("0")
+        """What belongs to no request."""
+        self._streams: dict[str, tuple[Stream, float]] = {}
+        """What can be come back to, by name, and since when it is left alone."""
+        self._followed = 0
+        self.face = Face(seat, self, room)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is going on."""
+        return not (self._open or self._followed)
+
+    def write(self, line: Outgoing) -> None:
+        """Takes an answer, or what belongs to no request."""
+        request_id = answered_id(line)
+        if request_id is None:
+            self._at_large.write(line)
+        elif (stream := self._open.pop(request_id, None)) is not None:
+            stream.answer(request_id, line)
+
+    def about(self, request_id: Id) -> Write:
+        """Takes what belongs to a request in flight."""
+        return self._open.get(encode(request_id), self._at_large).write
+
+    def drop(self, request_id: Id) -> None:
+        """A request gets no answer."""
+        key = encode(request_id)
+        if (stream := self._open.pop(key, None)) is not None:
+            stream.settle(key)
+
+    async def take(self, visit: Visit, line: Line, request_ids: Sequence[Id]) -> None:
+        """Takes what the client sends, with these requests in it. Raises Rejected."""
+        self.used_at = asyncio.get_running_loop().time()
+        if not request_ids:
+            self.face.receive(line)
+            await visit.answer(202)
+            return
+        stream = self._open_stream(request_ids)
+        self.face.receive(line)
+        primes = (self.face.version or "") >= FIRST_TO_POLL
+        await self._attend(visit.answer_from(stream, patience=SOON, is_modern=False, primes=primes), stream)
+
+    async def greet(self, visit: Visit, line: Line, request_id: Id) -> bool:
+        """Takes the handshake. Whether it has come about."""
+        stream = self._open_stream([request_id])
+        self.face.receive(line)
+        is_greeted = self.face.version is not None
+        headers = [(b"mcp-session-id", self.id.encode())] if is_greeted else []
+        await visit.answer_from(stream, *headers, patience=SOON, is_modern=False)
+        return is_greeted
+
+    def _open_stream(self, request_ids: Sequence[Id]) -> Stream:
+        keys = [encode(request_id) for request_id in request_ids]
+        for request_id, key in zip(request_ids, keys, strict=True):
+            if key in self._open:
+                taken = f"Invalid Request: id {request_id!r} is in use by a request in flight"
+                raise Rejected(400, INVALID_REQUEST, taken)
+        stream = Stream(str(next(self._numbers)), keys)
+        self._open.update(dict.fromkeys(keys, stream))
+        self._streams[stream.name] = stream, self.used_at
+        return stream
+
+    async def listen(self, visit: Visit, last_event: str | None) -> None:
+        """The client wants to be told things, or what it has missed."""
+        name, _, number = (last_event or "").rpartition("-")
+        stream, _ = self._streams.get(name, (self._at_large, 0.0))
+        if number.isdecimal() and stream.name == name:
+            stream.rewind(int(number))
+        await self._attend(visit.follow(stream), stream)
+
+    async def _attend(self, response: Awaitable[None], stream: Stream) -> None:
+        self._followed += 1
+        try:
+            await response
+        finally:
+            self._followed -= 1
+            self.used_at = asyncio.get_running_loop().time()
+            self._keep(stream)
+
+    def _keep(self, stream: Stream) -> None:
+        """It may not have arrived, or not all of it; unless it was no stream in the end."""
+        self._streams.pop(stream.name, None)
+        if stream is not self._at_large and stream.only_answer is None:
+            self._streams[stream.name] = stream, self.used_at
+            self.forget_old(self.used_at)
+
+    def forget_old(self, now: float) -> None:
+        """Nobody has come back to some of what was kept."""
+        over = [
+            name
+            for name, (stream, left_at) in self._streams.items()
+            if stream.is_over and (now - left_at > COME_BACK or stream.bytes_kept > MOST_BYTES_KEPT)
+        ]
+        ended = [name for name, (stream, _) in self._streams.items() if stream.is_over]
+        for name in {*over, *ended[:-MOST_STREAMS]}:
+            del self._streams[name]
+
+    def release(self) -> None:
+        """Lets those go who wait for what may never come: the workbench is ending."""
+        self._at_large.leave()
+
+    def close(self) -> None:
+        """The client is gone."""
+        self.face.close()
+        for stream in {id(stream): stream for stream in self._open.values()}.values():
+            stream.end()
+        self._at_large.end()
+        self.seat.desk.close()

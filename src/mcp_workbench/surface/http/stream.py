@@ -1,0 +1,151 @@
+"""What is said to a client in one HTTP response; or in several, if it comes back for what it missed.
+
+Owns the messages until they are sent, and a few of them for a while after that. Knows nothing of HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcp_workbench.wire.message import Outgoing
+
+MOST_UNSENT: Final = 1000
+"""Messages that wait for a client which is away. Of more, the oldest are dropped."""
+MOST_KEPT: Final = 100
+"""Messages that are kept after they were sent, for a client that comes back."""
+MOST_BYTES_KEPT: Final = 1024 * 1024
+"""The same in bytes. The latest one is kept however long it is: it may be the answer."""
+
+
+class Stream:
+    """The messages about one request, or about none."""
+
+    def __init__(self, name: str = "", owed: Iterable[bytes] = ()) -> None:
+        self.name = name
+        """Known to a client that may come back; empty if it cannot."""
+        self.is_over = False
+        """Whether no more will be said."""
+        self.follower: object = None
+        """Who sends it to the client at the moment."""
+        self._owed = set(owed)
+        """The ids of requests that are to be answered here."""
+        self._messages: deque[Outgoing] = deque()
+        self._first = 1
+        """The number of the first message that is still here."""
+        self._sent = 0
+        """The number of the last message that was sent."""
+        self.bytes_kept = 0
+        """Of messages that were sent."""
+        self._waiter: asyncio.Future[None] | None = None
+
+    def write(self, line: Outgoing) -> None:
+        """Says something."""
+        self._messages.append(line)
+        if self._unsent > MOST_UNSENT:
+            while self._first <= self._sent + 1:
+                self._forget_first()
+            self._sent += 1
+            self.bytes_kept = 0
+        self.wake()
+
+    def answer(self, request_id: bytes, line: Outgoing) -> None:
+        """Answers a request."""
+        self._messages.append(line)
+        self.settle(request_id)
+
+    def settle(self, request_id: bytes) -> None:
+        """A request is answered, or will not be."""
+        self._owed.discard(request_id)
+        self.is_over = not self._owed
+        self.wake()
+
+    def end(self) -> None:
+        """Says no more."""
+        self.is_over = True
+        self.wake()
+
+    def leave(self, follower: object = None) -> None:
+        """Nobody follows it any more; with a follower, only if it is that one."""
+        if follower is None or self.follower is follower:
+            self.follower = None
+            self.wake()
+
+    @property
+    def is_all_sent(self) -> bool:
+        """Whether nothing will have to be sent any more."""
+        return self.is_over and not self._unsent
+
+    @property
+    def only_answer(self) -> Outgoing | None:
+        """All that was said, if that is one answer and no more."""
+        is_whole = self.is_over and self._sent == 0 and len(self._messages) == 1
+        return self._messages[0] if is_whole else None
+
+    @property
+    def position(self) -> str:
+        """Names the last message that was sent, for a client that may come back; empty if it cannot."""
+        return f"{self.name}-{self._sent}" if self.name else ""
+
+    def next(self) -> tuple[str, Outgoing] | None:
+        """The next message that is to be sent, with its position; None if there is none for now."""
+        if not self._unsent:
+            return None
+        self._sent += 1
+        line = self._messages[self._sent - self._first]
+        if self.name:
+            self.bytes_kept += _size(line)
+            self._forget_some()
+        else:
+            self._forget_first()
+        return self.position, line
+
+    def rewind(self, number: int) -> None:
+        """Goes back to what was said after the message with this number, as far as it is still here."""
+        self._sent = min(max(number, self._first - 1), self._sent)
+        sent = list(self._messages)[: self._sent - self._first + 1]
+        self.bytes_kept = sum(map(_size, sent))
+
+    async def wait(self, seconds: float) -> bool:
+        """Whether there is something to send by then, or there will be nothing any more, or the follower is
+        to leave. Only the follower waits.
+        """
+        loop = asyncio.get_running_loop()
+        if not (self._unsent or self.is_over or self.follower is None):
+            waiter = self._waiter = loop.create_future()
+            timer = loop.call_later(seconds, self.wake)
+            try:
+                await waiter
+            finally:
+                timer.cancel()
+                if self._waiter is waiter:  # another may follow by now
+                    self._waiter = None
+        return bool(self._unsent or self.is_over or self.follower is None)
+
+    def wake(self) -> None:
+        """Ends the wait."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    @property
+    def _unsent(self) -> int:
+        return self._first + len(self._messages) - 1 - self._sent
+
+    def _forget_some(self) -> None:
+        while self._sent - self._first + 1 > 1 and (
+            self._sent - self._first + 1 > MOST_KEPT or self.bytes_kept > MOST_BYTES_KEPT
+        ):
+            self.bytes_kept -= _size(self._messages[0])
+            self._forget_first()
+
+    def _forget_first(self) -> None:
+        self._messages.popleft()
+        self._first += 1
+
+
+def _size(line: Outgoing) -> int:
+    return len(line) if isinstance(line, bytes) else sum(map(len, line))

@@ -1,0 +1,216 @@
+"""One HTTP request while it is served: what came with it, and how it is answered."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.protocol import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_CAPABILITY,
+    PARSE_ERROR,
+    UNSUPPORTED_VERSION,
+)
+from mcp_workbench.surface.denied import Denied
+from mcp_workbench.wire.message import error_code, error_line
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from mcp_workbench.surface.http.stream import Stream
+    from mcp_workbench.wire.message import Id, Outgoing
+
+    Header = tuple[bytes, bytes]
+
+BODY_LIMIT: Final = 64 * 1024 * 1024
+"""Bytes of the longest message that is taken from a client."""
+BODY_TIME: Final = 60.0
+"""Seconds in which it has to come."""
+KEEP_ALIVE: Final = 15.0
+"""Seconds of silence after which a sign of life is sent, for what lies between us and the client."""
+UNWATCHED: Final = 0.05
+"""Seconds in which it is not watched whether the client is still there. Most answers are there by then."""
+COME_BACK_AFTER: Final = 1000
+"""Milliseconds after which a client that has lost a stream is to take it up again."""
+IN_ONE_PIECE: Final = 256 * 1024
+"""Bytes up to which an answer is sent in one."""
+
+JSON: Final = (b"content-type", b"application/json")
+CLOSE: Final = (b"connection", b"close")
+EVENTS: Final = (
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+)
+SIGN_OF_LIFE: Final = b":\n\n"
+
+STATUS_OF: Final = {
+    **dict.fromkeys((PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS), 400),
+    **dict.fromkeys((HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION), 400),
+    METHOD_NOT_FOUND: 404,
+}
+"""As the modern era wants it for an error that is all of the answer."""
+
+
+class Rejected(Denied):
+    """A request that is answered with an HTTP error, and a JSON-RPC error of its own that says why."""
+
+    def __init__(
+        self,
+        status: int,
+        code: int,
+        message: str,
+        *headers: Header,
+        request_id: Id | None = None,
+        data: object = msgspec.UNSET,
+    ) -> None:
+        super().__init__(status, message, headers)
+        self.line = error_line(request_id, code, message, data)
+
+
+class Visit:
+    """A request of a client's, and the way back."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self._has_begun = False
+        self._watch: asyncio.Task[None] | None = None
+        self.method: str = scope["method"]
+        self.pairs: list[Header] = scope["headers"]
+        self.headers = dict(self.pairs)
+        self.is_gone = False
+        """Whether the client is known to have left."""
+
+    def text(self, name: bytes) -> str | None:
+        """The value of a header. The space around it is no part of it, and is left to us."""
+        value = self.headers.get(name)
+        return None if value is None else value.decode("latin-1").strip(" \t")
+
+    async def body(self) -> bytes:
+        """All that came with it. Raises Rejected if that is too much, or takes too long."""
+        length = self.headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length) > BODY_LIMIT:
+            raise _too_large()
+        message = await self._receive()
+        body: bytes = message.get("body", b"")
+        return await self._long_body(body) if message.get("more_body", False) else body
+
+    async def _long_body(self, beginning: bytes) -> bytes:
+        parts = [beginning]
+        size = len(beginning)
+        try:
+            async with asyncio.timeout(BODY_TIME):
+                while (message := await self._receive()).get("type") == "http.request":
+                    part = message.get("body", b"")
+                    parts.append(part)
+                    size += len(part)
+                    if size > BODY_LIMIT:
+                        raise _too_large()
+                    if not message.get("more_body", False):
+                        break
+        except TimeoutError:
+            late = f"the request was not there whole within {BODY_TIME:g} s"
+            raise Rejected(408, INVALID_REQUEST, late, CLOSE) from None
+        return b"".join(parts)
+
+    async def answer(self, status: int, *headers: Header, body: Outgoing = b"") -> None:
+        """Answers in one go, unless an answer has begun."""
+        if self._has_begun:
+            return
+        size = len(body) if isinstance(body, bytes) else sum(map(len, body))
+        length = (b"content-length", b"%d" % size)
+        self._has_begun = True
+        await self._send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
+        if isinstance(body, list) and size > IN_ONE_PIECE:
+            for part in body:
+                await self._send({"type": "http.response.body", "body": memoryview(part), "more_body": True})
+            body = b""
+        whole = body if isinstance(body, bytes) else b"".join(body)
+        await self._send({"type": "http.response.body", "body": whole})
+
+    async def refuse(self, denied: Denied) -> None:
+        """Answers with an error."""
+        known = denied.line if isinstance(denied, Rejected) else None
+        line = known or error_line(None, INVALID_REQUEST, denied.reason)
+        await self.answer(denied.status, JSON, *denied.headers, body=line)
+
+    async def answer_from(
+        self, stream: Stream, *headers: Header, patience: float, is_modern: bool, primes: bool = False
+    ) -> None:
+        """Answers with what is said on a stream: as JSON if that is the answer alone and comes soon, else as
+        events while they come.
+        """
+        stream.follower = self
+        try:
+            if not await stream.wait(UNWATCHED):
+                self._begin_to_watch(stream)
+                await stream.wait(patience)
+            if (answer := stream.only_answer) is not None:
+                code = error_code(answer) if is_modern else None
+                status = 200 if code is None else STATUS_OF.get(code, 200)
+                await self.answer(status, JSON, *headers, body=answer)
+            elif not self.is_gone:
+                await self.follow(stream, *headers, primes=primes)
+        finally:
+            self._end_of_watch()
+
+    async def follow(self, stream: Stream, *headers: Header, primes: bool = False) -> None:
+        """Sends what is said on a stream as events, until all is said, or the client leaves, or it comes back
+        to the same stream by another request.
+        """
+        stream.wake()  # whoever has followed it until now
+        stream.follower = self
+        self._begin_to_watch(stream)
+        try:
+            self._has_begun = True
+            await self._send({"type": "http.response.start", "status": 200, "headers": [*EVENTS, *headers]})
+            if primes:
+                beginning = (stream.position.encode(), COME_BACK_AFTER)
+                await self._send_part(b"id: %b\nretry: %d\ndata: \n\n" % beginning)
+            while stream.follower is self:
+                if (message := stream.next()) is not None:
+                    await self._send_part(_event(*message))
+                elif stream.is_over:
+                    break
+                elif not await stream.wait(KEEP_ALIVE):
+                    await self._send_part(SIGN_OF_LIFE)
+            await self._send({"type": "http.response.body", "body": b""})
+        finally:
+            self._end_of_watch()
+
+    async def _send_part(self, part: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": part, "more_body": True})
+
+    def _begin_to_watch(self, stream: Stream) -> None:
+        if self._watch is None:
+            self._watch = asyncio.create_task(self._watch_client(stream))
+
+    def _end_of_watch(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+
+    async def _watch_client(self, stream: Stream) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self.is_gone = True
+        stream.leave(self)
+
+
+def _event(position: str, line: Outgoing) -> bytes:
+    """A message as a server-sent event. Its own newline is the end of the data."""
+    known_as = b"id: %b\n" % position.encode() if position else b""
+    if isinstance(line, bytes):
+        return b"%bevent: message\ndata: %b\n" % (known_as, line)
+    return b"".join((known_as, b"event: message\ndata: ", *line, b"\n"))
+
+
+def _too_large() -> Rejected:
+    reason = f"the request is larger than {BODY_LIMIT // 2**20} MiB"
+    return Rejected(413, INVALID_REQUEST, reason, CLOSE)

@@ -1,0 +1,129 @@
+"""A client's view of the workbench: the toolboxes that it may use, and the servers that are its own.
+
+Owns the servers that the configuration gives to each client by itself, from their first use to the client's
+end. All others are the workbench's, and shared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_workbench.config import is_same_program
+from mcp_workbench.downstream.audience import Audience
+from mcp_workbench.errors import ToolboxNotFound
+from mcp_workbench.workbench.principal import ANYONE
+from mcp_workbench.workbench.shelf import Shelf
+
+if TYPE_CHECKING:
+    from mcp_workbench.downstream.audience import Listener
+    from mcp_workbench.downstream.offer import Capability
+    from mcp_workbench.downstream.session import Origin, Session
+    from mcp_workbench.workbench.principal import Principal
+    from mcp_workbench.workbench.toolbox import Opening, Toolbox
+    from mcp_workbench.workbench.workbench import Workbench
+
+
+class Desk:
+    """Where one client works. Whoever may not use a toolbox finds nothing of it here."""
+
+    def __init__(
+        self, workbench: Workbench, principal: Principal = ANYONE, *, has_own_servers: bool = False
+    ) -> None:
+        self._workbench = workbench
+        self._has_own_servers = has_own_servers
+        self._audience = Audience()
+        """Whom the client's own servers talk to: nobody but the client."""
+        self._own: dict[Origin, Shelf] = {}
+        self.principal = principal
+        self.toolboxes: dict[str, Toolbox] = {}
+        self.shelves: dict[Origin, Shelf] = {}
+        self.refresh()
+
+    def refresh(self, principal: Principal | None = None) -> None:
+        """Looks at the workbench anew, with what the client may use by now if that has changed."""
+        self.principal = principal or self.principal
+        workbench = self._workbench
+        before, self._own = self._own, {}
+        self.toolboxes = {
+            name: self._with_own_servers(toolbox, before)
+            for name, toolbox in workbench.toolboxes.items()
+            if self.principal.may_use(name)
+        }
+        if self.toolboxes == workbench.toolboxes:
+            # One dictionary for all, however many clients there are.
+            self.toolboxes, self.shelves = workbench.toolboxes, workbench.shelves
+        else:
+            toolboxes = self.toolboxes.values()
+            self.shelves = {shelf.origin: shelf for box in toolboxes for shelf in box.shelves.values()}
+        for place, shelf in before.items():
+            if self._own.get(place) is not shelf:
+                workbench.retire(shelf.server)
+
+    def _with_own_servers(self, toolbox: Toolbox, before: dict[Origin, Shelf]) -> Toolbox:
+        shared = toolbox.shelves.values()
+        if not (self._has_own_servers and any(shelf.server.config.isolation == "client" for shelf in shared)):
+            return toolbox
+        return toolbox.with_shelves([self._own_or_shared(shelf, before) for shelf in shared])
+
+    def _own_or_shared(self, shared: Shelf, before: dict[Origin, Shelf]) -> Shelf:
+        server = shared.server
+        if server.config.isolation != "client":
+            return shared
+        own = before.get(shared.origin)
+        if own is not None and is_same_program(own.server.config, server.config):
+            own.adopt(server.config, server.secrets)
+        else:
+            another = server.another(self._audience)
+            if own is not None:
+                # Whoever wants to hear of its resources has not been told that it is another program.
+                another.watches = own.server.watches
+            own = Shelf(shared.origin[0], another)
+            self._workbench.take_in(another)
+        self._own[shared.origin] = own
+        return own
+
+    @property
+    def sessions(self) -> list[Session]:
+        """The conversations with the servers that are up."""
+        servers = (shelf.server for shelf in self.shelves.values())
+        return [server.connection.session for server in servers if server.connection is not None]
+
+    @property
+    def in_use(self) -> bool:
+        """Whether one of the client's own servers has something to do for it."""
+        return any(shelf.server.in_use for shelf in self._own.values())
+
+    def join(self, listener: Listener) -> None:
+        """Somebody works here, who is told what servers say that belongs to no call."""
+        self._workbench.audience.add(listener)
+        self._audience.add(listener)
+
+    def part(self, listener: Listener) -> None:
+        """Not any more."""
+        self._workbench.audience.remove(listener)
+        self._audience.remove(listener)
+
+    async def open(self, toolbox: str) -> Opening:
+        """Connects a toolbox and returns its tools. Raises CallError."""
+        return await self._find(toolbox).open()
+
+    def shelf(self, toolbox: str, server: str) -> Shelf:
+        """The place of one server. Raises CallError."""
+        return self.shelves.get((toolbox, server)) or self._find(toolbox).shelf(server)
+
+    def offering(self, capability: Capability) -> list[Shelf]:
+        """The places of the servers that are open and have this, in the order of the configuration."""
+        shelves = self.shelves.values()
+        return [shelf for shelf in shelves if (offer := shelf.server.offer) and offer.has(capability)]
+
+    def close(self) -> None:
+        """The client is gone, and with it go the servers that were its own."""
+        own, self._own = self._own, {}
+        for shelf in own.values():
+            self._workbench.retire(shelf.server)
+
+    def _find(self, toolbox: str) -> Toolbox:
+        try:
+            return self.toolboxes[toolbox]
+        except KeyError:
+            raise ToolboxNotFound(toolbox, list(self.toolboxes)) from None

@@ -1,0 +1,53 @@
+"""Short ways to a gate, and to what it says of a request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_workbench.config import HttpConfig
+from mcp_workbench.serve.admission import Admission
+from mcp_workbench.surface.denied import Denied
+from mcp_workbench.workbench.principal import Principal
+
+if TYPE_CHECKING:
+    from mcp_workbench.config.tokens import LoadedTokens
+    from mcp_workbench.serve.admission.gate import IsOver
+
+LOOPBACK = "127.0.0.1"
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - where nothing listens in these tests
+
+
+class Gate:
+    """A gate, and whom it has told to end."""
+
+    def __init__(
+        self,
+        config: HttpConfig | None = None,
+        tokens: LoadedTokens | None = None,
+        listens_on: str = LOOPBACK,
+    ) -> None:
+        self.ends: list[IsOver] = []
+        self.admission = Admission(listens_on, config or HttpConfig(), tokens, self.ends.append)
+
+    def is_over(self, principal: Principal) -> bool:
+        return any(is_over(principal) for is_over in self.ends)
+
+    async def admit(self, *headers: tuple[str, str], host: str = "127.0.0.1:8000") -> Principal:
+        pairs = [("host", host), ("accept", "*/*"), *headers]
+        admitted = self.admission.admit([(name.encode(), value.encode()) for name, value in pairs])
+        return admitted if isinstance(admitted, Principal) else await admitted
+
+    async def admit_token(self, token: str) -> Principal:
+        return await self.admit(("authorization", f"Bearer {token}"))
+
+    async def refusal(self, token: str) -> Denied:
+        with pytest.raises(Denied) as raised:
+            await self.admit_token(token)
+        assert token not in str(raised.value)
+        return raised.value
+
+
+def challenge_of(denied: Denied) -> str:
+    return dict(denied.headers)[b"www-authenticate"].decode()

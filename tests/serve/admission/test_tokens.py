@@ -1,0 +1,249 @@
+"""Tokens of a file: who comes in with them, and what happens when the file changes."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcp_workbench.config import HttpConfig, load
+from mcp_workbench.config.tokens import load_tokens
+from mcp_workbench.errors import ConfigError
+from mcp_workbench.serve import watch
+from mcp_workbench.serve.admission import Doorkeeper, load_credentials
+from mcp_workbench.serve.logs import StderrHandler
+from mcp_workbench.surface.denied import Denied
+from mcp_workbench.workbench.principal import ANYONE, Principal
+from tests.config.loading import toolbox, write
+from tests.serve.admission.gates import EVERYWHERE, LOOPBACK, Gate, challenge_of
+from tests.serve.admission.issuer import running
+from tests.support.waiting import poll
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.config.tokens import LoadedTokens
+    from mcp_workbench.serve.admission.gate import IsOver
+
+ALICE = "alice-alice-alice-alice-alice-alice"
+BOB = "bob-bob-bob-bob-bob-bob-bob-bob-bob"
+OTHER = "other-other-other-other-other-other"
+
+
+def write_tokens(directory: Path, **entries: tuple[str, list[str]]) -> Path:
+    path = directory / "tokens.json"
+    tree = {name: {"token": token, "toolboxes": boxes} for name, (token, boxes) in entries.items()}
+    fresh = directory / "tokens.new"
+    fresh.write_text(json.dumps({"tokens": tree}), encoding="utf-8")
+    fresh.chmod(0o600)
+    fresh.rename(path)
+    return path
+
+
+def tokens_of(directory: Path, **entries: tuple[str, list[str]]) -> LoadedTokens:
+    return load_tokens(write_tokens(directory, **entries), {})
+
+
+def config_of(directory: Path, http: dict[str, Any] | None = None) -> LoadedConfig:
+    return load(
+        write(directory, {"http": http or {}, "toolboxes": {"dev": toolbox(), "docs": toolbox()}}), {}
+    )
+
+
+async def test_a_token_tells_who_comes_and_what_it_may_use(tmp_path: Path) -> None:
+    gate = Gate(tokens=tokens_of(tmp_path, alice=(ALICE, ["*"]), bob=(BOB, ["dev", "docs"])))
+    assert await gate.admit_token(ALICE) == Principal("alice", None)
+    assert await gate.admit_token(BOB) == Principal("bob", frozenset({"dev", "docs"}))
+    assert await gate.admit(("authorization", f"bEARER  {BOB} ")) == await gate.admit_token(BOB)
+
+
+async def test_a_known_token_needs_no_wait(tmp_path: Path) -> None:
+    gate = Gate(tokens=tokens_of(tmp_path, alice=(ALICE, ["*"])))
+    headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {ALICE}".encode())]
+    assert isinstance(gate.admission.admit(headers), Principal)
+
+
+@pytest.mark.parametrize("listens_on", [LOOPBACK, EVERYWHERE])
+async def test_where_there_are_tokens_nobody_comes_in_without_one(tmp_path: Path, listens_on: str) -> None:
+    gate = Gate(tokens=tokens_of(tmp_path, alice=(ALICE, ["*"])), listens_on=listens_on)
+    with pytest.raises(Denied) as raised:
+        await gate.admit()
+    assert (raised.value.status, challenge_of(raised.value)) == (401, 'Bearer realm="mcp-workbench"')
+    for token in (ALICE[:-1], ALICE.upper(), f"{ALICE}x", "a.b.c", f"{ALICE} {ALICE}"):
+        denied = await gate.refusal(token)
+        assert (denied.status, denied.reason) == (401, "The token is not known here")
+        assert challenge_of(denied) == (
+            'Bearer realm="mcp-workbench", error="invalid_token", '
+            'error_description="The token is not known here"'
+        )
+
+
+async def test_two_tokens_at_once_are_a_bad_request(tmp_path: Path) -> None:
+    gate = Gate(tokens=tokens_of(tmp_path, alice=(ALICE, ["*"])))
+    with pytest.raises(Denied) as raised:
+        await gate.admit(("authorization", f"Bearer {ALICE}"), ("authorization", f"Bearer {ALICE}"))
+    assert raised.value.status == 400
+
+
+async def test_beyond_loopback_nobody_is_anybody(tmp_path: Path) -> None:
+    with pytest.raises(Denied) as raised:
+        await Gate(listens_on=EVERYWHERE).admit()
+    assert raised.value.status == 401
+
+
+async def test_tokens_of_a_file_and_of_an_issuer_are_good_side_by_side(tmp_path: Path) -> None:
+    async with running() as issuer:
+        gate = Gate(HttpConfig(oauth=issuer.config()), tokens_of(tmp_path, alice=(ALICE, ["*"])))
+        assert (await gate.admit_token(ALICE)).name == "alice"
+        assert (await gate.admit_token(issuer.sign())).name == f'{issuer.address} "mcp:dev" alice'
+        assert "resource_metadata" in challenge_of(await gate.refusal(OTHER))
+
+
+async def test_what_a_changed_file_takes_from_somebody_ends_what_that_one_has_open(tmp_path: Path) -> None:
+    before = tokens_of(
+        tmp_path,
+        same=("s" * 40, ["*"]),
+        gone=("g" * 40, ["*"]),
+        less=("l" * 40, ["*"]),
+        new=("n" * 40, ["*"]),
+    )
+    gate = Gate(tokens=before)
+    gate.admission.renew_tokens(
+        tokens_of(tmp_path, same=("s" * 40, ["*"]), less=("l" * 40, ["dev"]), new=("m" * 40, ["*"]))
+    )
+    names = ("same", "gone", "less", "new", "")
+    assert [gate.is_over(Principal(name)) for name in names] == [False, True, True, True, False]
+    assert (await gate.admit_token("l" * 40)).toolboxes == frozenset({"dev"})
+    assert (await gate.admit_token("m" * 40)).name == "new"
+    assert (await gate.refusal("n" * 40)).status == 401
+    assert (await gate.refusal("g" * 40)).status == 401
+
+
+async def test_a_file_that_only_adds_somebody_ends_nothing(tmp_path: Path) -> None:
+    gate = Gate(tokens=tokens_of(tmp_path, alice=(ALICE, ["*"])))
+    gate.admission.renew_tokens(tokens_of(tmp_path, alice=(ALICE, ["*"]), bob=(BOB, ["*"])))
+    assert gate.ends == []
+    assert (await gate.admit_token(BOB)).name == "bob"
+
+
+async def test_another_issuer_ends_what_the_last_one_let_in_and_nobody_else(tmp_path: Path) -> None:
+    async with running() as issuer:
+        gate = Gate(HttpConfig(oauth=issuer.config()), tokens_of(tmp_path, alice=(ALICE, ["*"])))
+        of_issuer = await gate.admit_token(issuer.sign())
+        gate.admission.reconfigure(HttpConfig(allowed_hosts=["x.example"], oauth=issuer.config()))
+        assert gate.ends == []
+        assert await gate.admit(("authorization", f"Bearer {ALICE}"), host="x.example") == Principal("alice")
+        gate.admission.reconfigure(HttpConfig())
+        assert [gate.is_over(who) for who in (of_issuer, Principal("alice"))] == [True, False]
+        assert (await gate.refusal(issuer.sign())).status == 401
+
+
+async def test_an_issuer_where_there_was_none_asks_everybody_who_they_are() -> None:
+    async with running() as issuer:
+        gate = Gate()
+        anyone = await gate.admit()
+        gate.admission.reconfigure(HttpConfig(oauth=issuer.config()))
+        assert gate.is_over(anyone)
+        with pytest.raises(Denied):
+            await gate.admit()
+
+
+async def test_beyond_loopback_an_issuer_that_is_gone_leaves_the_door_shut() -> None:
+    async with running() as issuer:
+        gate = Gate(HttpConfig(oauth=issuer.config()), listens_on=EVERYWHERE)
+        gate.admission.reconfigure(HttpConfig())
+        with pytest.raises(Denied):
+            await gate.admit()
+
+
+class Door:
+    """A doorkeeper over files, and whom it has told to end."""
+
+    def __init__(self, directory: Path, **entries: tuple[str, list[str]]) -> None:
+        self.ends: list[IsOver] = []
+        self.keeper = Doorkeeper(
+            LOOPBACK,
+            config_of(directory),
+            tokens_of(directory, **entries),
+            environ={},
+            log_handler=StderrHandler(),
+            on_end=self.ends.append,
+        )
+
+    def knows(self, token: str) -> bool:
+        headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {token}".encode())]
+        try:
+            self.keeper.admission.admit(headers)
+        except Denied:
+            return False
+        return True
+
+
+async def test_a_changed_file_counts_while_we_run_and_a_bad_one_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(watch, "INTERVAL", 0.01)
+    door = Door(tmp_path, alice=(ALICE, ["*"]))
+    door.keeper.start()
+    write_tokens(tmp_path, bob=(BOB, ["*"]))
+    await poll(lambda: door.knows(BOB))
+    assert not door.knows(ALICE)
+    assert [is_over(Principal("alice")) for is_over in door.ends] == [True]
+    with caplog.at_level(logging.ERROR, "mcp_workbench"):
+        write_tokens(tmp_path, alice=(ALICE, ["*"]), bob=("short", ["*"]))
+        await poll(lambda: "the tokens stay as they were" in caplog.text)
+    assert "tokens.bob.token: is too short" in caplog.text
+    assert ALICE not in caplog.text
+    assert door.knows(BOB)
+    (tmp_path / "tokens.json").unlink()
+    await poll(lambda: "there is no such file" in caplog.text)
+    assert door.knows(BOB)
+    door.keeper.close()
+
+
+async def test_a_toolbox_that_is_not_there_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    door = Door(tmp_path, alice=(ALICE, ["dev", "dve"]))
+    with caplog.at_level(logging.WARNING, "mcp_workbench"):
+        door.keeper.start()
+        door.keeper.close()
+    assert "alice may use a toolbox that is not there: dve" in caplog.text
+
+
+async def test_a_changed_configuration_counts_too(tmp_path: Path) -> None:
+    door = Door(tmp_path, alice=(ALICE, ["*"]))
+    door.keeper.reconfigure(config_of(tmp_path, {"allowedHosts": ["mcp.example.com"]}))
+    door.keeper.admission.check([(b"host", b"mcp.example.com")])
+    with pytest.raises(Denied):
+        door.keeper.admission.check([(b"host", b"other.example.com")])
+
+
+@pytest.mark.parametrize(("host", "address"), [(EVERYWHERE, "0.0.0.0:8000"), ("::", "[::]:8000")])
+def test_beyond_loopback_a_start_without_tokens_is_refused_with_what_to_do(
+    tmp_path: Path, host: str, address: str
+) -> None:
+    with pytest.raises(ConfigError) as raised:
+        load_credentials(host, 8000, None, config_of(tmp_path), {})
+    told = str(raised.value)
+    assert told.startswith(f"--http {address}: 1 problem in the configuration")
+    for line in (
+        "mcp-workbench token alice > tokens.json",
+        f"mcp-workbench serve --http {address} --token-file tokens.json",
+    ):
+        assert line in told
+
+
+def test_a_start_on_loopback_or_with_tokens_or_an_issuer_is_not(tmp_path: Path) -> None:
+    oauth = {"issuer": "https://x", "resource": "https://y/mcp", "scopes": {"s": ["*"]}}
+    path = write_tokens(tmp_path, alice=(ALICE, ["*"]))
+    plain, with_issuer = config_of(tmp_path), config_of(tmp_path, {"oauth": oauth})
+    assert load_credentials("::1", 8000, None, plain, {}) is None
+    assert load_credentials(EVERYWHERE, 8000, None, with_issuer, {}) is None
+    loaded = load_credentials(EVERYWHERE, 8000, str(path), plain, {})
+    assert loaded is not None
+    assert [*loaded.tokens] == ["alice"]
+    assert ANYONE.name not in loaded.tokens
