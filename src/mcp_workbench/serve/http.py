@@ -73,7 +73,9 @@ async def _serve(
     tokens: LoadedTokens | None,
 ) -> None:
     sockets, address = listening
-    workbench = build(loaded, environ=environ, memory=EraMemory(cache_directory(environ)))
+    workbench = build(
+        loaded, environ=environ, memory=EraMemory(cache_directory(environ)), hide=log_handler.hide
+    )
     interrupted = asyncio.Event()
     hurry = Hurry(interrupted.set)
     clients = Clients(workbench, environ)
