@@ -48,8 +48,8 @@ class Refusal(msgspec.Struct, frozen=True):
     """As it stands in the request; empty if it wants no answer."""
     has_session: bool
     """Whether it was asked for in a session."""
-    has_token: bool
-    """Whether the configuration has a token of its own."""
+    credentials: str
+    """What the configuration has in place of a login, if anything."""
 
     def error(self) -> WireError:
         """What it comes down to."""
@@ -121,10 +121,10 @@ class Refusal(msgspec.Struct, frozen=True):
             return False
 
     def _login(self, reason: str) -> WireError:
-        if self.has_token:
+        if self.credentials:
             return Refused(
-                f"the server did not accept the token in `headers` ({self.described})",
-                'It may have expired, or be one for something else: put another into "headers".',
+                f"the server did not accept {self.credentials} ({self.described})",
+                "It may have expired, or be one for something else: replace it in the configuration.",
             )
         return LoginRequired(*self.origin, reason)
 
@@ -135,9 +135,9 @@ class Refusal(msgspec.Struct, frozen=True):
             return Refused(f"the server does not allow this ({self.described})", hint)
         found = re.search(r'scope="([^"]{1,200})"', challenge)
         wanted = f" (scope: {found[1]})" if found else ""
-        if self.has_token:
-            hint = 'Get a token with more rights, and put it into "headers".'
-            return Refused(f"the token in `headers` does not have the right for this{wanted}", hint)
+        if self.credentials:
+            hint = "Get one with more rights, and put it into the configuration."
+            return Refused(f"{self.credentials} does not have the right for this{wanted}", hint)
         return LoginRequired(*self.origin, f"the login does not have the right for this{wanted}")
 
     def _when(self) -> str:
