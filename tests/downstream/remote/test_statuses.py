@@ -59,8 +59,22 @@ async def test_401_to_a_token_of_the_configuration_says_that_it_was_not_accepted
     assert isinstance(error, Refused)
     assert told == (
         "the server did not accept the token in `headers` (HTTP 401 Unauthorized: what is <header>?). "
-        'Nothing was done. It may have expired, or be one for something else: put another into "headers".'
+        "Nothing was done. It may have expired, or be one for something else: "
+        "replace it in the configuration."
     )
+
+
+async def test_401_to_a_password_in_the_address_says_that_it_was_not_accepted(tmp_path: Path) -> None:
+    async def handle(_: Asked, reply: Reply) -> None:
+        await reply.status(401)
+
+    async with serving(handle) as http:
+        url = http.url.replace("http://", "http://me:password@")
+        async with server({"url": url}, tmp_path) as it:
+            with pytest.raises(StartError) as raised:
+                await it.tools()
+    assert raised.value.reason == "the server did not accept the password in `url` (HTTP 401 Unauthorized)"
+    assert {asked.headers["authorization"] for asked in http.asked} == {"Basic bWU6cGFzc3dvcmQ="}
 
 
 async def test_403_says_that_it_is_not_allowed(tmp_path: Path) -> None:
@@ -84,7 +98,7 @@ async def test_403_for_want_of_a_right_of_a_token_asks_for_another(tmp_path: Pat
     _, told, _ = await refused(tmp_path, 403, entry=TOKEN, www_authenticate=SCOPE)
     assert told == (
         "the token in `headers` does not have the right for this (scope: files:write). Nothing was done. "
-        'Get a token with more rights, and put it into "headers".'
+        "Get one with more rights, and put it into the configuration."
     )
 
 

@@ -46,6 +46,8 @@ class Refusal(msgspec.Struct, frozen=True):
     """As it stands in the request; empty if it wants no answer."""
     has_session: bool
     """Whether it was asked for in a session."""
+    credentials: str
+    """What the configuration has in place of a login."""
 
     def error(self) -> WireError:
         """What it comes down to."""
@@ -63,8 +65,8 @@ class Refusal(msgspec.Struct, frozen=True):
         if self.status == 401:
             # Whoever has a login, or could have one, does not get here: that is told by `oauth`.
             return Refused(
-                f"the server did not accept the token in `headers` ({self.described})",
-                'It may have expired, or be one for something else: put another into "headers".',
+                f"the server did not accept {self.credentials} ({self.described})",
+                "It may have expired, or be one for something else: replace it in the configuration.",
             )
         if self.status == 403:
             return self._forbidden()
@@ -127,8 +129,8 @@ class Refusal(msgspec.Struct, frozen=True):
             return Refused(f"the server does not allow this ({self.described})", hint)
         found = re.search(r'scope="([^"]{1,200})"', challenge)
         wanted = f" (scope: {found[1]})" if found else ""
-        hint = 'Get a token with more rights, and put it into "headers".'
-        return Refused(f"the token in `headers` does not have the right for this{wanted}", hint)
+        hint = "Get one with more rights, and put it into the configuration."
+        return Refused(f"{self.credentials} does not have the right for this{wanted}", hint)
 
     def _when(self) -> str:
         wait = self.retry_after
