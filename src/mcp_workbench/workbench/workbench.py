@@ -18,9 +18,9 @@ from mcp_workbench.workbench.shelf import Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from mcp_workbench.config import LoadedConfig, ServerConfig
+    from mcp_workbench.config import LoadedConfig, Secrets, ServerConfig
     from mcp_workbench.downstream.era_memory import EraMemory
     from mcp_workbench.downstream.session import Origin
     from mcp_workbench.downstream.watching import Watches
@@ -139,8 +139,14 @@ class Workbench:
         del self._retiring[server]
 
 
-def build(loaded: LoadedConfig, *, environ: Mapping[str, str], memory: EraMemory) -> Workbench:
-    """The workbench that a configuration describes. Starts nothing."""
-    workbench = Workbench([], Surroundings(environ, memory, Guard(environ), Valve(), Audience()))
+def build(
+    loaded: LoadedConfig,
+    *,
+    environ: Mapping[str, str],
+    memory: EraMemory,
+    hide: Callable[[Secrets], None] = lambda _: None,
+) -> Workbench:
+    """The workbench that a configuration describes. Starts nothing. `hide` gets what no log may hold."""
+    workbench = Workbench([], Surroundings(environ, memory, Guard(environ), Valve(), Audience(), hide))
     workbench.reconfigure(loaded)
     return workbench
