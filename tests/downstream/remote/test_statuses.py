@@ -47,7 +47,10 @@ async def refused(
 async def test_401_names_the_command_that_logs_in(tmp_path: Path) -> None:
     error, told, _ = await refused(tmp_path, 401)
     assert isinstance(error, LoginRequired)
-    assert told == "the server wants a login. Run this in a terminal: mcp-workbench login dev/files"
+    assert told == (
+        "it wants a login, and there is none (HTTP 401). "
+        "Run this in a terminal: mcp-workbench login dev/files"
+    )
 
 
 async def test_401_to_a_token_of_the_configuration_says_that_it_was_not_accepted(tmp_path: Path) -> None:
@@ -72,8 +75,8 @@ async def test_403_for_want_of_a_right_names_it_and_the_command(tmp_path: Path) 
     error, told, _ = await refused(tmp_path, 403, www_authenticate=SCOPE)
     assert isinstance(error, LoginRequired)
     assert told == (
-        "the login does not have the right for this (scope: files:write). "
-        "Run this in a terminal: mcp-workbench login dev/files"
+        "its login does not cover this: it asks for the scope 'files:write' (HTTP 403). "
+        "Run this in a terminal: mcp-workbench login dev/files --scope files:write"
     )
 
 

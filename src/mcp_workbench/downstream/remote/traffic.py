@@ -45,7 +45,6 @@ class Traffic:
         self.client = client
         self.connection = connection
         self.limit = config.message_limit
-        self._has_token = any(name.lower() == "authorization" for name in config.headers)
         self._flows = asyncio.Event()
         self._flows.set()
         self._is_full = False
@@ -113,7 +112,6 @@ class Traffic:
         while len(body) < LOOKED_AT and (chunk := await response.chunk()):
             body += chunk
         return Refusal(
-            self.connection.session.origin,
             response.status,
             response.headers,
             response.content_type,
@@ -121,7 +119,6 @@ class Traffic:
             response.redirect,
             b"" if message is None or not is_request(message) else encode(message.id),
             has_session,
-            self._has_token,
         )
 
     def receive(self, line: Line, about: Id | None = None) -> None:
