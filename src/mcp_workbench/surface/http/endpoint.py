@@ -100,6 +100,9 @@ class Endpoint:
             raise Rejected(400, INVALID_REQUEST, "Invalid Request: `method` is missing")
         if message.method is not None and message.id is None:
             raise Rejected(400, INVALID_REQUEST, "Invalid Request: `id` must not be null")
+        if message.method is not None and message.jsonrpc != "2.0":
+            another = 'Invalid Request: `jsonrpc` must be "2.0"'
+            raise Rejected(400, INVALID_REQUEST, another, request_id=request_id)
         if headers.is_modern(visit, message):
             await self._take_modern(visit, principal, line, message, request_id)
         elif message.method == "initialize" and request_id is not None:
@@ -220,5 +223,5 @@ def _request_id(message: Message) -> Id | None:
 def _request_id_in(line: bytes) -> Id | None:
     try:
         return _request_id(decode(line))
-    except Undecodable:
-        return None
+    except Undecodable as problem:
+        return problem.request_id  # which is told what is wrong
