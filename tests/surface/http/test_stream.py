@@ -109,6 +109,17 @@ def test_of_long_ones_that_nobody_came_for_fewer_are_kept() -> None:
     assert sum(len(message) for message in stream._messages) <= module.MOST_BYTES_UNSENT
 
 
+def test_a_client_that_is_there_may_be_behind_by_more() -> None:
+    stream = Stream("0")
+    stream.follower = object()
+    for number in range(5000):
+        stream.write(line(number))
+    assert len(rest_of(stream)) == 5000
+    for _ in range(1000):
+        stream.write(b"x" * 100_000)
+    assert 2**20 < sum(len(message) for message in stream._messages) <= module.MOST_BYTES_BEHIND + 2**20
+
+
 def test_an_answer_is_kept_however_long_it_is() -> None:
     stream = Stream("1", [b"1"])
     stream.write(line(1))

@@ -18,6 +18,8 @@ MOST_UNSENT: Final = 1000
 """Messages that wait for a client which is away. Of more, the oldest are dropped."""
 MOST_BYTES_UNSENT: Final = 1024 * 1024
 """The same in bytes. The latest one waits however long it is."""
+MOST_BYTES_BEHIND: Final = 16 * 1024 * 1024
+"""Bytes by which a client that is there may be behind."""
 MOST_KEPT: Final = 100
 """Messages that are kept after they were sent, for a client that comes back."""
 MOST_BYTES_KEPT: Final = 1024 * 1024
@@ -49,7 +51,7 @@ class Stream:
     def write(self, line: Outgoing) -> None:
         """Says something."""
         self._append(line)
-        while self._unsent > MOST_UNSENT or (self._bytes_unsent > MOST_BYTES_UNSENT and self._unsent > 1):
+        while self._unsent > 1 and self._is_too_much:
             self._drop_next()
         self.wake()
 
@@ -137,6 +139,12 @@ class Stream:
     @property
     def _unsent(self) -> int:
         return self._first + len(self._messages) - 1 - self._sent
+
+    @property
+    def _is_too_much(self) -> bool:
+        if self.follower is not None:
+            return self._bytes_unsent > MOST_BYTES_BEHIND
+        return self._unsent > MOST_UNSENT or self._bytes_unsent > MOST_BYTES_UNSENT
 
     def _append(self, line: Outgoing) -> None:
         self._messages.append(line)
