@@ -58,6 +58,7 @@ def run(
 ) -> int:
     """Serves until a signal comes. Raises CannotListen."""
     begin(loaded, environ, log_handler)
+    _make_room_for_connections()
     sockets = listen(address)
     bound = Address(address.host, sockets[0].getsockname()[1])
     loop_runner()(_serve(loaded, environ, log_handler, (sockets, bound), tokens))
@@ -72,7 +73,9 @@ async def _serve(
     tokens: LoadedTokens | None,
 ) -> None:
     sockets, address = listening
-    workbench = build(loaded, environ=environ, memory=EraMemory(cache_directory(environ)))
+    workbench = build(
+        loaded, environ=environ, memory=EraMemory(cache_directory(environ)), hide=log_handler.hide
+    )
     interrupted = asyncio.Event()
     hurry = Hurry(interrupted.set)
     clients = Clients(workbench, environ)
@@ -123,6 +126,19 @@ def _settings(front: Front) -> uvicorn.Config:
         timeout_keep_alive=KEEP_CONNECTION,
         timeout_graceful_shutdown=FLUSH_LIMIT,
     )
+
+
+def _make_room_for_connections() -> None:
+    """Each takes a descriptor, and what a process may have by itself is often a thousand."""
+    try:
+        import resource  # noqa: PLC0415 - not on every platform
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * MOST_CONNECTIONS if hard == resource.RLIM_INFINITY else min(2 * MOST_CONNECTIONS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class _Server(uvicorn.Server):

@@ -81,7 +81,7 @@ class Face:
             self._asker,
             subscriptions,
             streams=streams,
-            principal=desk.principal.name,
+            desk=desk,
         )
         self._catalogue = Catalogue(desk, self._calls, self._bridge, subscriptions, room)
         self.receive_overlong = self._peer.receive_overlong
@@ -157,7 +157,7 @@ class Face:
                 INVALID_REQUEST, f"Invalid Request: id {request_id!r} is in use by a request in flight"
             )
         params = read_params(raw)
-        if method == "initialize":
+        if method == "initialize" and META_VERSION not in params.meta:
             self._peer.send(result_line(request_id, self._initialize(params)))
             return
         if (caller := self._caller(params.meta, method)).is_modern and method == "subscriptions/listen":
@@ -193,7 +193,7 @@ class Face:
         )
 
     def _answer(self, method: str, params: Params, caller: Caller) -> bytes:
-        if method == "ping":
+        if method == "ping" and not caller.is_modern:
             return b"{}"
         if method == "tools/list":
             if params.cursor is not None:

@@ -18,7 +18,7 @@ from mcp_workbench.downstream.remote.old_sse import OldSse
 from mcp_workbench.downstream.remote.outcomes import SESSION_OVER
 from mcp_workbench.downstream.remote.streamable import Streamable, Unsuited
 from mcp_workbench.downstream.remote.traffic import Traffic, id_of, is_request
-from mcp_workbench.errors import BadAnswer, StartError, WireError
+from mcp_workbench.errors import BadAnswer, LoginRequired, StartError, WireError
 from mcp_workbench.wire.ending import to_the_end
 from mcp_workbench.wire.message import decode
 
@@ -55,11 +55,15 @@ class RemoteLink:
     """A way over HTTP, from its opening to its end. As a context manager it is sure to be taken down."""
 
     def __init__(
-        self, name: str, config: ServerConfig, auth: httpx2.Auth | None, mask: Callable[[str], str]
+        self,
+        name: str,
+        config: ServerConfig,
+        authorize: Callable[[], httpx2.Auth | None],
+        mask: Callable[[str], str],
     ) -> None:
         self._name = name
         self._config = config
-        self._auth = auth
+        self._authorize = authorize
         self._mask = mask
         self._client: Client | None = None
         self._traffic: Traffic | None = None
@@ -88,7 +92,7 @@ class RemoteLink:
     async def open(self, connection: Connection) -> None:
         """Makes ready to send. Of the old transport, opens the stream. Raises StartError."""
         try:
-            client = (await load())(self._config.url or "", self._config.headers, self._auth)
+            client = (await load())(self._config.url or "", self._config.headers, self._authorize())
             self._client = client
             self._traffic = traffic = Traffic(client, connection, self._config)
             connection.session.may_repeat = True
@@ -98,7 +102,9 @@ class RemoteLink:
             else:
                 self._dialect = Streamable(traffic, self._marked, self._on_session_over)
         except WireError as error:
-            raise StartError(self._name, self._mask(str(error)), hint=error.hint) from None
+            wants_login = isinstance(error, LoginRequired)
+            reason = self._mask(str(error))
+            raise StartError(self._name, reason, hint=error.hint, wants_login=wants_login) from None
 
     async def _open_old(self, traffic: Traffic) -> OldSse:
         dialect = OldSse(traffic, self.give_up)

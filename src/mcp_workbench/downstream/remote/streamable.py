@@ -46,6 +46,7 @@ MOST_FAILURES: Final = 3
 """Seconds until a stream is taken up again, if the server does not say, and how often in vain."""
 SHORTEST, LONGEST = 1.0, 60.0
 """Seconds until what the server says by itself is listened to again: twice as long each time."""
+SESSION_ID: Final = b"Mcp-Session-Id"
 HEADER_MISMATCH: Final = -32020
 MODERN_ERRORS: Final = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
 
@@ -80,6 +81,8 @@ class Streamable:
         self._marked = marked
         self._on_session_over = on_session_over
         self._session_id = b""
+        self._is_over = False
+        """Whether the server has forgotten that session."""
         self._version = b""
         """What a legacy server has agreed to."""
 
@@ -91,7 +94,7 @@ class Streamable:
                 if 200 <= response.status < 300:
                     await self._take(message, response)
                     return
-                has_session = self._session_id != b"" and message.method != "initialize"
+                has_session = any(name == SESSION_ID for name, _ in headers)
                 refusal = await self._traffic.refusal(message, response, has_session=has_session)
             wait = refusal.retry_after if refusal.status == 429 else None
             if wait is None or wait > SHORT_WAIT or repeats == MOST_REPEATS:
@@ -116,7 +119,7 @@ class Streamable:
         return error
 
     def _end_session(self) -> None:
-        self._session_id = b""
+        self._is_over = True
         self._on_session_over()
 
     def _headers(self, message: Message) -> Headers:
@@ -127,7 +130,7 @@ class Streamable:
 
     def _session_headers(self) -> Headers:
         headers = [(VERSION, self._version)] if self._version else []
-        return [*headers, (b"Mcp-Session-Id", self._session_id)] if self._session_id else headers
+        return [*headers, (SESSION_ID, self._session_id)] if self._session_id else headers
 
     async def _take(self, message: Message, response: Response) -> None:
         """Hands an answer over."""
@@ -216,7 +219,7 @@ class Streamable:
         parser = EventParser(self._traffic.limit)
         loop = asyncio.get_running_loop()
         delay, was_open = SHORTEST, False
-        while self._session_id:
+        while self._session_id and not self._is_over:
             began = loop.time()
             try:
                 async with self._traffic.client.stream(
@@ -248,6 +251,6 @@ class Streamable:
 
     async def end(self) -> None:
         """Tells the server that the session is over."""
-        if self._session_id:
+        if self._session_id and not self._is_over:
             async with self._traffic.client.stream("DELETE", self._session_headers()):
                 pass

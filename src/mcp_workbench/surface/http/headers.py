@@ -62,10 +62,11 @@ def require_events(visit: Visit) -> None:
 
 def is_modern(visit: Visit, message: Message) -> bool:
     """Whether a request is of the modern era, by its headers or by what it carries itself."""
-    if message.method == "initialize":
-        return False
-    version = visit.text(VERSION)
-    return (version is not None and version not in LEGACY_VERSIONS) or bool(_read(message).meta.version)
+    if message.method != "initialize":
+        version = visit.text(VERSION)
+        if version is not None and version not in LEGACY_VERSIONS:
+            return True
+    return bool(_read(message).meta.version)
 
 
 def require_match(visit: Visit, message: Message, request_id: Id) -> None:

@@ -35,6 +35,8 @@ KEEP_ALIVE: Final = 15.0
 """Seconds of silence after which a sign of life is sent, for what lies between us and the client."""
 UNWATCHED: Final = 0.05
 """Seconds in which it is not watched whether the client is still there. Most answers are there by then."""
+COME_BACK_AFTER: Final = 1000
+"""Milliseconds after which a client that has lost a stream is to take it up again."""
 IN_ONE_PIECE: Final = 256 * 1024
 """Bytes up to which an answer is sent in one."""
 
@@ -86,9 +88,9 @@ class Visit:
         """Whether the client is known to have left."""
 
     def text(self, name: bytes) -> str | None:
-        """The value of a header."""
+        """The value of a header. The space around it is no part of it, and is left to us."""
         value = self.headers.get(name)
-        return None if value is None else value.decode("latin-1")
+        return None if value is None else value.decode("latin-1").strip(" \t")
 
     async def body(self) -> bytes:
         """All that came with it. Raises Rejected if that is too much, or takes too long."""
@@ -169,7 +171,8 @@ class Visit:
             self._has_begun = True
             await self._send({"type": "http.response.start", "status": 200, "headers": [*EVENTS, *headers]})
             if primes:
-                await self._send_part(b"id: %b\ndata: \n\n" % stream.position.encode())
+                beginning = (stream.position.encode(), COME_BACK_AFTER)
+                await self._send_part(b"id: %b\nretry: %d\ndata: \n\n" % beginning)
             while stream.follower is self:
                 if (message := stream.next()) is not None:
                     await self._send_part(_event(*message))
