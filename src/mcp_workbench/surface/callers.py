@@ -90,6 +90,8 @@ class Callers:
 
     def _remember(self, caller: Caller) -> None:
         """A server is started for all requests, not for the latest alone."""
+        if not caller.declared:
+            return
         has_room = len(self._able) < MOST_DIFFERENT
         if has_room and declared_by([*self._able, caller]) != declared_by(self._able):
             self._able.append(caller)

@@ -84,7 +84,6 @@ class Face:
             desk=desk,
         )
         self._catalogue = Catalogue(desk, self._calls, self._bridge, subscriptions, room)
-        self.receive_overlong = self._peer.receive_overlong
         self.version: str | None = None
         """The version that was agreed on in a handshake, if there was one."""
         desk.join(self._announcements)
@@ -93,6 +92,10 @@ class Face:
         """Takes one line off the wire. Never raises for what the client sent."""
         if not self._calls.relay(line):
             self._peer.receive(line)
+
+    def receive_overlong(self, edges: bytes, *, is_over: bool) -> None:
+        """Takes the beginning of a line that is too long to keep, and when it is over also its end."""
+        self._peer.receive_overlong(edges, is_over=is_over)
 
     def tell_tools_changed(self) -> None:
         """Our own tools are no longer what they were."""
@@ -111,6 +114,7 @@ class Face:
         self._announcements.close()
         self._calls.close()
         self._seat.desk.part(self._announcements)
+        self._peer.stop_listening()
 
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
         """Answers at once what needs no waiting."""
