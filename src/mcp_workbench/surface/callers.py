@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 MOST_DIFFERENT = 100
 """Declarations of one client that are kept, each with something new."""
+USUAL_SIZE = 1024
+"""Bytes. What a longer declaration says is not remembered beyond its client."""
 
 # What nearly all requests have, told without decoding.
 _NEWEST = msgspec.Raw(encode(MODERN_VERSIONS[0]))
@@ -83,26 +86,32 @@ class Callers:
         if capabilities != self._capabilities or level != self._level or not capabilities:
             # A copy, for what stays must not keep the whole line.
             capabilities, level = capabilities.copy(), level.copy()
-            self._modern = _read(capabilities, level)
+            read = _read_once if len(capabilities) <= USUAL_SIZE else _read
+            self._modern = read(bytes(capabilities), bytes(level))
             self._capabilities, self._level = capabilities, level
-            self._remember(msgspec.structs.replace(self._modern, log_level=None))
+            self._remember(self._modern)
         return self._modern
 
     def _remember(self, caller: Caller) -> None:
         """A server is started for all requests, not for the latest alone."""
-        if not caller.declared:
+        if not caller.declared or len(self._able) >= MOST_DIFFERENT:
             return
-        has_room = len(self._able) < MOST_DIFFERENT
-        if has_room and declared_by([*self._able, caller]) != declared_by(self._able):
-            self._able.append(caller)
+        if not self._able or declared_by([*self._able, caller]) != declared_by(self._able):
+            self._able.append(msgspec.structs.replace(caller, log_level=None))
 
 
-def _read(capabilities: msgspec.Raw, level: msgspec.Raw) -> Caller:
+def _read(capabilities: bytes, level: bytes) -> Caller:
+    place = f"_meta['{META_LOG_LEVEL}']"
     try:
-        return modern_caller(capabilities, read_level(level, f"_meta['{META_LOG_LEVEL}']") if level else None)
+        least = read_level(msgspec.Raw(level), place) if level else None
+        return modern_caller(msgspec.Raw(capabilities), least)
     except (msgspec.DecodeError, RecursionError):
         missing = f"Invalid params: _meta['{META_CAPABILITIES}'] is required, an object"
         raise Refusal(INVALID_PARAMS, missing) from None
+
+
+# Over HTTP every request of a modern client is its first.
+_read_once = lru_cache(MOST_DIFFERENT)(_read)
 
 
 def read_level(raw: msgspec.Raw, place: str) -> int:

@@ -90,7 +90,13 @@ class Face:
 
     def receive(self, line: Line) -> None:
         """Takes one line off the wire. Never raises for what the client sent."""
-        if not self._calls.relay(line):
+        plain = metatools.read_plain_use(line)
+        if plain is None or not self._calls.relay(plain):
+            self._peer.receive(line)
+
+    def take(self, line: Line, plain: metatools.PlainUse | None) -> None:
+        """The same with a line of which is known that it is this call, or that it is no plain one."""
+        if plain is None or not self._calls.relay(plain):
             self._peer.receive(line)
 
     def receive_overlong(self, edges: bytes, *, is_over: bool) -> None:
