@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.support.authorizing import Authority
 
+LONG = 3 * PATIENCE
+"""Seconds for the command: it loads the SDK, which takes its time on a machine that is busy."""
 FILE_ONLY = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
 """Whatever keyring this machine has, it is none of the tests' business."""
 
@@ -36,7 +38,7 @@ class Terminal:
     async def read_until(self, text: str) -> str:
         """What has been said, once it holds the text."""
         assert self.process.stdout is not None
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(LONG):
             while text not in self.said:
                 data = await self.process.stdout.read(65536)
                 assert data, f"it ended without {text!r}: {self.said}"
@@ -56,7 +58,7 @@ class Terminal:
     async def end(self) -> int:
         """The exit code."""
         assert self.process.stdout is not None
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(LONG):
             self.said += (await self.process.stdout.read()).decode()
             return await self.process.wait()
 

@@ -28,12 +28,17 @@ ENVIRON = {
     "PROJECT_ROOT": "/srv/project",
     "GITHUB_TOKEN": "github-token",
     "TRACKER_TOKEN": "tracker-token",
-    "CI_SECRET": "ci-secret",
+    "CI_CLIENT_SECRET": "ci-secret",
+    "WIKI_CLIENT_SECRET": "wiki-secret",
 }
 
-BLOCKS: list[dict[str, Any]] = [
-    json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", REFERENCE, re.MULTILINE | re.DOTALL)
-]
+
+def blocks_of(page: str) -> list[dict[str, Any]]:
+    return [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)]
+
+
+BLOCKS = blocks_of(REFERENCE)
+REMOTE_BLOCKS = blocks_of((DOCS / "remote-servers.md").read_text(encoding="utf-8"))
 
 
 def keys_of(struct: type[msgspec.Struct]) -> set[str]:
@@ -49,7 +54,7 @@ def whole_file(block: dict[str, Any]) -> object:
     return one_server(block)
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=json.dumps)
+@pytest.mark.parametrize("block", [*BLOCKS, *REMOTE_BLOCKS], ids=json.dumps)
 def test_every_example_on_the_page_loads_without_a_warning(tmp_path: Path, block: dict[str, Any]) -> None:
     assert load_content(tmp_path, whole_file(block), ENVIRON).warnings == ()
 

@@ -94,7 +94,11 @@ async def server(
         msgspec.convert(entry, ServerConfig),
         Secrets(secrets or {}),
         Surroundings(
-            {"PATH": os.environ["PATH"]}, EraMemory(directory / "cache"), guard, Valve(), Audience()
+            {"PATH": os.environ["PATH"], "XDG_DATA_HOME": str(directory / "data")},
+            EraMemory(directory / "cache"),
+            guard,
+            Valve(),
+            Audience(),
         ),
     )
     try:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.logins import FILE_ONLY, log_in, remote
-from tests.support.authorizing import CLIENTS, authority
+from tests.support.authorizing import CLIENTS
 from tests.support.sessions import failure_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from tests.conftest import Connect
@@ -22,9 +21,9 @@ COMMAND = "Run this in a terminal: mcp-workbench login team/wiki"
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[Authority]:
-    async with authority() as running:
-        yield running
+async def server(authority: Authority) -> Authority:
+    await authority.reset()
+    return authority
 
 
 async def call(session: Session) -> str:

@@ -11,6 +11,7 @@ import pytest
 from tests.downstream.remote.serving import ECHO, SESSION, discovered, initialized, serving, text
 from tests.support.configs import server, toolboxes
 from tests.support.sessions import failure_of, text_of
+from tests.support.talking import Talker, able, using
 
 if TYPE_CHECKING:
     from tests.conftest import Connect
@@ -119,10 +120,9 @@ async def test_a_remote_server_that_fails_does_not_fail_the_others(connect: Conn
         session = await connect(toolboxes(dev=boxes))
         opened = json.loads(text_of(await session.open_toolbox("dev")))
     assert opened["servers_connected"] == 1
-    assert opened["failed_servers"][0]["error"] == (
-        "Failed to connect to MCP server 'web': the server wants a login. "
-        "Run this in a terminal: mcp-workbench login dev/web"
-    )
+    error = opened["failed_servers"][0]["error"]
+    assert error.startswith("Failed to connect to MCP server 'web': it wants a login")
+    assert error.endswith("Run this in a terminal: mcp-workbench login dev/web")
 
 
 async def test_nothing_secret_of_an_address_or_a_header_is_logged(connect_modern: Connect) -> None:
@@ -157,3 +157,63 @@ async def test_a_call_in_flight_ends_with_the_workbench_and_the_session_is_told(
         await session.client.close()
         await http.wait_for(lambda http: http.asked[-1].method == "DELETE")
     assert http.asked[-1].headers["mcp-session-id"] == SESSION
+
+
+async def test_what_a_legacy_server_asks_on_the_stream_of_a_call_is_for_its_caller(connect: Connect) -> None:
+    """Over pipes nobody could tell which of the two it is about, and it would be refused."""
+    waiting: dict[object, asyncio.Future[str]] = {}
+    both = asyncio.Event()
+
+    async def handle(asked: Asked, reply: Reply) -> None:
+        if asked.body and asked.id in waiting:
+            waiting[asked.id].set_result(asked.message["result"]["content"]["said"])
+            await reply.status(202)
+        elif not await initialized(asked, reply):
+            who = asked.message["params"]["arguments"]["who"]
+            waiting[f"q-{who}"] = asyncio.get_running_loop().create_future()
+            if len(waiting) == 2:
+                both.set()
+            await both.wait()
+            schema = {"type": "object", "properties": {"said": {"type": "string"}}}
+            params = {"mode": "form", "message": f"Are you {who}?", "requestedSchema": schema}
+            question = {"jsonrpc": "2.0", "id": f"q-{who}", "method": "elicitation/create", "params": params}
+            await reply.events(f"data: {json.dumps(question)}", ends=False)
+            done = {"jsonrpc": "2.0", "id": asked.id, "result": text(await waiting[f"q-{who}"])}
+            await reply.event(f"data: {json.dumps(done)}")
+            await reply.raw(b"0\r\n\r\n")
+
+    async with serving(handle) as http:
+        session = await connect(remote(http))
+        session.capabilities = able(session.era)
+        await session.greet()
+        talker = Talker(session)
+        asking = [using("web", {"who": who}, tool="echo") for who in ("Ada", "Bob")]
+        calls = [talker.request("tools/call", params) for params in asking]
+        said = [text_of(result) for result in await asyncio.gather(*calls)]
+    assert said == ["Are you Ada?", "Are you Bob?"]
+
+
+PROXY = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:9")
+
+
+async def test_a_server_on_this_machine_is_reached_past_any_proxy(connect_modern: Connect) -> None:
+    async def handle(asked: Asked, reply: Reply) -> None:
+        if not await discovered(asked, reply):
+            await reply.result(asked, text("yes"))
+
+    async with serving(handle) as http:
+        for url in (http.url, http.url.replace("127.0.0.1", "localhost")):
+            session = await connect_modern(toolboxes(dev={"web": {"url": url}}), env=PROXY)
+            assert text_of(await session.use_tool("dev", "web", "echo", {})) == "yes"
+
+
+async def test_a_server_elsewhere_is_reached_by_the_proxy_of_the_environment(connect_modern: Connect) -> None:
+    async def handle(asked: Asked, reply: Reply) -> None:
+        if not await discovered(asked, reply):
+            await reply.result(asked, text("by proxy"))
+
+    async with serving(handle) as proxy:
+        config = toolboxes(dev={"web": {"url": "http://tools.example.com/mcp"}})
+        session = await connect_modern(config, env={"HTTP_PROXY": proxy.origin})
+        assert text_of(await session.use_tool("dev", "web", "echo", {})) == "by proxy"
+    assert {asked.path for asked in proxy.asked} == {"http://tools.example.com/mcp"}

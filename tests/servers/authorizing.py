@@ -68,10 +68,14 @@ class Grant:
 class Place:
     """All that is remembered."""
 
-    def __init__(self, base: str, clients: dict[str, str], keys: dict[str, str]) -> None:
+    def __init__(self, base: str) -> None:
         self.base = base
-        self.settings = Settings()
         self.changed = asyncio.Event()
+        self.begin({}, {})
+
+    def begin(self, clients: dict[str, str], keys: dict[str, str]) -> None:
+        """As on the first day, with these clients registered at `/one`."""
+        self.settings = Settings()
         self.journal: list[dict[str, Any]] = []
         self.secrets = {("one", client): secret for client, secret in clients.items()}
         self.keys = keys
@@ -83,13 +87,21 @@ class Place:
     def note(self, what: str, **details: object) -> None:
         self.journal.append({"what": what, **details})
 
+    async def reset(self, request: Request) -> Response:
+        self.begin(**await request.json())
+        self._tell_of_change()
+        return JSONResponse({})
+
     async def control(self, request: Request) -> Response:
         for name, value in (await request.json()).items():
             assert hasattr(self.settings, name), name
             setattr(self.settings, name, value)
+        self._tell_of_change()
+        return JSONResponse(asdict(self.settings))
+
+    def _tell_of_change(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
-        return JSONResponse(asdict(self.settings))
 
     async def tell(self, _: Request) -> Response:
         return JSONResponse(self.journal)
@@ -276,12 +288,13 @@ def _answer(body: bytes) -> Response:
     return JSONResponse(answer)
 
 
-def main(options: dict[str, Any]) -> None:
+def main() -> None:
     listening = socket.create_server(("127.0.0.1", 0))
-    place = Place(f"http://127.0.0.1:{listening.getsockname()[1]}", options["clients"], options["keys"])
+    place = Place(f"http://127.0.0.1:{listening.getsockname()[1]}")
     well_known = "/.well-known/oauth-authorization-server/{issuer}"
     app = Starlette(
         routes=[
+            Route("/reset", place.reset, methods=["POST"]),
             Route("/control", place.control, methods=["POST"]),
             Route("/journal", place.tell),
             Route("/expire", place.expire, methods=["POST"]),
@@ -299,6 +312,4 @@ def main(options: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    import sys
-
-    main(json.loads(sys.argv[1]))
+    main()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import subprocess
 import sys
-from contextlib import asynccontextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from tests.servers import authorizing
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import Iterator
 
 CLIENTS = {"known": "known-secret"}
 """Registered beforehand."""
@@ -24,19 +24,27 @@ CLIENTS = {"known": "known-secret"}
 class Authority:
     """The server with its authorization servers, as a test sees it."""
 
-    def __init__(self, base: str, client: httpx2.AsyncClient) -> None:
+    def __init__(self, base: str) -> None:
         self.base = base
         self.url = f"{base}/mcp"
-        self._client = client
+
+    async def reset(self, keys: dict[str, str] | None = None) -> None:
+        """Makes it as it was at first. The public keys of clients are told by their ids."""
+        await self._post("reset", {"clients": CLIENTS, "keys": keys or {}})
 
     async def set(self, **settings: object) -> None:
-        (await self._client.post(f"{self.base}/control", json=settings)).raise_for_status()
+        await self._post("control", settings)
 
     async def expire(self) -> None:
-        (await self._client.post(f"{self.base}/expire")).raise_for_status()
+        await self._post("expire", {})
+
+    async def _post(self, path: str, content: object) -> None:
+        async with _browser() as browser:
+            (await browser.post(f"{self.base}/{path}", json=content)).raise_for_status()
 
     async def journal(self, what: str) -> list[dict[str, Any]]:
-        events = (await self._client.get(f"{self.base}/journal")).json()
+        async with _browser() as browser:
+            events = (await browser.get(f"{self.base}/journal")).json()
         return [event for event in events if event["what"] == what]
 
     async def renewals(self) -> int:
@@ -55,27 +63,29 @@ class Authority:
 
     async def consent(self, address: str) -> str:
         """Where the browser is sent after the person has agreed."""
-        answer = await self._client.get(address)
+        async with _browser() as browser:
+            answer = await browser.get(address)
         assert answer.status_code == 302, answer.text
         return answer.headers["Location"]
 
     async def browse(self, address: str) -> httpx2.Response:
         """The page that the person sees in the end."""
-        return await self._client.get(await self.consent(address))
+        end = await self.consent(address)
+        async with _browser() as browser:
+            return await browser.get(end)
 
 
-@asynccontextmanager
-async def authority(keys: dict[str, str] | None = None) -> AsyncIterator[Authority]:
-    options = json.dumps({"clients": CLIENTS, "keys": keys or {}})
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, str(Path(authorizing.__file__)), options, stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(PATIENCE):
-            base = (await process.stdout.readline()).decode().strip()
-        async with httpx2.AsyncClient(timeout=PATIENCE) as client:
-            yield Authority(base, client)
-    finally:
-        process.kill()
-        await process.wait()
+def _browser() -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(timeout=PATIENCE, verify=False, trust_env=False)
+
+
+@contextmanager
+def running_authority() -> Iterator[Authority]:
+    """One for many tests, each of which resets it."""
+    command = [sys.executable, str(Path(authorizing.__file__))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield Authority(process.stdout.readline().strip())
+        finally:
+            process.kill()

@@ -210,4 +210,8 @@ class Front:
             return Response(denied.reason, denied.status)
         if issuer is None or request.url.path not in metadata_paths(issuer):
             return Response("Not Found", 404)
-        return Response(metadata(issuer), media_type="application/json")
+        answer = Response(metadata(issuer), media_type="application/json")
+        # A page that may come has to find out where to log in.
+        origin = request.headers.get("origin", "").encode("latin-1")
+        answer.raw_headers.extend(self._admission.origins.cors(origin))
+        return answer

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.downstream.oauth.logins import Site
-from tests.support.authorizing import authority
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from tests.support.authorizing import Authority
@@ -25,9 +23,9 @@ def _no_keyring_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[Authority]:
-    async with authority() as running:
-        yield running
+async def server(authority: Authority) -> Authority:
+    await authority.reset()
+    return authority
 
 
 @pytest.fixture

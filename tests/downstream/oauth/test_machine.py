@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from mcp_workbench.config import OAuthConfig
 from mcp_workbench.errors import TokenUnavailable
 from tests.downstream.oauth.logins import AS_IN_SERVICE, Site, post
-from tests.support.authorizing import CLIENTS, authority
+from tests.support.authorizing import CLIENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,23 +60,22 @@ async def test_a_token_is_had_with_a_secret_and_shared(
 
 
 @pytest.mark.parametrize("kind", KEYS)
-async def test_a_token_is_had_with_a_key_of_any_usual_kind(tmp_path: Path, kind: str) -> None:
+async def test_a_token_is_had_with_a_key_of_any_usual_kind(
+    tmp_path: Path, server: Authority, kind: str
+) -> None:
     key = KEYS[kind]()
     private, public = serialization.PrivateFormat.PKCS8, serialization.PublicFormat.SubjectPublicKeyInfo
     pem = serialization.Encoding.PEM
     file = tmp_path / "key.pem"
     file.write_bytes(key.private_bytes(pem, private, serialization.NoEncryption()))
-    async with authority({"robot": key.public_key().public_bytes(pem, public).decode()}) as server:
-        oauth = OAuthConfig(
-            grant="client_credentials",
-            client_id="robot",
-            private_key_file=str(file),
-            issuer=f"{server.base}/one",
-        )
-        site = Site(tmp_path, server, oauth)
-        async with site.client() as client:
-            assert await post(client, site) == 200
-        assert [event["by"] for event in await server.journal("proof")] == ["assertion"]
+    await server.reset({"robot": key.public_key().public_bytes(pem, public).decode()})
+    oauth = OAuthConfig(
+        grant="client_credentials", client_id="robot", private_key_file=str(file), issuer=f"{server.base}/one"
+    )
+    site = Site(tmp_path, server, oauth)
+    async with site.client() as client:
+        assert await post(client, site) == 200
+    assert [event["by"] for event in await server.journal("proof")] == ["assertion"]
 
 
 @pytest.mark.parametrize(("content", "why"), [(None, "cannot be read"), ("no key", "is not a key in PEM")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -182,6 +183,40 @@ async def test_a_stream_that_breaks_is_taken_up_too(tmp_path: Path) -> None:
     async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
         result = await call_tool(await ready(it), "echo", 5).result
     assert json.loads(bytes(result)) == text("done")
+
+
+async def test_a_stream_that_breaks_again_and_again_is_given_up(tmp_path: Path) -> None:
+    async def handle(asked: Asked, reply: Reply) -> None:
+        if asked.headers.get("last-event-id") == "a-1" or not await initialized(asked, reply):
+            await reply.events("id: a-1\nretry: 1\ndata: ", ends=False)
+            reply.hang_up()
+
+    async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
+        session = await ready(it)
+        with pytest.raises(BrokenOff, match="broke"):
+            await call_tool(session, "echo", 30).result
+    assert len([asked for asked in http.asked if "last-event-id" in asked.headers]) == 3
+
+
+async def test_a_server_that_keeps_ending_its_stream_is_asked_less_and_less_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streamable, "SHORTEST", 0.3)
+    times: list[float] = []
+
+    async def handle(asked: Asked, reply: Reply) -> None:
+        if asked.method == "GET":
+            times.append(asyncio.get_running_loop().time())
+            await reply.events("retry: 0\ndata: ")
+        else:
+            await answer(asked, reply)
+
+    async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
+        await it.tools()
+        await http.wait_for(lambda http: len([asked for asked in http.asked if asked.method == "GET"]) == 4)
+    waits = [later - earlier for earlier, later in itertools.pairwise(times)]
+    assert min(waits) >= 0.1
+    assert waits[-1] >= 0.8
 
 
 @pytest.mark.parametrize("numbered", [True, False])

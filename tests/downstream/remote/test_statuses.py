@@ -47,7 +47,10 @@ async def refused(
 async def test_401_names_the_command_that_logs_in(tmp_path: Path) -> None:
     error, told, _ = await refused(tmp_path, 401)
     assert isinstance(error, LoginRequired)
-    assert told == "the server wants a login. Run this in a terminal: mcp-workbench login dev/files"
+    assert told == (
+        "it wants a login, and there is none (HTTP 401). "
+        "Run this in a terminal: mcp-workbench login dev/files"
+    )
 
 
 async def test_401_to_a_token_of_the_configuration_says_that_it_was_not_accepted(tmp_path: Path) -> None:
@@ -56,8 +59,22 @@ async def test_401_to_a_token_of_the_configuration_says_that_it_was_not_accepted
     assert isinstance(error, Refused)
     assert told == (
         "the server did not accept the token in `headers` (HTTP 401 Unauthorized: what is <header>?). "
-        'Nothing was done. It may have expired, or be one for something else: put another into "headers".'
+        "Nothing was done. It may have expired, or be one for something else: "
+        "replace it in the configuration."
     )
+
+
+async def test_401_to_a_password_in_the_address_says_that_it_was_not_accepted(tmp_path: Path) -> None:
+    async def handle(_: Asked, reply: Reply) -> None:
+        await reply.status(401)
+
+    async with serving(handle) as http:
+        url = http.url.replace("http://", "http://me:password@")
+        async with server({"url": url}, tmp_path) as it:
+            with pytest.raises(StartError) as raised:
+                await it.tools()
+    assert raised.value.reason == "the server did not accept the password in `url` (HTTP 401 Unauthorized)"
+    assert {asked.headers["authorization"] for asked in http.asked} == {"Basic bWU6cGFzc3dvcmQ="}
 
 
 async def test_403_says_that_it_is_not_allowed(tmp_path: Path) -> None:
@@ -72,8 +89,8 @@ async def test_403_for_want_of_a_right_names_it_and_the_command(tmp_path: Path) 
     error, told, _ = await refused(tmp_path, 403, www_authenticate=SCOPE)
     assert isinstance(error, LoginRequired)
     assert told == (
-        "the login does not have the right for this (scope: files:write). "
-        "Run this in a terminal: mcp-workbench login dev/files"
+        "its login does not cover this: it asks for the scope 'files:write' (HTTP 403). "
+        "Run this in a terminal: mcp-workbench login dev/files --scope files:write"
     )
 
 
@@ -81,7 +98,7 @@ async def test_403_for_want_of_a_right_of_a_token_asks_for_another(tmp_path: Pat
     _, told, _ = await refused(tmp_path, 403, entry=TOKEN, www_authenticate=SCOPE)
     assert told == (
         "the token in `headers` does not have the right for this (scope: files:write). Nothing was done. "
-        'Get a token with more rights, and put it into "headers".'
+        "Get one with more rights, and put it into the configuration."
     )
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tests.support.sessions import Era
 
 CONFIG = toolboxes(dev={"echo": server()}, docs={"echo": server()})
+PAGE = "https://app.example.com"
 CHANGES = {"toolsListChanged": True}
 
 both_eras = pytest.mark.parametrize("era", ["legacy", "modern"])
@@ -56,21 +57,21 @@ async def test_without_a_good_token_nobody_is_served_and_the_answer_says_why(
 
 
 async def test_a_request_of_a_strange_host_or_page_is_refused(tmp_path: Path) -> None:
-    config = CONFIG | {"http": {"allowedOrigins": ["https://app.example.com"]}}
+    config = CONFIG | {"http": {"allowedOrigins": [PAGE]}}
     async with sharing(tmp_path, config) as shared:
         visitor = Visitor(shared, None, "modern")
         message, headers = visitor.dressed("tools/list", {})
         strange = [{"host": "evil.example"}, {"origin": "https://evil.example"}]
         refused = [await shared.post(message, headers | more) for more in strange]
-        allowed = await shared.post(message, headers | {"origin": "https://app.example.com"})
+        allowed = await shared.post(message, headers | {"origin": PAGE})
         asked = await shared.http.options(
             shared.url,
-            headers={"origin": "https://app.example.com", "access-control-request-headers": "mcp-method"},
+            headers={"origin": PAGE, "access-control-request-headers": "mcp-method"},
         )
     assert [response.status_code for response in refused] == [421, 403]
     assert "allowedHosts" in refused[0].text
     assert "allowedOrigins" in refused[1].text
-    assert allowed.headers["access-control-allow-origin"] == "https://app.example.com"
+    assert allowed.headers["access-control-allow-origin"] == PAGE
     assert (asked.status_code, asked.headers["access-control-allow-headers"]) == (204, "mcp-method")
     assert "evil.example" in shared.log
 
@@ -118,7 +119,8 @@ async def test_an_access_token_of_the_issuer_lets_in_to_the_toolboxes_of_its_sco
 ) -> None:
     async with running() as issuer:
         oauth = {"issuer": issuer.address, "resource": RESOURCE, "scopes": SCOPES}
-        async with sharing(tmp_path, CONFIG | {"http": {"oauth": oauth}}) as shared:
+        http = {"oauth": oauth, "allowedOrigins": [PAGE]}
+        async with sharing(tmp_path, CONFIG | {"http": http}) as shared:
             token = issuer.sign()
             visitor = await shared.visitor(token, era)
             assert text_of(await visitor.use_tool("dev", "echo", "echo")) == "{}"
@@ -132,9 +134,20 @@ async def test_an_access_token_of_the_issuer_lets_in_to_the_toolboxes_of_its_sco
             assert f'resource_metadata="{where}"' in expired.headers["www-authenticate"]
             assert 'error="insufficient_scope"' in poor.headers["www-authenticate"]
             root = shared.url.removesuffix("/mcp")
-            described = await shared.http.get(root + urlsplit(where).path)
+            described = await shared.http.get(root + urlsplit(where).path, headers={"origin": PAGE})
             assert described.json()["authorization_servers"] == [issuer.address]
+            assert described.headers["access-control-allow-origin"] == PAGE
             assert token not in shared.log
+
+
+async def test_a_name_that_is_allowed_while_it_runs_counts_from_then_on(tmp_path: Path) -> None:
+    async with sharing(tmp_path, CONFIG) as shared:
+        message, headers = Visitor(shared, None, "modern").dressed("tools/list", {})
+        headers["host"] = "mcp.example.com"
+        assert (await shared.post(message, headers)).status_code == 421
+        write_config(tmp_path, CONFIG | {"http": {"allowedHosts": ["mcp.example.com"]}})
+        await poll(lambda: "the configuration is reloaded" in shared.log)
+        assert (await shared.post(message, headers)).status_code == 200
 
 
 async def test_without_an_issuer_there_is_no_metadata(tmp_path: Path) -> None:

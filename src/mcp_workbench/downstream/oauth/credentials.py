@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 FILE_LIMIT = 10.0
 """Seconds for the disk that a key is on."""
 
+LONGEST_REASON = 1000
+"""Characters of what an authorization server says: some answer with a web page."""
+
 _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 
 
@@ -40,7 +43,7 @@ async def ask(
     try:
         tokens = await get_tokens(provider, url, challenge, lambda _: None)
     except OAuthFlowError as error:
-        raise TokenUnavailable(f"no access token for it: {error}") from None
+        raise TokenUnavailable(f"no access token for it: {str(error)[:LONGEST_REASON]}") from None
     metadata = provider.context.oauth_metadata
     return tokens, None if metadata is None else str(metadata.issuer)
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx2
-from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthRegistrationError
+from mcp.client.auth.utils import validate_authorization_response_iss
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata
 from pydantic import AnyUrl
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.oauth.callback import Callback
     from mcp_workbench.downstream.oauth.record import ClientAuth
 
+LONGEST_REASON = 1000
+"""Characters of what an authorization server says: some answer with a web page."""
 REGISTER_ONE = (
     'Register a client there yourself, and write its id into the entry: "oauth": { "clientId": "…" }'
 )
@@ -77,18 +80,19 @@ class LoginFlow:
             come_back,
             client_metadata_url=self._oauth.client_metadata_url,
         )
-        asked_at = time.time()
         wanted = Challenge(
             scope=self._scope(challenge, more_scope), resource_metadata=challenge.resource_metadata
         )
         try:
             tokens = await get_tokens(provider, self._url, wanted, self._check)
+        except OAuthRegistrationError as error:
+            raise LoginFailed(str(error)[:LONGEST_REASON], REGISTER_ONE) from None
         except OAuthFlowError as error:
-            raise LoginFailed(str(error)) from None
+            raise LoginFailed(str(error)[:LONGEST_REASON]) from None
         except httpx2.HTTPError as error:
             what = str(error) or type(error).__name__
             raise LoginFailed(f"the authorization server could not be reached: {what}") from None
-        return self._login(tokens, provider.context, asked_at)
+        return self._login(tokens, provider.context)
 
     def _client(self) -> OAuthClientInformationFull | None:
         """The client that there is already."""
@@ -135,19 +139,17 @@ class LoginFlow:
     def _read(self, answer: dict[str, str], context: OAuthContext) -> AuthorizationCodeResult:
         """The answer that the browser brought. That its `iss` is the right one is checked by the SDK."""
         if "error" in answer:
-            issuer = None if context.oauth_metadata is None else str(context.oauth_metadata.issuer)
-            if answer.get("iss", issuer) != issuer:
-                raise LoginFailed(
-                    "an answer came from another authorization server than the one that was asked"
-                )
+            # Before a word of it is believed: the SDK sees only answers with a code.
+            validate_authorization_response_iss(answer.get("iss"), context.oauth_metadata)
             details = f": {answer['error_description']}" if answer.get("error_description") else ""
             raise LoginFailed(f"the authorization server refused: {answer['error']}{details}")
         return AuthorizationCodeResult(code=answer["code"], state=answer.get("state"), iss=answer.get("iss"))
 
-    def _login(self, tokens: OAuthToken, context: OAuthContext, asked_at: float) -> Login:
+    def _login(self, tokens: OAuthToken, context: OAuthContext) -> Login:
         client, metadata = context.client_info, context.oauth_metadata
         if client is None:
             raise LoginFailed("the tokens came without a client that they are for")
+        now = time.time()
         origin = urlsplit(self._url)._replace(path="", query="", fragment="").geturl()
         methods: dict[str | None, ClientAuth] = {
             "client_secret_basic": "client_secret_basic",
@@ -164,6 +166,6 @@ class LoginFlow:
             access_token=tokens.access_token,
             refresh_token=tokens.refresh_token,
             scope=tokens.scope or "",
-            obtained_at=asked_at,
-            expires_at=None if tokens.expires_in is None else time.time() + tokens.expires_in,
+            obtained_at=now,
+            expires_at=None if tokens.expires_in is None else now + tokens.expires_in,
         )

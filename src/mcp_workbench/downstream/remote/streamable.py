@@ -41,9 +41,10 @@ if TYPE_CHECKING:
 MOST_REPEATS: Final = 3
 SHORT_WAIT: Final = 5.0
 """A request is sent again when the server wants it so, up to so often and after so many seconds at most."""
+QUICKEST: Final = 0.1
 RETRY: Final = 1.0
 MOST_FAILURES: Final = 3
-"""Seconds until a stream is taken up again, if the server does not say, and how often in vain."""
+"""Seconds until a stream is taken up again, at least, and if the server does not say; how often in vain."""
 SHORTEST, LONGEST = 1.0, 60.0
 """Seconds until what the server says by itself is listened to again: twice as long each time."""
 SESSION_ID: Final = b"Mcp-Session-Id"
@@ -190,17 +191,18 @@ class Streamable:
         """Goes on with a stream that the server has let go of, from the last event that it has numbered."""
         failures = 0
         while failures < MOST_FAILURES:
-            await asyncio.sleep(RETRY if parser.retry is None else max(parser.retry, 0.01))
-            at = parser.last_id
+            await asyncio.sleep(RETRY if parser.retry is None else max(parser.retry, QUICKEST))
             parser = self._following(parser)
             try:
-                async with self._traffic.client.stream("GET", self._listening_headers(at)) as response:
+                headers = self._listening_headers(parser.last_id)
+                async with self._traffic.client.stream("GET", headers) as response:
                     if response.status != 200 or response.content_type != EVENTS:
-                        raise BrokenOff(f"{reason}, and it cannot be taken up again (HTTP {response.status})")
+                        reason = f"{reason}, and it cannot be taken up again (HTTP {response.status})"
+                        break
                     if await self._is_answered_by(message, response, parser):
                         return
                     failures = 0
-            except Unreachable as error:
+            except (BrokenOff, Unreachable) as error:
                 failures += 1
                 reason = str(error)
         raise BrokenOff(reason)
@@ -238,9 +240,12 @@ class Streamable:
                         await self._hear(response, parser)
             except WireError as error:
                 self._log.debug("its stream broke off: %s", error)
-            if loop.time() - began > LONGEST:
+            if loop.time() - began > 2 * delay:
                 delay = SHORTEST
-            await asyncio.sleep(delay if parser.retry is None else max(parser.retry, 0.01))
+            # Not sooner than it wants; later, if it keeps ending what it has just begun.
+            await asyncio.sleep(
+                delay if parser.retry is None else max(parser.retry, delay - SHORTEST, QUICKEST)
+            )
             delay = min(delay * 2, LONGEST)
 
     async def _hear(self, response: Response, parser: EventParser) -> None:
