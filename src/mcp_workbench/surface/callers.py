@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 
 MOST_DIFFERENT = 100
 """Declarations of one client that are kept, each with something new."""
-USUAL_SIZE = 1024
-"""Bytes. What a longer declaration says is not remembered beyond its client."""
 
 # What nearly all requests have, told without decoding.
 _NEWEST = msgspec.Raw(encode(MODERN_VERSIONS[0]))
@@ -86,8 +83,7 @@ class Callers:
         if capabilities != self._capabilities or level != self._level or not capabilities:
             # A copy, for what stays must not keep the whole line.
             capabilities, level = capabilities.copy(), level.copy()
-            read = _read_once if len(capabilities) <= USUAL_SIZE else _read
-            self._modern = read(bytes(capabilities), bytes(level))
+            self._modern = _read(capabilities, level)
             self._capabilities, self._level = capabilities, level
             self._remember(self._modern)
         return self._modern
@@ -100,18 +96,12 @@ class Callers:
             self._able.append(msgspec.structs.replace(caller, log_level=None))
 
 
-def _read(capabilities: bytes, level: bytes) -> Caller:
-    place = f"_meta['{META_LOG_LEVEL}']"
+def _read(capabilities: msgspec.Raw, level: msgspec.Raw) -> Caller:
     try:
-        least = read_level(msgspec.Raw(level), place) if level else None
-        return modern_caller(msgspec.Raw(capabilities), least)
+        return modern_caller(capabilities, read_level(level, f"_meta['{META_LOG_LEVEL}']") if level else None)
     except (msgspec.DecodeError, RecursionError):
         missing = f"Invalid params: _meta['{META_CAPABILITIES}'] is required, an object"
         raise Refusal(INVALID_PARAMS, missing) from None
-
-
-# Over HTTP every request of a modern client is its first.
-_read_once = lru_cache(MOST_DIFFERENT)(_read)
 
 
 def read_level(raw: msgspec.Raw, place: str) -> int:
