@@ -18,6 +18,8 @@ class Steps:
 
     def __init__(self, work: Callable[[], None]) -> None:
         self.calls: list[str] = []
+        self.own: list[str] = []
+        """Of these, the calls of the workbench's own functions."""
         self.decodings = 0
         sys.setprofile(self._note)
         try:
@@ -28,6 +30,8 @@ class Steps:
     def _note(self, frame: FrameType, event: str, argument: object) -> None:
         if event == "call":
             self.calls.append(frame.f_code.co_qualname)
+            if frame.f_globals["__name__"].startswith("mcp_workbench."):
+                self.own.append(frame.f_code.co_qualname)
         elif event == "c_call":
             is_decoder = isinstance(getattr(argument, "__self__", None), msgspec.json.Decoder)
             self.decodings += is_decoder or argument is msgspec.json.decode

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from mcp_workbench.serve.responses import WayOut
+
 if TYPE_CHECKING:
     import asyncio
 
+    from uvicorn._types import ASGI3Application
     from uvicorn.config import Config
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
     from uvicorn.server import ServerState
 
 MOST_CONNECTIONS: Final = 10_000
@@ -72,6 +76,11 @@ class Connection(HttpToolsProtocol):
         """All that comes before its body is there."""
         self._stop_clock()
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        if cycle.scope["method"] != "HEAD":  # whose response ends with the head
+            cycle.transport = WayOut(self.transport)  # type: ignore[assignment] # all that it asks of one
+        super()._start_asgi_task(cycle, app)
 
     def pause_writing(self) -> None:
         """The client does not take what waits for it."""
