@@ -26,7 +26,7 @@ async def log_in(config: Path, args: Sequence[str], env: Mapping[str, str]) -> N
     )
     assert process.stdout is not None
     said = ""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(2 * PATIENCE):
         async for line in process.stdout:
             said += line.decode()
             if found := re.search(r"https?://\S+[?&]response_type=code\S*", line.decode()):

@@ -80,7 +80,7 @@ async def judge_server(url: str, directory: Path, *options: str) -> dict[str, Ve
 async def judge_client(command: str, directory: Path, scenario: str, *options: str) -> Verdict:
     """The verdict on a client, which is run with the address of the scenario's server."""
     told = ("--command", command, "--scenario", scenario, "--output-dir", str(directory))
-    output = await _run("client", *told, *options)
+    output = await _run("client", *told, "--timeout", f"{4 * PATIENCE * 1000:.0f}", *options)
     verdict = _verdicts("client", directory)[scenario]
     if "CLIENT EXITED WITH ERROR" in output or "CLIENT TIMED OUT" in output:
         return replace(verdict, objections=[*verdict.objections, f"FAILURE of the client: {output}"])

@@ -10,7 +10,7 @@ import pytest_asyncio
 from tests.conformance.scenarios import LEGACY, MODERN, exceptions
 from tests.conformance.suite import Verdict, judge_server
 from tests.support.configs import server, toolboxes
-from tests.support.http import http_bench
+from tests.support.http_bench import http_bench
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from tests.conformance.scenarios import EXTENSION, LEGACY, MODERN, Way, exceptio
 from tests.conformance.suite import Verdict, judge_server
 from tests.structure.package import ROOT
 from tests.support.configs import toolboxes
-from tests.support.http import http_bench
+from tests.support.http_bench import http_bench
 
 if TYPE_CHECKING:
     from tests.support.client import Json

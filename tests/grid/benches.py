@@ -12,6 +12,7 @@ from tests.grid.messages import faults_to_client, faults_to_server
 from tests.structure.package import ROOT
 from tests.support.client import RawClient, clean_environment, serve_command, write_config
 from tests.support.configs import toolboxes
+from tests.support.http_client import HttpClient
 from tests.support.journal import Journal
 from tests.support.sessions import result_of, session_of, text_of
 from tests.support.talking import Talker, able, using
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
-    from typing import Unpack
+    from typing import Literal, Unpack
 
     from tests.servers.conversing import Script
     from tests.support.client import Json, Reply
     from tests.support.sessions import Era, Session
+
+    Transport = Literal["stdio", "http"]
 
 ERAS: tuple[Era, Era] = ("legacy", "modern")
 
@@ -164,6 +167,7 @@ async def open_bench(
     entry: Json | None = None,
     env: Mapping[str, str] | None = None,
     opened: bool = True,
+    over: Transport = "stdio",
     servers: Mapping[str, Json] | None = None,
     **options: Unpack[Script],
 ) -> AsyncIterator[Bench]:
@@ -171,7 +175,8 @@ async def open_bench(
     journals: dict[Era, Journal] = {era: Journal(home / f"{era}.journal") for era in ERAS}
     both: dict[str, Json] = {era: conversing_server(era, journals[era], entry, **options) for era in ERAS}
     command = serve_command(write_config(home, toolboxes(dev={**both, **(servers or {})})))
-    async with RawClient(command, clean_environment(home, env)) as client:
+    client_of = HttpClient if over == "http" else RawClient
+    async with client_of(command, clean_environment(home, env)) as client:
         session = session_of(era, client)
         session.capabilities = able(era) if capabilities is None else capabilities
         await session.greet()

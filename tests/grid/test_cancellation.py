@@ -16,6 +16,7 @@ from tests.support.talking import using
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.grid.benches import Transport
     from tests.support.client import Json
     from tests.support.sessions import Era
 
@@ -100,6 +101,7 @@ async def test_a_cancelled_retry_is_cancelled_downstream(cell: Cell) -> None:
 @proves("cancel-parked")
 @modern_client
 @legacy_server
+@pytest.mark.parametrize("over", ["stdio"], indirect=True)
 async def test_a_parked_call_is_cancelled_by_the_request_that_was_answered(cell: Cell) -> None:
     asked = await cell.begin({"ask": [form("anyone?")]}, request_id="parked")
     result = result_of((await asked).message)
@@ -113,10 +115,10 @@ async def test_a_parked_call_is_cancelled_by_the_request_that_was_answered(cell:
 
 @proves("cancel-opening")
 async def test_an_opening_goes_on_for_others_when_one_caller_leaves(
-    client_era: Era, server_era: Era, tmp_path: Path
+    client_era: Era, server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
     ready = tmp_path / "ready"
-    async with open_bench(tmp_path, client_era, opened=False, start_when=str(ready)) as bench:
+    async with open_bench(tmp_path, client_era, opened=False, start_when=str(ready), over=over) as bench:
         cell = Cell(bench, server_era)
         await cell.begin(request_id="first")
         staying = await cell.begin()

@@ -16,6 +16,7 @@ from tests.support.talking import able, oblige
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.grid.benches import Transport
     from tests.support.client import Json
     from tests.support.sessions import Era
 
@@ -32,9 +33,9 @@ METHOD, MODE = -32601, -32602
     ids=["nothing", "old elicitation", "sampling and roots", "some"],
 )
 async def test_a_server_is_told_exactly_what_the_client_declared(
-    client_era: Era, server_era: Era, tmp_path: Path, capabilities: Json
+    client_era: Era, server_era: Era, tmp_path: Path, capabilities: Json, over: Transport
 ) -> None:
-    async with open_bench(tmp_path, client_era, capabilities=capabilities) as bench:
+    async with open_bench(tmp_path, client_era, capabilities=capabilities, over=over) as bench:
         await Cell(bench, server_era).call()
         journal = bench.journals[server_era]
         if server_era == "legacy":
@@ -47,9 +48,11 @@ async def test_a_server_is_told_exactly_what_the_client_declared(
 
 
 @proves("declared", client="modern", server="modern")
-async def test_each_request_of_a_modern_client_has_capabilities_of_its_own(tmp_path: Path) -> None:
+async def test_each_request_of_a_modern_client_has_capabilities_of_its_own(
+    tmp_path: Path, over: Transport
+) -> None:
     extended = {"sampling": {}, "experimental": {"x/y": {}}, "extensions": {"org.example/z": {"a": 1}}}
-    async with open_bench(tmp_path, "modern") as bench:
+    async with open_bench(tmp_path, "modern", over=over) as bench:
         cell = Cell(bench, "modern")
         for capabilities in ({}, able("modern"), extended):
             cell.session.capabilities = capabilities
@@ -57,8 +60,10 @@ async def test_each_request_of_a_modern_client_has_capabilities_of_its_own(tmp_p
 
 
 @proves("declared", client="modern", server="legacy")
-async def test_a_server_is_told_what_any_request_has_declared_by_the_time_it_starts(tmp_path: Path) -> None:
-    async with open_bench(tmp_path, "modern", capabilities={}, opened=False) as bench:
+async def test_a_server_is_told_what_any_request_has_declared_by_the_time_it_starts(
+    tmp_path: Path, over: Transport
+) -> None:
+    async with open_bench(tmp_path, "modern", capabilities={}, opened=False, over=over) as bench:
         cell = Cell(bench, "legacy")
         declared: list[Json] = [{"elicitation": {}}, {"elicitation": {"url": {}}, "roots": {}}, {}]
         for capabilities in declared:
@@ -71,9 +76,9 @@ async def test_a_server_is_told_what_any_request_has_declared_by_the_time_it_sta
 
 @proves("offered")
 async def test_a_client_is_told_what_can_be_served_before_a_server_has_started(
-    client_era: Era, server_era: Era, tmp_path: Path
+    client_era: Era, server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
-    async with open_bench(tmp_path, client_era, opened=False) as bench:
+    async with open_bench(tmp_path, client_era, opened=False, over=over) as bench:
         assert bench.session.greeting["capabilities"] == {
             "tools": {"listChanged": True},
             "logging": {},
@@ -99,12 +104,12 @@ BEYOND: list[tuple[Json, Json, int, str]] = [
 
 @proves("missing")
 async def test_what_the_client_cannot_do_is_refused_in_words(
-    client_era: Era, server_era: Era, tmp_path: Path
+    client_era: Era, server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
     """A legacy server's call goes on; a modern server's is at its end, and says why."""
     for at, capabilities in enumerate(({}, SOME, {"elicitation": {}}, {"elicitation": {"url": {}}})):
         (home := tmp_path / str(at)).mkdir()
-        async with open_bench(home, client_era, capabilities=capabilities) as bench:
+        async with open_bench(home, client_era, capabilities=capabilities, over=over) as bench:
             cell = Cell(bench, server_era)
             for declared, question, code, lacking in BEYOND:
                 if declared != capabilities:
@@ -120,8 +125,10 @@ async def test_what_the_client_cannot_do_is_refused_in_words(
 
 
 @proves("missing", client="modern", server="legacy")
-async def test_it_is_the_callers_abilities_that_count_and_not_those_of_an_earlier_one(tmp_path: Path) -> None:
-    async with open_bench(tmp_path, "modern") as bench:
+async def test_it_is_the_callers_abilities_that_count_and_not_those_of_an_earlier_one(
+    tmp_path: Path, over: Transport
+) -> None:
+    async with open_bench(tmp_path, "modern", over=over) as bench:
         cell = Cell(bench, "legacy")
         assert await cell.answers({"ask": [form()]}) == [[oblige(form())]]
         cell.session.capabilities = {}
@@ -130,10 +137,12 @@ async def test_it_is_the_callers_abilities_that_count_and_not_those_of_an_earlie
 
 
 @proves("missing", client="legacy")
-async def test_a_client_that_answers_with_an_error_is_understood(server_era: Era, tmp_path: Path) -> None:
+async def test_a_client_that_answers_with_an_error_is_understood(
+    server_era: Era, tmp_path: Path, over: Transport
+) -> None:
     """Only a legacy client can: a modern one that does not want to answer does not come again."""
     error: Json = {"code": -1, "message": "User rejected sampling request", "data": {"x": 1}}
-    async with open_bench(tmp_path, "legacy") as bench:
+    async with open_bench(tmp_path, "legacy", over=over) as bench:
         cell = Cell(bench, server_era)
         cell.talker.respond = lambda _: {"error": error}
         if server_era == "legacy":

@@ -18,6 +18,7 @@ from tests.support.waiting import poll
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.grid.benches import Transport
     from tests.support.client import Json
     from tests.support.sessions import Era
 
@@ -80,9 +81,9 @@ async def downstream_listens(cell: Cell) -> None:
 
 @proves("tools-changed")
 async def test_a_tool_that_is_added_can_be_found_and_used(
-    client_era: Era, server_era: Era, tmp_path: Path
+    client_era: Era, server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
-    async with open_bench(tmp_path, client_era) as bench:
+    async with open_bench(tmp_path, client_era, over=over) as bench:
         cell = Cell(bench, server_era)
         listed = await cell.session.list_tools()
         await cell.call({"change": "tools"})
@@ -98,9 +99,9 @@ async def test_a_tool_that_is_added_can_be_found_and_used(
 @proves("lists-changed")
 @pytest.mark.parametrize("kind", ["prompts", "resources"])
 async def test_a_client_hears_of_changed_lists(
-    client_era: Era, server_era: Era, tmp_path: Path, kind: str
+    client_era: Era, server_era: Era, tmp_path: Path, kind: str, over: Transport
 ) -> None:
-    async with open_bench(tmp_path, client_era) as bench:
+    async with open_bench(tmp_path, client_era, over=over) as bench:
         cell = Cell(bench, server_era)
         if client_era == "modern":
             await listen(cell, "lists", **{f"{kind}ListChanged": True})
@@ -115,9 +116,9 @@ async def test_a_client_hears_of_changed_lists(
 
 @proves("lists-changed")
 async def test_a_client_hears_of_what_an_opening_brings(
-    client_era: Era, server_era: Era, tmp_path: Path
+    client_era: Era, server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
-    async with open_bench(tmp_path, client_era, opened=False) as bench:
+    async with open_bench(tmp_path, client_era, opened=False, over=over) as bench:
         cell = Cell(bench, server_era)
         if client_era == "modern":
             await listen(cell, "lists", promptsListChanged=True, resourcesListChanged=True)
@@ -130,9 +131,9 @@ async def test_a_client_hears_of_what_an_opening_brings(
 
 @proves("subscribe")
 async def test_a_client_hears_of_the_resource_that_it_subscribed_to_and_of_no_other(
-    client_era: Era, server_era: Era, tmp_path: Path
+    client_era: Era, server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
-    async with open_bench(tmp_path, client_era) as bench:
+    async with open_bench(tmp_path, client_era, over=over) as bench:
         cell = Cell(bench, server_era)
         await subscribe(cell, wrapped(cell))
         await cell.call({"update": RESOURCES[1]["uri"]}, {"update": URI})
@@ -145,9 +146,9 @@ async def test_a_client_hears_of_the_resource_that_it_subscribed_to_and_of_no_ot
 
 @proves("subscribe")
 async def test_updates_carry_the_name_that_the_client_used(
-    client_era: Era, server_era: Era, tmp_path: Path
+    client_era: Era, server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
-    async with open_bench(tmp_path, client_era) as bench:
+    async with open_bench(tmp_path, client_era, over=over) as bench:
         cell = Cell(bench, server_era)
         spelled_out = wrapped(cell).replace("workbench:dev/", "workbench:%64ev/")
         await subscribe(cell, spelled_out)
@@ -157,8 +158,10 @@ async def test_updates_carry_the_name_that_the_client_used(
 
 
 @proves("subscribe")
-async def test_a_subscription_outlives_the_server(client_era: Era, server_era: Era, tmp_path: Path) -> None:
-    async with open_bench(tmp_path, client_era) as bench:
+async def test_a_subscription_outlives_the_server(
+    client_era: Era, server_era: Era, tmp_path: Path, over: Transport
+) -> None:
+    async with open_bench(tmp_path, client_era, over=over) as bench:
         cell = Cell(bench, server_era)
         await subscribe(cell, wrapped(cell))
         await cell.result({"die": True})
@@ -173,8 +176,8 @@ async def test_a_subscription_outlives_the_server(client_era: Era, server_era: E
 
 
 @proves("subscribe", client="modern")
-async def test_one_stream_of_two_ends_alone(server_era: Era, tmp_path: Path) -> None:
-    async with open_bench(tmp_path, "modern") as bench:
+async def test_one_stream_of_two_ends_alone(server_era: Era, tmp_path: Path, over: Transport) -> None:
+    async with open_bench(tmp_path, "modern", over=over) as bench:
         cell = Cell(bench, server_era)
         await subscribe(cell, wrapped(cell))
         await listen(cell, "another", resourceSubscriptions=[wrapped(cell)])
@@ -187,8 +190,10 @@ async def test_one_stream_of_two_ends_alone(server_era: Era, tmp_path: Path) -> 
 
 
 @proves("subscribe", client="legacy")
-async def test_a_client_that_unsubscribes_hears_no_more(server_era: Era, tmp_path: Path) -> None:
-    async with open_bench(tmp_path, "legacy") as bench:
+async def test_a_client_that_unsubscribes_hears_no_more(
+    server_era: Era, tmp_path: Path, over: Transport
+) -> None:
+    async with open_bench(tmp_path, "legacy", over=over) as bench:
         cell = Cell(bench, server_era)
         await subscribe(cell, wrapped(cell))
         await cell.talker.request("resources/unsubscribe", {"uri": wrapped(cell)})
@@ -202,9 +207,9 @@ async def test_a_client_that_unsubscribes_hears_no_more(server_era: Era, tmp_pat
 
 @proves("subscribe", client="legacy")
 async def test_a_subscription_that_is_taken_back_in_the_same_breath_is_none(
-    server_era: Era, tmp_path: Path
+    server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
-    async with open_bench(tmp_path, "legacy") as bench:
+    async with open_bench(tmp_path, "legacy", over=over) as bench:
         cell = Cell(bench, server_era)
         uri = json.dumps({"uri": wrapped(cell)})
         requests = [await cell.session.begin(f"resources/{it}", uri) for it in ("subscribe", "unsubscribe")]
@@ -216,9 +221,9 @@ async def test_a_subscription_that_is_taken_back_in_the_same_breath_is_none(
 
 @proves("subscribe")
 async def test_a_server_that_is_configured_again_is_subscribed_to_again(
-    client_era: Era, server_era: Era, tmp_path: Path
+    client_era: Era, server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
-    async with open_bench(tmp_path, client_era) as bench:
+    async with open_bench(tmp_path, client_era, over=over) as bench:
         cell = Cell(bench, server_era)
         await subscribe(cell, wrapped(cell))
         path = tmp_path / "workbench-config.json"
@@ -235,8 +240,10 @@ async def test_a_server_that_is_configured_again_is_subscribed_to_again(
 
 
 @proves("subscribe", client="modern")
-async def test_a_stream_that_is_cancelled_brings_no_more(server_era: Era, tmp_path: Path) -> None:
-    async with open_bench(tmp_path, "modern") as bench:
+async def test_a_stream_that_is_cancelled_brings_no_more(
+    server_era: Era, tmp_path: Path, over: Transport
+) -> None:
+    async with open_bench(tmp_path, "modern", over=over) as bench:
         cell = Cell(bench, server_era)
         await subscribe(cell, wrapped(cell))
         await cell.cancel("resources")
@@ -277,8 +284,10 @@ async def test_each_stream_brings_only_what_it_asked_for(cell: Cell) -> None:
 
 
 @proves("listen", client="modern")
-async def test_a_stream_ends_with_a_result_when_the_workbench_does(server_era: Era, tmp_path: Path) -> None:
-    async with open_bench(tmp_path, "modern") as bench:
+async def test_a_stream_ends_with_a_result_when_the_workbench_does(
+    server_era: Era, tmp_path: Path, over: Transport
+) -> None:
+    async with open_bench(tmp_path, "modern", over=over) as bench:
         cell = Cell(bench, server_era)
         await subscribe(cell, wrapped(cell))
         await listen(cell, "lists", promptsListChanged=True)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from tests.grid.benches import Transport
     from tests.support.client import Json
     from tests.support.sessions import Era, Session
 
@@ -76,8 +77,10 @@ async def test_prompts_of_open_servers_are_listed_in_their_order(cell: Cell) -> 
 
 
 @proves("resources")
-async def test_lists_that_come_in_pages_are_whole(client_era: Era, server_era: Era, tmp_path: Path) -> None:
-    async with open_bench(tmp_path, client_era, page_size=1) as bench:
+async def test_lists_that_come_in_pages_are_whole(
+    client_era: Era, server_era: Era, tmp_path: Path, over: Transport
+) -> None:
+    async with open_bench(tmp_path, client_era, page_size=1, over=over) as bench:
         cell = Cell(bench, server_era)
         for method, kind, key, scheme, items in LISTS:
             found = await listed(cell, method, kind)
@@ -86,9 +89,9 @@ async def test_lists_that_come_in_pages_are_whole(client_era: Era, server_era: E
 
 @proves("resources")
 async def test_a_server_without_resources_or_prompts_is_not_asked_for_them(
-    client_era: Era, server_era: Era, tmp_path: Path
+    client_era: Era, server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
-    async with open_bench(tmp_path, client_era, offers={"tools": {}}) as bench:
+    async with open_bench(tmp_path, client_era, offers={"tools": {}}, over=over) as bench:
         cell = Cell(bench, server_era)
         for method, kind, *_ in LISTS:
             assert await listed(cell, method, kind) == []
@@ -151,12 +154,12 @@ async def test_fetching_connects_the_server_of_a_toolbox_that_is_not_open(
 @proves("read")
 @pytest.mark.parametrize("code", [1234, -32002], ids=["its own", "not found"])
 async def test_an_error_of_the_server_is_passed_on(
-    client_era: Era, server_era: Era, tmp_path: Path, code: int
+    client_era: Era, server_era: Era, tmp_path: Path, code: int, over: Transport
 ) -> None:
     """As it came, but for the one code that the eras have differently."""
     error = {"code": code, "message": "Resource not found", "data": {"uri": "test://none", "x": [1]}}
     steps = {"test://none": [{"refuse": error}]}
-    async with open_bench(tmp_path, client_era, read_steps=steps) as bench:
+    async with open_bench(tmp_path, client_era, read_steps=steps, over=over) as bench:
         cell = Cell(bench, server_era)
         with pytest.raises(RpcError) as refused:
             await cell.talker.request("resources/read", {"uri": wrapped(cell, "test://none")})

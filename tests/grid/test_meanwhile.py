@@ -18,6 +18,7 @@ from tests.support.talking import oblige, using
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.grid.benches import Transport
     from tests.support.client import Json
     from tests.support.sessions import Era
 
@@ -90,8 +91,8 @@ async def test_progress_goes_on_after_a_question(cell: Cell) -> None:
 
 
 @proves("progress-up", client="legacy", server="legacy")
-async def test_progress_on_a_question_reaches_the_server_that_asked(tmp_path: Path) -> None:
-    async with open_bench(tmp_path, "legacy") as bench:
+async def test_progress_on_a_question_reaches_the_server_that_asked(tmp_path: Path, over: Transport) -> None:
+    async with open_bench(tmp_path, "legacy", over=over) as bench:
         cell = Cell(bench, "legacy")
         cell.talker.respond = lambda _: None
         question = form("think hard")
@@ -128,10 +129,10 @@ async def test_one_callers_flood_is_not_anothers(cell: Cell) -> None:
 @proves("logging", client="legacy")
 @pytest.mark.parametrize("offers", [CAPABILITIES, {"tools": {}}], ids=["declared", "undeclared"])
 async def test_a_legacy_client_that_has_chosen_no_level_hears_all(
-    server_era: Era, tmp_path: Path, offers: Json
+    server_era: Era, tmp_path: Path, offers: Json, over: Transport
 ) -> None:
     """Also of a server that does not say that it logs: the official Python SDK never does."""
-    async with open_bench(tmp_path, "legacy", offers=offers) as bench:
+    async with open_bench(tmp_path, "legacy", offers=offers, over=over) as bench:
         cell = Cell(bench, server_era)
         await cell.call({"log": MESSAGES})
         assert logged(cell) == prefixed(cell, MESSAGES)

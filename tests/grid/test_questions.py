@@ -16,6 +16,7 @@ from tests.support.talking import oblige
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.grid.benches import Transport
     from tests.support.client import Json
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -141,11 +142,13 @@ async def test_a_call_that_needs_a_visit_first_says_so_in_the_clients_way(cell: 
 
 
 @proves("url-required", client="legacy", server="legacy")
-async def test_the_words_that_a_visit_is_asked_for_with_hide_secrets(tmp_path: Path) -> None:
+async def test_the_words_that_a_visit_is_asked_for_with_hide_secrets(tmp_path: Path, over: Transport) -> None:
     entry = {"env": {"TOKEN": "${TOKEN}"}}
     error: Json = {"code": -32042, "message": "TOKEN hunter2hunter2 has no access", "data": {}}
     error["data"] = {"elicitations": [url("e-8")["params"]]}
-    async with open_bench(tmp_path, "legacy", entry=entry, env={"TOKEN": "hunter2hunter2"}) as bench:
+    async with open_bench(
+        tmp_path, "legacy", entry=entry, env={"TOKEN": "hunter2hunter2"}, over=over
+    ) as bench:
         with pytest.raises(RpcError) as refused:
             await Cell(bench, "legacy").result({"refuse": error})
         assert refused.value.error == {**error, "message": "TOKEN ${TOKEN} has no access"}

@@ -18,6 +18,7 @@ from tests.support.talking import oblige, using
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.grid.benches import Transport
     from tests.support.client import Json
     from tests.support.sessions import Era
 
@@ -98,12 +99,12 @@ async def test_a_modern_client_may_go_on_for_as_long_as_it_likes(cell: Cell) -> 
 
 @proves("crowd")
 async def test_twenty_calls_that_ask_at_once_get_their_own_answers(
-    client_era: Era, server_era: Era, tmp_path: Path
+    client_era: Era, server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
     """A legacy server with several calls of a modern client may be refused its question; none is crossed."""
     names = [f"server-{number}" for number in range(5)]
     servers = {name: conversing_server(server_era, Journal(tmp_path / name)) for name in names}
-    async with open_bench(tmp_path, client_era, servers=servers) as bench:
+    async with open_bench(tmp_path, client_era, servers=servers, over=over) as bench:
         calls = [
             (
                 name,
@@ -124,10 +125,12 @@ async def test_twenty_calls_that_ask_at_once_get_their_own_answers(
 
 
 @proves("crowd", client="modern", server="legacy")
-async def test_twenty_parked_calls_of_five_servers_are_answered_backwards(tmp_path: Path) -> None:
+async def test_twenty_parked_calls_of_five_servers_are_answered_backwards(
+    tmp_path: Path, over: Transport
+) -> None:
     names = [f"server-{number}" for number in range(5)]
     servers = {name: conversing_server("legacy", Journal(tmp_path / name)) for name in names}
-    async with open_bench(tmp_path, "modern", servers=servers) as bench:
+    async with open_bench(tmp_path, "modern", servers=servers, over=over) as bench:
         cell = Cell(bench, "legacy")
         parked = [
             (number, await cell.ask({"ask": [form(f"number {number}")]}, server=names[number % len(names)]))

@@ -19,6 +19,7 @@ from tests.support.waiting import poll
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.grid.benches import Transport
     from tests.support.client import Json
     from tests.support.sessions import Era
 
@@ -99,8 +100,10 @@ async def test_a_parked_call_that_ends_does_not_answer_a_request_that_has_its_id
 
 
 @proves("expiry", client="modern", server="legacy")
-async def test_an_abandoned_call_is_cancelled_and_a_late_retry_is_told(tmp_path: Path) -> None:
-    async with open_bench(tmp_path, "modern", entry=SHORT) as bench:
+async def test_an_abandoned_call_is_cancelled_and_a_late_retry_is_told(
+    tmp_path: Path, over: Transport
+) -> None:
+    async with open_bench(tmp_path, "modern", entry=SHORT, over=over) as bench:
         cell = Cell(bench, "legacy")
         asked = await cell.ask({"ask": [form("anyone?")]})
         await cell.journal.wait_until(lambda journal: journal.events("cancelled"))
@@ -113,8 +116,8 @@ async def test_an_abandoned_call_is_cancelled_and_a_late_retry_is_told(tmp_path:
 
 
 @proves("expiry", client="modern", server="modern")
-async def test_a_state_that_has_expired_is_told_at_the_retry(tmp_path: Path) -> None:
-    async with open_bench(tmp_path, "modern", entry=SHORT) as bench:
+async def test_a_state_that_has_expired_is_told_at_the_retry(tmp_path: Path, over: Transport) -> None:
+    async with open_bench(tmp_path, "modern", entry=SHORT, over=over) as bench:
         cell = Cell(bench, "modern")
         asked = await cell.ask({"ask": [form("anyone?")]})
         lapsed = time.monotonic() + 2 * SHORT["inputTimeout"]
@@ -126,9 +129,9 @@ async def test_a_state_that_has_expired_is_told_at_the_retry(tmp_path: Path) -> 
 
 @proves("expiry", client="legacy")
 async def test_a_call_does_not_wait_for_ever_for_a_client_that_does_not_answer(
-    server_era: Era, tmp_path: Path
+    server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
-    async with open_bench(tmp_path, "legacy", entry=SHORT) as bench:
+    async with open_bench(tmp_path, "legacy", entry=SHORT, over=over) as bench:
         cell = Cell(bench, server_era)
         cell.talker.respond = lambda _: None
         result = await cell.result({"ask": [form("anyone?")]})
@@ -143,9 +146,9 @@ async def test_a_call_does_not_wait_for_ever_for_a_client_that_does_not_answer(
 
 @proves("patience")
 async def test_the_time_that_the_user_takes_is_not_the_servers(
-    client_era: Era, server_era: Era, tmp_path: Path
+    client_era: Era, server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
-    async with open_bench(tmp_path, client_era, entry={"timeout": 0.5}) as bench:
+    async with open_bench(tmp_path, client_era, entry={"timeout": 0.5}, over=over) as bench:
         cell = Cell(bench, server_era)
         thought = time.monotonic() + 1.5
         if client_era == "modern":
@@ -164,9 +167,9 @@ async def test_the_time_that_the_user_takes_is_not_the_servers(
 
 @proves("leaving")
 async def test_a_client_that_leaves_while_it_is_asked_leaves_nothing_behind(
-    client_era: Era, server_era: Era, tmp_path: Path
+    client_era: Era, server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
-    async with open_bench(tmp_path, client_era) as bench:
+    async with open_bench(tmp_path, client_era, over=over) as bench:
         cell = Cell(bench, server_era)
         cell.talker.respond = lambda _: None
         call = await cell.begin({"ask": [form("anyone?")]})
@@ -182,14 +185,14 @@ async def test_a_client_that_leaves_while_it_is_asked_leaves_nothing_behind(
 @proves("dying", client="legacy")
 @legacy_server
 async def test_a_server_that_dies_while_it_asks_fails_its_call_and_takes_its_question_back(
-    server_era: Era, tmp_path: Path
+    server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
     now = tmp_path / "now"
 
     def notice(_: Json) -> None:
         now.touch()
 
-    async with open_bench(tmp_path, "legacy") as bench:
+    async with open_bench(tmp_path, "legacy", over=over) as bench:
         cell = Cell(bench, server_era)
         cell.talker.respond = notice
         text = failure_of(await cell.result({"ask_and_die": {"question": form("help?"), "when": str(now)}}))
@@ -202,10 +205,10 @@ async def test_a_server_that_dies_while_it_asks_fails_its_call_and_takes_its_que
 @proves("dying", client="modern")
 @legacy_server
 async def test_a_server_that_dies_while_its_call_is_parked_fails_the_retry(
-    server_era: Era, tmp_path: Path
+    server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
     now = tmp_path / "now"
-    async with open_bench(tmp_path, "modern") as bench:
+    async with open_bench(tmp_path, "modern", over=over) as bench:
         cell = Cell(bench, server_era)
         asked = await cell.ask({"ask_and_die": {"question": form("help?"), "when": str(now)}})
         now.touch()
@@ -216,10 +219,13 @@ async def test_a_server_that_dies_while_its_call_is_parked_fails_the_retry(
 
 
 @proves("replicas", client="modern", server="modern")
-async def test_a_call_goes_on_in_another_replica_with_the_same_key(tmp_path: Path) -> None:
+async def test_a_call_goes_on_in_another_replica_with_the_same_key(tmp_path: Path, over: Transport) -> None:
     (one := tmp_path / "one").mkdir()
     (two := tmp_path / "two").mkdir()
-    async with open_bench(one, "modern", env=KEY) as here, open_bench(two, "modern", env=KEY) as there:
+    async with (
+        open_bench(one, "modern", env=KEY, over=over) as here,
+        open_bench(two, "modern", env=KEY, over=over) as there,
+    ):
         asked = await Cell(here, "modern").ask({"ask": [form("one")]}, {"ask": [form("two")]})
         elsewhere = Cell(there, "modern")
         again = {**asked.params, **elsewhere.talker.answers_to(asked.result)}
@@ -231,10 +237,15 @@ async def test_a_call_goes_on_in_another_replica_with_the_same_key(tmp_path: Pat
 
 
 @proves("replicas", client="modern", server="legacy")
-async def test_a_parked_call_is_not_found_in_another_replica_and_the_error_says_so(tmp_path: Path) -> None:
+async def test_a_parked_call_is_not_found_in_another_replica_and_the_error_says_so(
+    tmp_path: Path, over: Transport
+) -> None:
     (one := tmp_path / "one").mkdir()
     (two := tmp_path / "two").mkdir()
-    async with open_bench(one, "modern", env=KEY) as here, open_bench(two, "modern", env=KEY) as there:
+    async with (
+        open_bench(one, "modern", env=KEY, over=over) as here,
+        open_bench(two, "modern", env=KEY, over=over) as there,
+    ):
         asked = await Cell(here, "legacy").ask({"ask": [form("one")]})
         elsewhere = Cell(there, "legacy")
         again = {**asked.params, **elsewhere.talker.answers_to(asked.result)}
@@ -246,10 +257,12 @@ async def test_a_parked_call_is_not_found_in_another_replica_and_the_error_says_
 
 
 @proves("replicas", client="modern")
-async def test_a_replica_with_a_key_of_its_own_refuses_the_state(server_era: Era, tmp_path: Path) -> None:
+async def test_a_replica_with_a_key_of_its_own_refuses_the_state(
+    server_era: Era, tmp_path: Path, over: Transport
+) -> None:
     (one := tmp_path / "one").mkdir()
     (two := tmp_path / "two").mkdir()
-    async with open_bench(one, "modern") as here, open_bench(two, "modern") as there:
+    async with open_bench(one, "modern", over=over) as here, open_bench(two, "modern", over=over) as there:
         asked = await Cell(here, server_era).ask({"ask": [form("one")]})
         elsewhere = Cell(there, server_era)
         again = {**asked.params, **elsewhere.talker.answers_to(asked.result)}

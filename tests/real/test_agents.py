@@ -15,7 +15,7 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 
 from tests.real import servers
 from tests.support.configs import toolboxes
-from tests.support.http import http_bench
+from tests.support.http_bench import http_bench
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from tests.real.processes import processes_of
 from tests.real.results import substance
 from tests.support.client import Json, clean_environment, serve_command, write_config
 from tests.support.configs import toolboxes
-from tests.support.http import http_bench
+from tests.support.http_bench import http_bench
 from tests.support.sessions import failure_of, names, text_of
 from tests.support.waiting import PATIENCE
 

@@ -13,7 +13,7 @@ from tests.conformance.suite import node
 from tests.real import servers
 from tests.support.client import clean_environment
 from tests.support.configs import toolboxes
-from tests.support.http import HttpBench, http_bench
+from tests.support.http_bench import HttpBench, http_bench
 from tests.support.sessions import names, text_of
 from tests.support.waiting import PATIENCE
 

@@ -50,14 +50,13 @@ async def test_nothing_of_a_call_is_left_to_the_garbage_collector(relayed: Relay
 
 async def test_only_the_request_and_the_answer_are_decoded(relayed: RelayedOverHttp) -> None:
     request, answer = relay(relayed)
-    # A modern one also for what its headers have to repeat and what it declares, and its result for what it
-    # lacks.
-    assert (request.decodings, answer.decodings) == ((5, 2) if relayed.modern else (1, 1))
+    # A modern one also for what its headers have to repeat, and its result for what it lacks.
+    assert (request.decodings, answer.decodings) == ((3, 2) if relayed.modern else (1, 1))
 
 
 async def test_a_call_takes_few_steps(relayed: RelayedOverHttp) -> None:
     request, answer = relay(relayed)
-    allowed = (65, 35) if relayed.modern else (36, 24)
+    allowed = (54, 37) if relayed.modern else (36, 25)
     assert len(request.own) <= allowed[0], request.own
     assert len(answer.own) <= allowed[1], answer.own
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mcp_workbench.serve.responses import WayOut
@@ -22,11 +23,15 @@ if TYPE_CHECKING:
 
 MOST_CONNECTIONS: Final = 10_000
 HEADERS_LIMIT: Final = 64 * 1024
-"""Bytes of the request line and the headers together."""
+"""Bytes of the request line and the headers together, give or take what is read at once."""
 HEADERS_TIME: Final = 20.0
 """Seconds in which they have to come, from the beginning of the connection or of the request."""
 SLOW: Final = 30.0
 """Seconds after which a client that takes nothing of what waits for it is cut off."""
+OF_UPGRADE: Final = (b"upgrade", b"connection", b"http2-settings")
+
+NO_HTTP: Final = "Invalid HTTP request received."
+TOO_LONG: Final = f"The headers are longer than {HEADERS_LIMIT:,} bytes."
 
 
 class Connection(HttpToolsProtocol):
@@ -42,42 +47,82 @@ class Connection(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._header_bytes = 0
         self._deadline: asyncio.TimerHandle | None = None
+        """Runs while something should be said, and has not been."""
         self._slow: asyncio.TimerHandle | None = None
+        self._served: RequestResponseCycle | None = None
+        """The request that is being answered; others may have come behind it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         """Somebody has come, and should have something to say."""
         super().connection_made(transport)
-        self._deadline = self.loop.call_later(HEADERS_TIME, self._cut_off)
+        self._start_clock()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is over."""
         self._stop_clock()
+        if (served := self._served) is not None and not served.response_complete:
+            served.disconnected = True
+            served.message_event.set()
         self.resume_writing()
         super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Takes what comes."""
+        self._unset_keepalive_if_required()
+        try:
+            self._feed(data)
+        except httptools.HttpParserError:
+            self.logger.warning(NO_HTTP)
+            self.send_400_response(NO_HTTP)
+            return
+        if self._deadline is not None:
+            # Not all of the headers are there, and one may be without end.
+            self._header_bytes += len(data)
+            if self._header_bytes > HEADERS_LIMIT:
+                self.logger.warning(TOO_LONG)
+                self.send_400_response(TOO_LONG)
+        elif (served := self._served) is not None and served.response_complete:
+            # Blank lines, or the rest of a request that was answered without it: not for ever.
+            self._start_clock()
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._stay_with_http(data[upgrade.args[0] :])
+
+    def _stay_with_http(self, rest: bytes) -> None:
+        """Goes on as if another protocol had not been offered: the parser takes what follows for that one."""
+        method = self.parser.get_method()
+        if method == b"CONNECT":
+            raise httptools.HttpParserError("we are no proxy")
+        lines = [b"%b %b HTTP/%b" % (method, self.url, self.parser.get_http_version().encode())]
+        lines += [b"%b: %b" % (name, value) for name, value in self.headers if name not in OF_UPGRADE]
+        self.parser = httptools.HttpRequestParser(self)
+        self._feed(b"\r\n".join([*lines, b"", rest]))
 
     def on_message_begin(self) -> None:
         """A request begins."""
         super().on_message_begin()
         self._header_bytes = 0
         if self._deadline is None:
-            self._deadline = self.loop.call_later(HEADERS_TIME, self._cut_off)
-
-    def on_url(self, url: bytes) -> None:
-        """It says what it is for."""
-        self._count(len(url))
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """One more header."""
-        self._count(len(name) + len(value))
-        super().on_header(name, value)
+            self._start_clock()
 
     def on_headers_complete(self) -> None:
         """All that comes before its body is there."""
-        self._stop_clock()
-        super().on_headers_complete()
+        if not self.parser.should_upgrade():
+            self._stop_clock()
+            super().on_headers_complete()
+            # So that whoever serves it is told of it at once, and sets limits only to a body that is late.
+            self.cycle.message_event.set()
+
+    def on_message_complete(self) -> None:
+        """All of it is there."""
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._served = cycle
         if cycle.scope["method"] != "HEAD":  # whose response ends with the head
             cycle.transport = WayOut(self.transport)  # type: ignore[assignment] # all that it asks of one
         super()._start_asgi_task(cycle, app)
@@ -94,12 +139,6 @@ class Connection(HttpToolsProtocol):
             self._slow = None
         super().resume_writing()
 
-    def _count(self, size: int) -> None:
-        self._header_bytes += size
-        if self._header_bytes > HEADERS_LIMIT:
-            # To the parser it is a request that cannot be read, which is answered and ends the connection.
-            raise ValueError(f"the headers are longer than {HEADERS_LIMIT:,} bytes")
-
     def _watch_slow(self) -> None:
         waiting = self.transport.get_write_buffer_size()
         self._slow = self.loop.call_later(SLOW, self._look_at_slow, waiting)
@@ -114,6 +153,9 @@ class Connection(HttpToolsProtocol):
         self._deadline = None
         if self.transport is not None:
             self.transport.abort()
+
+    def _start_clock(self) -> None:
+        self._deadline = self.loop.call_later(HEADERS_TIME, self._cut_off)
 
     def _stop_clock(self) -> None:
         if self._deadline is not None:

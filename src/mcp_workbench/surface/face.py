@@ -30,7 +30,7 @@ from mcp_workbench.surface import metatools, render, results
 from mcp_workbench.surface.announcements import Announcements
 from mcp_workbench.surface.asking import Asker
 from mcp_workbench.surface.bridge import Bridge
-from mcp_workbench.surface.callers import Callers, read_level
+from mcp_workbench.surface.callers import read_level
 from mcp_workbench.surface.calls import Calls
 from mcp_workbench.surface.catalogue import Catalogue
 from mcp_workbench.surface.requests import Refusal, read_filter, read_params
@@ -70,7 +70,7 @@ class Face:
         self._peer = Peer(outlet.write, self)
         self._asker = Asker(self._peer)
         self._bridge = Bridge(self._asker, seat.parking, seat.seal)
-        self._callers = Callers()
+        self._callers = seat.callers
         streams: dict[Id, Filter] = {}
         self._calls = Calls(desk, outlet, self._callers, self._bridge, streams)
         subscriptions = Subscriptions(self._peer, desk)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.surface import metatools
+from mcp_workbench.surface.callers import Callers
 from mcp_workbench.surface.instructions import instructions
 from mcp_workbench.wire.message import encode
 
@@ -27,6 +28,8 @@ class Seat:
         self.desk = desk
         self.parking = parking
         self.seal = seal
+        self.callers = Callers()
+        """As what the client has introduced itself so far, in whichever request."""
         self.instructions = b""
         self.tools = b""
         """The definitions of our own tools."""

@@ -252,7 +252,13 @@ def result_line(request_id: Id, *result: Body) -> Outgoing:
 
 _ANSWER: Final = b'{"jsonrpc":"2.0","id":'
 _ENDS_ID: Final = b',"'
-"""Not in an id: inside of a string the quote would be escaped."""
+"""Not inside of an id, where the quote would be escaped; only at the end of one whose last character is a
+comma."""
+
+
+def _end_of_id(line: bytes) -> int:
+    end = line.find(_ENDS_ID, len(_ANSWER))
+    return end + 2 if line.startswith(b',","', end) else end
 
 
 def answered_id(line: Outgoing) -> bytes | None:
@@ -261,14 +267,14 @@ def answered_id(line: Outgoing) -> bytes | None:
         return bytes(line[1])  # as result_line has it
     if not line.startswith(_ANSWER):
         return None
-    end = line.find(_ENDS_ID, len(_ANSWER))
+    end = _end_of_id(line)
     is_answer = line.startswith((b',"result":', b',"error":'), end)
     return line[len(_ANSWER) : end] if is_answer else None
 
 
 def error_code(line: Outgoing) -> int | None:
     """The code of the error that a line of ours answers with; None if it answers with a result."""
-    if isinstance(line, list) or line.startswith(b',"result":', line.find(_ENDS_ID, len(_ANSWER))):
+    if isinstance(line, list) or line.startswith(b',"result":', _end_of_id(line)):
         return None
     error = _decode_message(line).error
     return _decode_error(error).code if error else None

@@ -19,7 +19,7 @@ from tests.support.talking import able
 from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
     from tests.support.client import Json
@@ -153,13 +153,17 @@ def answer_in(response: httpx2.Response) -> Json:
 
 @contextlib.asynccontextmanager
 async def sharing(
-    home: Path, config: Json, *args: str, address: str = "127.0.0.1:0"
+    home: Path,
+    config: Json,
+    *args: str,
+    address: str = "127.0.0.1:0",
+    env: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Shared]:
     """A workbench that serves over HTTP until the end of the block."""
     command = serve_command(write_config(home, config), "serve", "--http", address, *args)
     process = await asyncio.create_subprocess_exec(
         *command,
-        env=clean_environment(home),
+        env=clean_environment(home, env),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -209,5 +209,5 @@ def _in_one_line(body: bytes) -> bytes:
 def _request_id_in(line: bytes) -> Id | None:
     try:
         return request_id_of(decode(line))
-    except Undecodable:
-        return None
+    except Undecodable as problem:
+        return problem.request_id  # which is told what is wrong

@@ -95,5 +95,7 @@ def _accepts(visit: Visit, kind: bytes) -> bool:
     accepted = visit.headers.get(b"accept")
     if accepted is None or kind in accepted:
         return True
+    # There may be several such headers, which together are one.
+    accepted = b",".join(value for name, value in visit.pairs if name == b"accept")
     ranges = {part.partition(b";")[0].strip().lower() for part in accepted.split(b",")}
     return not ranges.isdisjoint({kind, b"*/*", kind.partition(b"/")[0] + b"/*"})

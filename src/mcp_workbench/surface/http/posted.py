@@ -62,10 +62,14 @@ def read(line: bytes) -> Posted:
         raise Rejected(400, INVALID_REQUEST, "Invalid Request: `method` is missing")
     if message.method is not None and message.id is None:
         raise Rejected(400, INVALID_REQUEST, "Invalid Request: `id` must not be null")
+    request_id = request_id_of(message)
+    if message.method is not None and message.jsonrpc != "2.0":
+        another = 'Invalid Request: `jsonrpc` must be "2.0"'
+        raise Rejected(400, INVALID_REQUEST, another, request_id=request_id)
     params = _read_params(message)
     key = NAMED_BY.get(message.method or "")
     subject = ABSENT if key is None else getattr(params, key)
-    return Posted(line, message.method, request_id_of(message), params.meta.version, subject)
+    return Posted(line, message.method, request_id, params.meta.version, subject)
 
 
 def request_id_of(message: Message) -> Id | None:

@@ -34,6 +34,9 @@ MOST_STREAMS: Final = 20
 """Streams that have ended and can still be come back to."""
 COME_BACK: Final = 300.0
 """Seconds in which that can be."""
+MOST_DIGITS: Final = 18
+"""Of the number of an event."""
+GONE: Final = "Bad Request: what came after the event that Last-Event-ID names is not here, or not any more"
 FIRST_TO_POLL: Final = LEGACY_VERSIONS[0]
 """Clients of earlier versions take an event without data for a broken message."""
 
@@ -98,7 +101,8 @@ class Session:
         self.face.receive(line)
         is_greeted = self.face.version is not None
         headers = [(b"mcp-session-id", self.id.encode())] if is_greeted else []
-        await visit.answer_from(stream, *headers, patience=SOON, is_modern=False)
+        response = visit.answer_from(stream, *headers, patience=SOON, is_modern=False)
+        await self._attend(response, stream)
         return is_greeted
 
     def _open_stream(self, request_ids: Sequence[Id]) -> Stream:
@@ -113,12 +117,18 @@ class Session:
         return stream
 
     async def listen(self, visit: Visit, last_event: str | None) -> None:
-        """The client wants to be told things, or what it has missed."""
-        name, _, number = (last_event or "").rpartition("-")
-        stream, _ = self._streams.get(name, (self._at_large, 0.0))
-        if number.isdecimal() and stream.name == name:
-            stream.rewind(int(number))
+        """The client wants to be told things, or what it has missed. Raises Rejected."""
+        stream = self._at_large if last_event is None else self._come_back(last_event)
         await self._attend(visit.follow(stream), stream)
+
+    def _come_back(self, last_event: str) -> Stream:
+        name, _, number = last_event.rpartition("-")
+        stream = self._at_large if name == self._at_large.name else self._streams.get(name, (None,))[0]
+        if stream is None or not (number.isascii() and number.isdecimal() and len(number) <= MOST_DIGITS):
+            # On another stream it would wait for ever for what it has missed.
+            raise Rejected(400, INVALID_REQUEST, GONE)
+        stream.rewind(int(number))
+        return stream
 
     async def _attend(self, response: Awaitable[None], stream: Stream) -> None:
         self._followed += 1

@@ -22,7 +22,7 @@ from mcp_workbench.wire.message import COPIED, error_code, error_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import Message, Receive, Scope, Send
 
     from mcp_workbench.surface.http.stream import Stream
     from mcp_workbench.wire.message import Body, Id, Outgoing
@@ -99,26 +99,29 @@ class Visit:
         length = self.headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > BODY_LIMIT:
             raise _too_large()
+        # Nearly always all of it. There is never a wait for this: the connection has it ready, be it empty.
         message = await self._receive()
-        body: bytes = message.get("body", b"")
-        return await self._long_body(body) if message.get("more_body", False) else body
-
-    async def _long_body(self, beginning: bytes) -> bytes:
-        parts = [beginning]
-        size = len(beginning)
+        if not message.get("more_body", False):
+            body: bytes = message.get("body", b"")
+            return body
         try:
             async with asyncio.timeout(BODY_TIME):
-                while (message := await self._receive()).get("type") == "http.request":
-                    part = message.get("body", b"")
-                    parts.append(part)
-                    size += len(part)
-                    if size > BODY_LIMIT:
-                        raise _too_large()
-                    if not message.get("more_body", False):
-                        break
+                return await self._whole_body(message)
         except TimeoutError:
             late = f"the request was not there whole within {BODY_TIME:g} s"
             raise Rejected(408, INVALID_REQUEST, late, CLOSE) from None
+
+    async def _whole_body(self, message: Message) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        while message.get("type") == "http.request":
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > BODY_LIMIT:
+                raise _too_large()
+            if not message.get("more_body", False):
+                break
+            message = await self._receive()
         return b"".join(parts)
 
     async def answer(self, status: int, *headers: Header, body: Outgoing = b"") -> None:
@@ -126,9 +129,10 @@ class Visit:
         if self._has_begun:
             return
         size = len(body) if isinstance(body, bytes) else sum(map(len, body))
-        length = (b"content-length", b"%d" % size)
+        # A response without content must not say that it is empty.
+        length = () if status == 204 else ((b"content-length", b"%d" % size),)
         self._has_begun = True
-        await self._send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
+        await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *length]})
         if isinstance(body, list) and size > IN_ONE_PIECE:
             for piece in _pieces(body):
                 await self._send({"type": "http.response.body", "body": piece, "more_body": True})
@@ -223,11 +227,13 @@ def _pieces(parts: list[Body]) -> Iterator[bytes | memoryview]:
 def _event(position: str, line: Outgoing) -> bytes:
     """A message as a server-sent event. Its own newline is the end of the data."""
     known_as = b"id: %b\n" % position.encode() if position else b""
-    if isinstance(line, bytes):
-        return b"%bevent: message\ndata: %b\n" % (known_as, line)
-    return b"".join((known_as, b"event: message\ndata: ", *line, b"\n"))
+    data = line if isinstance(line, bytes) else b"".join(line)
+    if b"\r" in data:
+        # Between the parts of a JSON text it is a space; in an event it would be the end of the line.
+        data = data.replace(b"\r", b" ")
+    return b"%bevent: message\ndata: %b\n" % (known_as, data)
 
 
 def _too_large() -> Rejected:
-    reason = f"the request is larger than {BODY_LIMIT // 2**20} MiB"
-    return Rejected(413, INVALID_REQUEST, reason, CLOSE)
+    # The connection stays: if it were closed while more is coming, the client would not see why.
+    return Rejected(413, INVALID_REQUEST, f"the request is larger than {BODY_LIMIT // 2**20} MiB")

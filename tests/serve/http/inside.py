@@ -1,0 +1,92 @@
+"""A workbench that serves over HTTP inside of the test's own process, so that its clocks and limits can be
+changed, and what it keeps can be counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+from mcp_workbench.downstream.era_memory import EraMemory
+from mcp_workbench.serve.address import Address, listen
+from mcp_workbench.serve.admission import Admission
+from mcp_workbench.serve.connections import Connection
+from mcp_workbench.serve.http import Front, _Server, _settings
+from mcp_workbench.surface.http.clients import Clients
+from mcp_workbench.surface.http.endpoint import Endpoint
+from mcp_workbench.workbench.workbench import build
+from tests.config.loading import load_content
+from tests.serve.http.visitors import Legacy, Modern
+from tests.support.waiting import PATIENCE, poll
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from mcp_workbench.workbench.workbench import Workbench
+    from tests.support.client import Json
+
+
+class Inside:
+    """What serves, and whoever visits it."""
+
+    def __init__(self, workbench: Workbench, clients: Clients, server: _Server, url: str) -> None:
+        self.workbench = workbench
+        self.clients = clients
+        self.server = server
+        self.url = url
+        self.stack = contextlib.AsyncExitStack()
+
+    async def legacy(self) -> Legacy:
+        visitor = await self.stack.enter_async_context(Legacy(self.url))
+        await visitor.greet()
+        return visitor
+
+    async def modern(self) -> Modern:
+        return await self.stack.enter_async_context(Modern(self.url))
+
+    @property
+    def connections(self) -> list[Connection]:
+        return [it for it in self.server.server_state.connections if isinstance(it, Connection)]
+
+    @property
+    def kept(self) -> dict[str, int]:
+        """How much there is of what comes and goes."""
+        return {
+            "modern requests": len(self.clients._faces),
+            "sessions": len(self.clients._sessions),
+            "listeners": len(self.workbench.audience._listeners),
+            "connections": len(self.server.server_state.connections),
+            "responses": len(self.server.server_state.tasks),
+            "parked": len(self.clients._parking._parked),
+        }
+
+    async def wait_until_kept(self, **wanted: int) -> None:
+        """Of each kind that is named so many, of the others nothing."""
+        expected = dict.fromkeys(self.kept, 0) | wanted
+        try:
+            await poll(lambda: self.kept == expected)
+        except TimeoutError:
+            raise AssertionError(self.kept) from None
+
+
+@contextlib.asynccontextmanager
+async def serving(home: Path, config: Json) -> AsyncIterator[Inside]:
+    loaded = load_content(home, config)
+    workbench = build(loaded, environ={}, memory=EraMemory(str(home / "eras")))
+    clients = Clients(workbench, {})
+    admission = Admission("127.0.0.1", loaded.config.http, None, clients.dismiss)
+    sockets = listen(Address("127.0.0.1", 0))
+    server = _Server(_settings(Front(Endpoint(clients, admission), admission)))
+    serving = asyncio.create_task(server.serve(sockets))
+    inside = Inside(workbench, clients, server, f"http://127.0.0.1:{sockets[0].getsockname()[1]}/mcp")
+    try:
+        async with inside.stack:
+            yield inside
+    finally:
+        await workbench.close()
+        clients.close()
+        server.should_exit = True
+        async with asyncio.timeout(PATIENCE):
+            await serving

@@ -1,0 +1,196 @@
+"""The rules of the newer era for HTTP: headers that repeat the body, and statuses that repeat the errors."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.servers.scripted import RESERVED
+from tests.support.sessions import result_of
+from tests.support.talking import using
+
+if TYPE_CHECKING:
+    from tests.serve.http.conftest import House
+    from tests.support.client import Json
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+READ = {"uri": "workbench:dev/modern/test://größe"}
+
+
+def encoded(text: str) -> str:
+    return f"=?base64?{b64encode(text.encode()).decode()}?="
+
+
+async def refused(
+    house: House, changes: dict[str, str | None], params: Json | None = None
+) -> tuple[int, int]:
+    """The status and the code of a request with other headers; None leaves one out."""
+    visitor = await house.modern()
+    method = "tools/call" if params is None else "resources/read"
+    message, headers = visitor.dressed(method, params or using("modern", {}), request_id=3)
+    changed = {name: value for name, value in (headers | changes).items() if value is not None}
+    response = await visitor.post(message, changed)
+    answer = await response.json()
+    if "error" not in answer:
+        return response.status, 0
+    assert answer["id"] == 3
+    return response.status, answer["error"]["code"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Mcp-Method", None),
+        ("Mcp-Method", "tools/list"),
+        ("Mcp-Method", "Tools/Call"),
+        ("Mcp-Method", ""),
+        ("Mcp-Name", None),
+        ("Mcp-Name", "open_toolbox"),
+        ("Mcp-Name", ""),
+        ("Mcp-Name", "=?base64?!!!?="),
+        ("Mcp-Name", "=?base64?/w==?="),
+        ("Mcp-Name", encoded("open_toolbox")),
+        ("MCP-Protocol-Version", None),
+        ("MCP-Protocol-Version", "2025-11-25"),
+        ("MCP-Protocol-Version", "2999-01-01"),
+    ],
+)
+async def test_a_header_that_is_missing_or_says_another_thing_is_refused(
+    house: House, name: str, value: str | None
+) -> None:
+    assert await refused(house, {name: value}) == (400, -32020)
+
+
+@pytest.mark.parametrize("name", ["Mcp-Method", "Mcp-Name", "MCP-Protocol-Version"])
+async def test_a_header_that_is_there_twice_is_refused_even_if_both_say_the_same(
+    house: House, name: str
+) -> None:
+    """Who lies between us and the client may have gone by the other one."""
+    visitor = await house.modern()
+    message, headers = visitor.dressed("tools/call", using("modern", {}))
+    wire = await visitor.wire()
+    sent = [("Content-Type", "application/json"), *headers.items(), (name, headers[name])]
+    response = await wire.ask("POST", sent, str(message).replace("'", '"').encode())
+    assert (response.status, (await response.json())["error"]["code"]) == (400, -32020)
+
+
+async def test_a_name_may_always_be_encoded_and_some_have_to(house: House) -> None:
+    assert await refused(house, {"Mcp-Name": encoded("use_tool")}) == (200, 0)
+    _, code = await refused(house, {"Mcp-Name": encoded(READ["uri"])}, READ)
+    assert code != -32020
+    raw = READ["uri"].encode().decode("latin-1")
+    assert await refused(house, {"Mcp-Name": raw}, READ) == (400, -32020)
+
+
+async def test_a_version_that_is_not_known_is_refused_with_those_that_are(house: House) -> None:
+    visitor = await house.modern()
+    meta = {RESERVED + "protocolVersion": "2999-01-01"}
+    message, headers = visitor.dressed("tools/list", meta=meta)
+    response = await visitor.post(message, {**headers, "MCP-Protocol-Version": "2999-01-01"})
+    error = (await response.json())["error"]
+    assert (response.status, error["code"]) == (400, -32022)
+    assert error["data"] == {"supported": ["2026-07-28"], "requested": "2999-01-01"}
+
+
+async def test_a_request_without_its_metadata_is_refused(house: House) -> None:
+    visitor = await house.modern()
+    message, headers = visitor.dressed("tools/list")
+    message["params"] = {}
+    response = await visitor.post(message, headers)
+    assert (response.status, (await response.json())["error"]["code"]) == (400, -32602)
+    message["params"] = {"_meta": {RESERVED + "protocolVersion": "2026-07-28"}}
+    response = await visitor.post(message, headers)
+    assert (response.status, (await response.json())["error"]["code"]) == (400, -32602)
+
+
+@pytest.mark.parametrize("method", ["nonsense", "ping/pong", "resources/subscribe", "logging/setLevel"])
+async def test_a_method_that_there_is_not_is_not_found(house: House, method: str) -> None:
+    visitor = await house.modern()
+    response = await visitor.send(method, {"uri": "x", "level": "info"})
+    assert (response.status, (await response.json())["error"]["code"]) == (404, -32601)
+
+
+async def test_a_tool_that_fails_is_no_error_of_http(house: House) -> None:
+    visitor = await house.modern()
+    response = await visitor.send("tools/call", using("nobody", {}))
+    assert response.status == 200
+    assert result_of(await response.json())["isError"] is True
+
+
+async def test_notifications_are_taken_and_answers_refused(house: House) -> None:
+    visitor = await house.modern()
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "notifications/cancelled"}
+    notification = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+    response = await visitor.post(notification, headers)
+    assert (response.status, await response.body()) == (202, b"")
+    response = await visitor.post({"jsonrpc": "2.0", "id": 1, "result": {}}, headers)
+    assert response.status == 400
+
+
+async def test_requests_of_one_id_at_once_are_no_one_elses_business(house: House) -> None:
+    one, two = await house.modern(), await house.modern()
+    hanging = await one.call(
+        {"progress": {"steps": 1}}, {"hang": True}, request_id=1, meta={"progressToken": 1}
+    )
+    await hanging.next_message()
+    response = await two.call(request_id=1)
+    assert (await response.messages())[-1]["id"] == 1
+
+
+async def test_closing_the_connection_cancels_the_call_and_nothing_else(house: House) -> None:
+    visitor = await house.modern()
+    other = await visitor.call({"progress": {"steps": 1}}, {"hang": True}, meta={"progressToken": 1})
+    await other.next_message()
+    before = len(house.journals["legacy"].events("cancelled"))
+    response = await visitor.call({"progress": {"steps": 1}}, {"hang": True}, meta={"progressToken": 1})
+    await response.next_message()
+    response.wire.cut()
+    await house.journals["legacy"].wait_until(lambda it: len(it.events("cancelled")) == before + 1)
+    assert len(house.journals["legacy"].messages("notifications/cancelled")) == before + 1
+
+
+async def test_closing_the_connection_before_anything_was_said_cancels_the_call_too(house: House) -> None:
+    visitor = await house.modern()
+    journal = house.journals["modern"]
+    calls = len(journal.messages("tools/call"))
+    wire = await visitor.wire()
+    message, headers = visitor.dressed("tools/call", using("modern", {"steps": [{"hang": True}]}))
+    body = str(message).replace("'", '"').replace("True", "true").encode()
+    await wire.send("POST", {"Content-Type": "application/json", **headers}, body)
+    await journal.wait_until(lambda it: len(it.messages("tools/call")) > calls)
+    wire.cut()
+    await journal.wait_until(lambda it: it.messages("notifications/cancelled"))
+
+
+async def test_closing_a_stream_of_changes_ends_it_downstream_too(house: House) -> None:
+    visitor = await house.modern()
+    journal = house.journals["modern"]
+    await visitor.call(server="modern")
+    stream = await visitor.listen(resourceSubscriptions=["workbench:dev/modern/test://first"])
+    await journal.wait_until(lambda it: "test://first" in str(it.messages("subscriptions/listen")))
+    before = len(journal.messages("notifications/cancelled"))
+    stream.wire.cut()
+    await journal.wait_until(lambda it: len(it.messages("notifications/cancelled")) > before)
+
+
+async def test_an_older_client_that_is_cut_off_does_not_cancel_and_one_that_says_so_does(
+    house: House,
+) -> None:
+    visitor = await house.legacy()
+    journal = house.journals["legacy"]
+    before = len(journal.messages("notifications/cancelled"))
+    response = await visitor.call(
+        {"progress": {"steps": 1}}, {"hang": True}, request_id="it", meta={"progressToken": 1}
+    )
+    position = (await response.next_event()).id
+    await response.next_event()
+    response.wire.cut()
+    again = await visitor.listen(position)
+    await again.next_event()
+    assert len(journal.messages("notifications/cancelled")) == before
+    await visitor.notify("notifications/cancelled", {"requestId": "it"})
+    assert await again.messages() == []
+    await journal.wait_until(lambda it: len(it.messages("notifications/cancelled")) == before + 1)
