@@ -12,6 +12,7 @@ IS_NODE_OLD = const least = process.platform + process.arch === "linuxx64" ? 20 
 	process.exit(parseInt(process.versions.node) < least ? 1 : 0)
 BENCH_LEAN := .bench/lean
 BENCH_PEERS := .bench/peers
+BENCH_MCP_PROXY := .bench/mcp-proxy
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -35,7 +36,7 @@ lint: $(DEV) ## Check formatting, style and types
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
 
-bench: $(BENCH_LEAN)/.installed $(BENCH_PEERS)/.installed ## Measure, and write docs/benchmarks.md (SUITE=latency: one suite, printed)
+bench: $(BENCH_LEAN)/.installed $(BENCH_PEERS)/.installed $(BENCH_MCP_PROXY)/.installed ## Measure, and write docs/benchmarks.md (SUITE=http: one suite, printed)
 	@$(BENCH_PEERS)/bin/python -m bench --python $(BENCH_LEAN)/bin/python $(or $(SUITE),--write-docs)
 
 soak: $(RUNTIME) ## Ten minutes of load, faults and kills, with every answer accounted for (SECONDS=60, SEED=1)
@@ -81,6 +82,14 @@ $(BENCH_PEERS)/.installed: $(RUNTIME) bench/constraints.txt
 	@$(PYTHON) -m venv $(BENCH_PEERS)
 	@$(BENCH_PEERS)/bin/python -m pip install --quiet --constraint bench/constraints.txt --upgrade pip
 	@$(BENCH_PEERS)/bin/python -m pip install --quiet --constraint bench/constraints.txt fastmcp matplotlib
+	@touch $@
+
+# Needs an earlier version of the MCP SDK than the other peers.
+$(BENCH_MCP_PROXY)/.installed: $(RUNTIME) bench/peers/mcp-proxy-constraints.txt
+	@echo "Building the environment of the peer mcp-proxy in $(BENCH_MCP_PROXY) ..."
+	@$(PYTHON) -m venv $(BENCH_MCP_PROXY)
+	@$(BENCH_MCP_PROXY)/bin/python -m pip install --quiet --constraint bench/peers/mcp-proxy-constraints.txt --upgrade pip
+	@$(BENCH_MCP_PROXY)/bin/python -m pip install --quiet --constraint bench/peers/mcp-proxy-constraints.txt mcp-proxy
 	@touch $@
 
 $(NODE_MODULES): tests/node/package.json tests/node/package-lock.json tests/node/.npmrc

@@ -84,15 +84,24 @@ class Face:
             desk=desk,
         )
         self._catalogue = Catalogue(desk, self._calls, self._bridge, subscriptions, room)
-        self.receive_overlong = self._peer.receive_overlong
         self.version: str | None = None
         """The version that was agreed on in a handshake, if there was one."""
         desk.join(self._announcements)
 
     def receive(self, line: Line) -> None:
         """Takes one line off the wire. Never raises for what the client sent."""
-        if not self._calls.relay(line):
+        plain = metatools.read_plain_use(line)
+        if plain is None or not self._calls.relay(plain):
             self._peer.receive(line)
+
+    def take(self, line: Line, plain: metatools.PlainUse | None) -> None:
+        """The same with a line of which is known that it is this call, or that it is no plain one."""
+        if plain is None or not self._calls.relay(plain):
+            self._peer.receive(line)
+
+    def receive_overlong(self, edges: bytes, *, is_over: bool) -> None:
+        """Takes the beginning of a line that is too long to keep, and when it is over also its end."""
+        self._peer.receive_overlong(edges, is_over=is_over)
 
     def tell_tools_changed(self) -> None:
         """Our own tools are no longer what they were."""
@@ -111,6 +120,7 @@ class Face:
         self._announcements.close()
         self._calls.close()
         self._seat.desk.part(self._announcements)
+        self._peer.stop_listening()
 
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
         """Answers at once what needs no waiting."""

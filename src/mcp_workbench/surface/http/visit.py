@@ -17,13 +17,15 @@ from mcp_workbench.protocol import (
     UNSUPPORTED_VERSION,
 )
 from mcp_workbench.surface.denied import Denied
-from mcp_workbench.wire.message import error_code, error_line
+from mcp_workbench.wire.message import COPIED, error_code, error_line
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
+    from collections.abc import Iterator
+
+    from starlette.types import Message, Receive, Scope, Send
 
     from mcp_workbench.surface.http.stream import Stream
-    from mcp_workbench.wire.message import Id, Outgoing
+    from mcp_workbench.wire.message import Body, Id, Outgoing
 
     Header = tuple[bytes, bytes]
 
@@ -97,18 +99,19 @@ class Visit:
         length = self.headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > BODY_LIMIT:
             raise _too_large()
-        try:
-            async with asyncio.timeout(BODY_TIME):
-                return await self._whole_body()
-        except TimeoutError:
-            late = f"the request was not there whole within {BODY_TIME:g} s"
-            raise Rejected(408, INVALID_REQUEST, late, CLOSE) from None
-
-    async def _whole_body(self) -> bytes:
+        # Nearly always all of it. There is never a wait for this: the connection has it ready, be it empty.
         message = await self._receive()
         if not message.get("more_body", False):
             body: bytes = message.get("body", b"")
             return body
+        try:
+            async with asyncio.timeout(BODY_TIME):
+                return await self._whole_body(message)
+        except TimeoutError:
+            late = f"the request was not there whole within {BODY_TIME:g} s"
+            raise Rejected(408, INVALID_REQUEST, late, CLOSE) from None
+
+    async def _whole_body(self, message: Message) -> bytes:
         parts: list[bytes] = []
         size = 0
         while message.get("type") == "http.request":
@@ -131,8 +134,8 @@ class Visit:
         self._has_begun = True
         await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *length]})
         if isinstance(body, list) and size > IN_ONE_PIECE:
-            for part in body:
-                await self._send({"type": "http.response.body", "body": memoryview(part), "more_body": True})
+            for piece in _pieces(body):
+                await self._send({"type": "http.response.body", "body": piece, "more_body": True})
             body = b""
         whole = body if isinstance(body, bytes) else b"".join(body)
         await self._send({"type": "http.response.body", "body": whole})
@@ -204,6 +207,21 @@ class Visit:
             pass
         self.is_gone = True
         stream.leave(self)
+
+
+def _pieces(parts: list[Body]) -> Iterator[bytes | memoryview]:
+    """What is long by itself, as it is, and what is short before or after it together."""
+    short: list[Body] = []
+    for part in parts:
+        if len(part) <= COPIED:
+            short.append(part)
+            continue
+        if short:
+            yield b"".join(short)
+            short = []
+        yield memoryview(part)
+    if short:
+        yield b"".join(short)
 
 
 def _event(position: str, line: Outgoing) -> bytes:
