@@ -1,5 +1,6 @@
 # The commands of this project. A machine needs make and Python 3.11 or newer; the tests also need
-# git and Node.js 20 or newer with npm. Everything is installed inside this directory.
+# git and Node.js 20 or newer with npm (22 where npm has none for the judges: elsewhere than on Linux x64).
+# Everything is installed inside this directory.
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,8 +8,11 @@ PIP := $(VENV)/bin/python -m pip install --quiet --constraint constraints.txt
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
 NODE_MODULES := tests/node/node_modules/.installed
+IS_NODE_OLD = const least = process.platform + process.arch === "linuxx64" ? 20 : 22; \
+	process.exit(parseInt(process.versions.node) < least ? 1 : 0)
 BENCH_LEAN := .bench/lean
 BENCH_PEERS := .bench/peers
+BENCH_MCP_PROXY := .bench/mcp-proxy
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -32,7 +36,7 @@ lint: $(DEV) ## Check formatting, style and types
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
 
-bench: $(BENCH_LEAN)/.installed $(BENCH_PEERS)/.installed ## Measure, and write docs/benchmarks.md (SUITE=latency: one suite, printed)
+bench: $(BENCH_LEAN)/.installed $(BENCH_PEERS)/.installed $(BENCH_MCP_PROXY)/.installed ## Measure, and write docs/benchmarks.md (SUITE=http: one suite, printed)
 	@$(BENCH_PEERS)/bin/python -m bench --python $(BENCH_LEAN)/bin/python $(or $(SUITE),--write-docs)
 
 soak: $(RUNTIME) ## Ten minutes of load, faults and kills, with every answer accounted for (SECONDS=60, SEED=1)
@@ -80,9 +84,18 @@ $(BENCH_PEERS)/.installed: $(RUNTIME) bench/constraints.txt
 	@$(BENCH_PEERS)/bin/python -m pip install --quiet --constraint bench/constraints.txt fastmcp matplotlib
 	@touch $@
 
+# Needs an earlier version of the MCP SDK than the other peers.
+$(BENCH_MCP_PROXY)/.installed: $(RUNTIME) bench/peers/mcp-proxy-constraints.txt
+	@echo "Building the environment of the peer mcp-proxy in $(BENCH_MCP_PROXY) ..."
+	@$(PYTHON) -m venv $(BENCH_MCP_PROXY)
+	@$(BENCH_MCP_PROXY)/bin/python -m pip install --quiet --constraint bench/peers/mcp-proxy-constraints.txt --upgrade pip
+	@$(BENCH_MCP_PROXY)/bin/python -m pip install --quiet --constraint bench/peers/mcp-proxy-constraints.txt mcp-proxy
+	@touch $@
+
 $(NODE_MODULES): tests/node/package.json tests/node/package-lock.json tests/node/.npmrc
-	@command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || { \
-		echo "The tests run real MCP servers and clients from npm: install Node.js 20 or newer, with npm." >&2; exit 1; }
+	@command -v npm >/dev/null && node -e '$(IS_NODE_OLD)' || { \
+		echo "The tests run real MCP servers and clients from npm: install Node.js 22 or newer, with npm" >&2; \
+		echo "(20 is enough on Linux x64)." >&2; exit 1; }
 	@echo "Installing the npm packages of the tests ..."
 	@cd tests/node && npm ci >/dev/null
 	@touch $@

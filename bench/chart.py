@@ -1,4 +1,4 @@
-"""The chart of a whole run: ratios to the bare relay, with their quartiles, on one logarithmic axis."""
+"""The chart of a whole run: ratios to the bare relays, with their quartiles, on one logarithmic axis."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from bench.bodies import STRUCTURED, TEXT
+from bench.over_http import targets as over_http
 from bench.results import Quartiles
-from bench.suites import cold, growth, latency, memory, throughput
+from bench.suites import cold, growth, http, latency, memory, throughput
 from bench.targets import FASTMCP_MOUNT, LEAN_RELAY, WORKBENCH
 
 if TYPE_CHECKING:
@@ -18,7 +19,14 @@ if TYPE_CHECKING:
 
     from bench.results import Measurement
 
-SERIES = ((WORKBENCH, "#1f5fbf", "o"), (LEAN_RELAY, "#2e9960", "s"), (FASTMCP_MOUNT, "#c25a1c", "D"))
+SERIES = (
+    ("workbench", {WORKBENCH.key, over_http.WORKBENCH.key}, "#1f5fbf", "o"),
+    ("workbench, 2026-07-28 over HTTP", {over_http.WORKBENCH_MODERN.key}, "#7a4fbf", "v"),
+    (LEAN_RELAY.title, {LEAN_RELAY.key}, "#2e9960", "s"),
+    ("FastMCP", {FASTMCP_MOUNT.key, over_http.FASTMCP.key}, "#c25a1c", "D"),
+    (over_http.MCP_PROXY_PEER.title, {over_http.MCP_PROXY_PEER.key}, "#a08a1c", "^"),
+)
+"""As named in the legend, the keys of the targets, colour and mark."""
 INK = "#333333"
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200)
 
@@ -58,6 +66,17 @@ ROWS = (
     ),
     Row("10 servers open, memory", memory.SUITE, memory.AFTER_OPENING, "RSS"),
     Row("opening 5,000 tools, CPU", growth.SUITE, growth.MOST_TOOLS_OPENING, "CPU"),
+    *(
+        Row(f"over HTTP, call, text of {shown}", http.SUITE, http.case_name(shown), "p50")
+        for shown, _, _ in http.SIZES
+    ),
+    Row(
+        "over HTTP, 64 connections, time per call",
+        http.SUITE,
+        http.parallel_case_name(64),
+        http.RATE,
+        inverted=True,
+    ),
 )
 
 
@@ -66,13 +85,14 @@ def draw(measurements: Sequence[Measurement], path: Path) -> None:
     found = {(one.suite, one.case, one.figure, one.target): one.ratio for one in measurements}
     # The same figures give the same file: no date in it, no random ids.
     mpl.rcParams.update({"svg.hashsalt": "mcp-workbench", "font.size": 10, "svg.fonttype": "none"})
-    figure = Figure(figsize=(8.8, 5.6), facecolor="white", layout="constrained")
+    figure = Figure(figsize=(8.8, 6.8), facecolor="white", layout="constrained")
     axes = figure.add_subplot()
-    for target, colour, marker in SERIES:
+    for title, keys, colour, marker in SERIES:
         points = [
             (place, _inverse(ratio) if row.inverted else ratio)
             for place, row in enumerate(ROWS)
-            if (ratio := found.get((row.suite, row.case, row.figure, target.key)))
+            for key in keys
+            if (ratio := found.get((row.suite, row.case, row.figure, key)))
         ]
         if points:
             axes.errorbar(
@@ -84,7 +104,7 @@ def draw(measurements: Sequence[Measurement], path: Path) -> None:
                 ],
                 fmt=marker,
                 color=colour,
-                label=target.title,
+                label=title,
                 markersize=6,
                 capsize=3,
             )
@@ -101,8 +121,10 @@ def draw(measurements: Sequence[Measurement], path: Path) -> None:
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("ratio to the bare relay (1×), less is better; bars are quartiles", color=INK)
-    figure.legend(loc="outside upper center", ncols=len(SERIES), frameon=False)
+    axes.set_xlabel(
+        "ratio to the bare relay of the same kind (1×), less is better; bars are quartiles", color=INK
+    )
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
     figure.savefig(path, format="svg", metadata={"Date": None})
 
 

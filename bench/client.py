@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bench import bodies
-from bench.process import TargetProcess
+from bench.pipes import PipedProcess
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ class Answer(NamedTuple):
     seconds: float
 
 
-class Client(TargetProcess):
+class Client(PipedProcess):
     """A target, and the conversation with it."""
 
     def __init__(

@@ -58,7 +58,7 @@ class EchoServer:
                 return
             lines = (rest + data).split(b"\n")
             rest = lines.pop()
-            _write_all([part for line in lines if line for part in self._answer(json.loads(line))])
+            _write_all([part for line in lines if line for part in self.answer(json.loads(line))])
 
     def _due_answers(self) -> list[bytes]:
         due: list[bytes] = []
@@ -68,7 +68,7 @@ class EchoServer:
             due += (head, body, b"}\n")
         return due
 
-    def _answer(self, message: dict[str, Any]) -> tuple[bytes, ...]:
+    def answer(self, message: dict[str, Any]) -> tuple[bytes, ...]:
         """The parts of the answer, if there is one to give now."""
         if "id" not in message or "method" not in message:
             return ()

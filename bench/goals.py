@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bench.bodies import STRUCTURED, TEXT
-from bench.suites import cold, growth, latency, memory, opening, recovery, size, throughput
+from bench.over_http import targets as over_http
+from bench.suites import cold, growth, http, latency, memory, opening, recovery, size, throughput
 from bench.targets import COPIER, WORKBENCH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from bench.over_http.targets import HttpTarget
     from bench.results import Measurement, Quartiles
-    from bench.targets import Target
 
 
 class Goal(NamedTuple):
-    """A bound on one figure of the workbench, or on its ratio to the bare relay's."""
+    """A bound on one figure of the workbench, or on its ratio to the suite's bare relay's."""
 
     what: str
     suite: str
@@ -26,6 +27,7 @@ class Goal(NamedTuple):
     most: float | None = None
     is_ratio: bool = True
     unit: str = "×"
+    target: str = WORKBENCH.key
 
 
 class Verdict(NamedTuple):
@@ -42,6 +44,32 @@ class Verdict(NamedTuple):
 
 
 P50_BOUNDS = (("100 B", 0.9), ("10 KB", 0.7), ("1 MB", 0.3))
+
+
+def _over_http(target: HttpTarget, era: str) -> Iterator[Goal]:
+    for shown, _, _ in http.SIZES:
+        what, case = f"over HTTP, {era}, text of {shown}", http.case_name(shown)
+        yield Goal(f"{what}: p50", http.SUITE, case, "p50", most=1.5, target=target.key)
+        yield Goal(
+            f"{what}, {http.AGAINST_PEERS}: p50",
+            http.SUITE,
+            case,
+            http.AGAINST_PEERS,
+            most=1.0,
+            is_ratio=False,
+            target=target.key,
+        )
+    for count in http.CONNECTIONS:
+        yield Goal(
+            f"over HTTP, {era}, calls per second on {count} connections, {http.AGAINST_PEERS}",
+            http.SUITE,
+            http.parallel_case_name(count),
+            http.AGAINST_PEERS,
+            least=1.0,
+            is_ratio=False,
+            target=target.key,
+        )
+
 
 GOALS: tuple[Goal, ...] = (
     Goal("CPU to the first `tools/list`", cold.SUITE, cold.CASE, "CPU", most=1.5),
@@ -138,6 +166,8 @@ GOALS: tuple[Goal, ...] = (
         is_ratio=False,
         unit="s",
     ),
+    *_over_http(over_http.WORKBENCH, "a session"),
+    *_over_http(over_http.WORKBENCH_MODERN, "2026-07-28"),
 )
 
 
@@ -146,7 +176,7 @@ def judge(measurements: Sequence[Measurement]) -> list[Verdict]:
     found = {(one.target, one.suite, one.case, one.figure): one for one in measurements}
     verdicts = []
     for goal in GOALS:
-        measured, copying = (_figure(goal, found, target) for target in (WORKBENCH, COPIER))
+        measured, copying = (_figure(goal, found, target) for target in (goal.target, COPIER.key))
         if measured:
             bounds = (bound for bound in (goal.least, goal.most) if bound is not None)
             is_close = any(measured.low <= bound <= measured.high for bound in bounds)
@@ -155,9 +185,9 @@ def judge(measurements: Sequence[Measurement]) -> list[Verdict]:
 
 
 def _figure(
-    goal: Goal, found: Mapping[tuple[str, str, str, str], Measurement], target: Target
+    goal: Goal, found: Mapping[tuple[str, str, str, str], Measurement], target: str
 ) -> Quartiles | None:
-    measurement = found.get((target.key, goal.suite, goal.case, goal.figure))
+    measurement = found.get((target, goal.suite, goal.case, goal.figure))
     if measurement is None:
         return None
     return measurement.ratio if goal.is_ratio else measurement.value

@@ -10,7 +10,9 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-COMPARED = ("mcp-workbench", "msgspec", "uvloop", "orjson")
+from bench.over_http.targets import MCP_PROXY
+
+COMPARED = ("mcp-workbench", "msgspec", "uvloop", "orjson", "starlette", "uvicorn", "httptools")
 ASK_VERSIONS = (
     "import importlib.metadata, json, platform, sys;"
     "found = {name: importlib.metadata.version(name) for name in sys.argv[1:]};"
@@ -19,16 +21,18 @@ ASK_VERSIONS = (
 
 
 def versions(python: str) -> dict[str, str]:
-    """Of the interpreter that runs what is compared, its packages, and FastMCP if it is installed here."""
-    asked = subprocess.run(
-        [python, "-c", ASK_VERSIONS, *COMPARED], capture_output=True, check=True, text=True
-    ).stdout
-    found: dict[str, str] = json.loads(asked)
-    try:
-        found["fastmcp"] = metadata.version("fastmcp")
-    except metadata.PackageNotFoundError:
-        return found
+    """Of the interpreter that runs what is compared, its packages, and the peers."""
+    found = _ask(python, *COMPARED)
+    found["fastmcp"] = metadata.version("fastmcp")
+    found["mcp-proxy"] = _ask(str(MCP_PROXY), "mcp-proxy")["mcp-proxy"]
     return found
+
+
+def _ask(python: str, *packages: str) -> dict[str, str]:
+    command = [python, "-c", ASK_VERSIONS, *packages]
+    asked = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    answered: dict[str, str] = json.loads(asked)
+    return answered
 
 
 def description() -> str:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
-from bench.results import compare, median, percentile
+from bench.results import REFERENCE, compare, median, percentile
+from bench.targets import Target
 
 if TYPE_CHECKING:
     import random
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 
     from bench.client import Call, Client
     from bench.results import Measurement
-    from bench.targets import Server, Setting, Target
+    from bench.targets import Server, Setting
 
+CPU_PER_CALL = "CPU per call"
 TURN_LIMIT = 0.4
 """Seconds that one target's turn may take."""
 SLOW_SHARE = 4
@@ -33,20 +35,35 @@ new, its interpreter has yet to specialise what it runs, and the others' turns l
 tenth of this the first case of a process came out a sixth slower than the same work in its third."""
 
 
-class Plan(NamedTuple):
+class Competitor(Protocol):
+    """A target, over whatever it is spoken with."""
+
+    @property
+    def key(self) -> str:
+        """What it is called on the command line."""
+
+    @property
+    def slow(self) -> bool:
+        """Whether it takes part in fewer rounds."""
+
+
+AnyTarget = TypeVar("AnyTarget", bound=Competitor)
+
+
+class Schedule(NamedTuple, Generic[AnyTarget]):
     """How much to measure, and in which order."""
 
     setting: Setting
-    targets: tuple[Target, ...]
+    targets: tuple[AnyTarget, ...]
     rounds: int
     shuffle: random.Random
     quick: bool = False
 
-    def chosen(self, *targets: Target) -> tuple[Target, ...]:
+    def chosen(self, *targets: AnyTarget) -> tuple[AnyTarget, ...]:
         """Those of the targets asked for that a suite can use."""
         return tuple(target for target in self.targets if target in targets)
 
-    def fewer_rounds(self, share: int) -> Plan:
+    def fewer_rounds(self, share: int) -> Schedule[AnyTarget]:
         """The same with one round of so many: for what takes long or varies little."""
         return self._replace(rounds=max(2, self.rounds // share))
 
@@ -54,7 +71,7 @@ class Plan(NamedTuple):
         """A number of calls: fewer in a quick run."""
         return max(2, count // 20) if self.quick else count
 
-    def in_round(self, number: int) -> tuple[Target, ...]:
+    def in_round(self, number: int) -> tuple[AnyTarget, ...]:
         """Who takes part in a round: slow targets only in the first ones."""
         return tuple(
             target for target in self.targets if not target.slow or number * SLOW_SHARE < self.rounds
@@ -64,6 +81,20 @@ class Plan(NamedTuple):
         """An order of turns."""
         once = list(keys)
         return self.shuffle.sample(once, len(once))
+
+
+Plan = Schedule[Target]
+
+
+class Timed(Protocol):
+    """A client of a target."""
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of CPU time that the target has used."""
+
+    def time_call(self, call: Call) -> float:
+        """Makes a call; the seconds that it takes."""
 
 
 class Turn(NamedTuple):
@@ -92,7 +123,7 @@ def in_turns(plan: Plan, keys: Iterable[str]) -> Iterator[str]:
         yield from plan.shuffled(key for key in every if key not in resting)
 
 
-def sequential_turn(client: Client, call: Call, count: int) -> Turn:
+def sequential_turn(client: Timed, call: Call, count: int) -> Turn:
     """Calls one after the other."""
     started = time.perf_counter()
     for _ in range(min(WARM_UP_CALLS, 2 * count)):
@@ -107,16 +138,23 @@ def sequential_turn(client: Client, call: Call, count: int) -> Turn:
     return Turn(tuple(seconds), client.cpu - cpu_before)
 
 
-def summarise(suite: str, case: str, turns: Mapping[str, Sequence[Turn]]) -> list[Measurement]:
-    """Median, pooled p99 and CPU per call, of each target and against the reference's same round."""
+def summarise(
+    suite: str,
+    case: str,
+    turns: Mapping[str, Sequence[Turn]],
+    *,
+    reference: str = REFERENCE,
+    tail: float = 0.99,
+) -> list[Measurement]:
+    """Median, pooled tail and CPU per call, of each target and against the reference's same round."""
     medians = {key: [median(turn.seconds) for turn in taken] for key, taken in turns.items()}
     pooled = {
-        key: [percentile([second for turn in taken for second in turn.seconds], 0.99)]
+        key: [percentile([second for turn in taken for second in turn.seconds], tail)]
         for key, taken in turns.items()
     }
     cpu = {key: [turn.cpu / len(turn.seconds) for turn in taken] for key, taken in turns.items()}
     return [
-        *compare(suite, case, "p50", "s", medians),
-        *compare(suite, case, "p99", "s", pooled),
-        *compare(suite, case, "CPU per call", "s", cpu),
+        *compare(suite, case, "p50", "s", medians, reference=reference),
+        *compare(suite, case, f"p{tail * 100:.0f}", "s", pooled, reference=reference),
+        *compare(suite, case, CPU_PER_CALL, "s", cpu, reference=reference),
     ]

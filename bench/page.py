@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from bench import machine, report
 from bench.goals import judge
 from bench.measure import SLOW_SHARE, TURN_LIMIT
-from bench.suites import DESCRIPTIONS
+from bench.over_http import targets as over_http
+from bench.suites import DESCRIPTIONS, http
 from bench.targets import ALL, BENCH, ROOT
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ METHOD = """\
   full.
 - All targets are up together, in front of the same servers, and take turns of at most {turn_limit:g} s in an
   order that is shuffled anew each round (seed {seed}), so a busy moment of the machine falls on all alike. A
-  ratio is that of two turns in the same round. p99 is of all calls of all rounds.
+  ratio is that of two turns in the same round. p95 and p99 are of all calls of all rounds.
 - Each round has new processes: two processes of one program were seen to differ by a tenth in the time of
   a small call for as long as they lived, which more turns of the same two would not even out. A second bare
   relay shows how much noise is left.
@@ -46,9 +47,13 @@ METHOD = """\
 - The servers behind are the same raw echo server for all, which has its answers ready. It has 30 tools with
   schemas as real servers have them, unless a suite says otherwise.
 - The relays, the echo server and the workbench run in one environment, with the workbench's own dependencies
-  and orjson and nothing else. FastMCP runs in an environment of its own, and takes part in one of
-  {slow_share} rounds, because its calls take so long; in the suites whose tables do not show it, it takes no
-  part.
+  and orjson and nothing else. FastMCP and mcp-proxy have environments of their own, and take part in one of
+  {slow_share} rounds, because their calls take so long; in the suites whose tables do not show one, it takes
+  no part.
+- Over HTTP the client keeps its connections, and writes requests that were made beforehand. What is ours to
+  set up runs under uvicorn as the workbench does: uvloop, httptools, no log of accesses, no headers that
+  nobody asked for. The peers run as their own documentation and installation have it, and answer with JSON
+  as the others do.
 """
 
 RUN_IT = """\
@@ -74,6 +79,13 @@ TARGETS = {
     "workbench-modern": "a client and servers of the stateless protocol",
     "fastmcp-proxy": "`FastMCPProxy` with one session kept for the connection",
     "fastmcp-mount": "a `FastMCP` server that mounts such a proxy of each server",
+    "http-direct": "a bare Starlette endpoint that answers calls itself",
+    "http-relay": "a Starlette `Route`, orjson and asyncio's pipes: changes the id, and no more",
+    "http-relay-again": "the same program once more",
+    "http-workbench": "`mcp-workbench serve --http`; one session on all connections",
+    "http-workbench-modern": "the same, with a client of the stateless protocol and the same server",
+    "http-fastmcp": "`FastMCPProxy` with one session with the server for each of the client's",
+    "http-mcp-proxy": "`mcp-proxy` of PyPI, which has one session with the server",
 }
 
 
@@ -94,13 +106,13 @@ def write(run: Run) -> None:
 
 def _text(run: Run) -> str:
     sections = {
-        "Figures to meet": "Against the bare relay, unless it says otherwise.\n\n"
+        "Figures to meet": "Against the bare relay (over HTTP, that over HTTP) unless it says otherwise.\n\n"
         + report.verdicts_table(judge(run.measurements)),
         "Reading it": NOTES.read_text(encoding="utf-8").strip() if NOTES.is_file() else "",
         "Run it": RUN_IT.format(suites=", ".join(f"`{suite}`" for suite in DESCRIPTIONS)),
         "What is compared": _targets_table(),
         "How": METHOD.format(seed=run.seed, slow_share=SLOW_SHARE, turn_limit=TURN_LIMIT),
-        **{suite.capitalize(): _suite(run.measurements, suite) for suite in DESCRIPTIONS},
+        **{_title(suite): _suite(run.measurements, suite) for suite in DESCRIPTIONS},
     }
     shown = [f"## {title}\n\n{text.strip()}" for title, text in sections.items() if text]
     return "\n\n".join(("# Benchmarks", INTRODUCTION.strip(), _circumstances(run), *shown)) + "\n"
@@ -112,8 +124,13 @@ def _circumstances(run: Run) -> str:
     return f"{datetime.now(UTC):%Y-%m-%d}; {found}; {machine.description()}; {length}."
 
 
+def _title(suite: str) -> str:
+    return suite.upper() if suite == http.SUITE else suite.capitalize()
+
+
 def _targets_table() -> str:
     rows = [f"| {target.title} | {TARGETS[target.key]} |" for target in ALL]
+    rows += [f"| over HTTP: {target.title} | {TARGETS[target.key]} |" for target in over_http.ALL]
     return "\n".join(("| | |", "|---|---|", *rows))
 
 

@@ -1,12 +1,12 @@
-"""A target as a child process: its pipes, its lines, what it costs, and its end.
+"""A target as a child process: what it costs, and its end.
 
-Knows nothing of MCP. Every wait has a deadline, and what goes wrong is an error that names the target.
+Knows nothing of how one speaks with it. Every wait has a deadline, and what goes wrong is an error that names
+the target.
 """
 
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
 import tempfile
@@ -16,17 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
     from typing import Self
 
 PATIENCE = 60.0
 """Seconds without any output while some is due: many times what it takes, so only a fault runs into it."""
 EXIT_PATIENCE = 5.0
-FIRST_BUFFER = 256 * 1024
-"""Grows with the longest line, which is not timed the first time."""
-HEAD = 100
-"""Bytes of a line that are looked at."""
 
 
 class TargetFailed(Exception):
@@ -34,34 +30,24 @@ class TargetFailed(Exception):
 
 
 class TargetProcess:
-    """Owns the process, and a buffer that its output is read into."""
+    """Owns the process."""
 
-    def __init__(self, name: str, command: Sequence[str], env: Mapping[str, str]) -> None:
+    def __init__(
+        self, name: str, command: Sequence[str], env: Mapping[str, str], pipe: int = subprocess.DEVNULL
+    ) -> None:
         self.name = name
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self.started_at = time.perf_counter()
         self._process = subprocess.Popen(
             command,
             env=dict(env),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdin=pipe,
+            stdout=pipe,
             stderr=self._stderr,
             bufsize=0,
             start_new_session=True,
         )
         self.pid = self._process.pid
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
-            raise RuntimeError("a process was started without its pipes")
-        self._stdin, self._stdout = stdin.fileno(), stdout.fileno()
-        # Our end only: so that a target that does not read cannot hold us for ever.
-        os.set_blocking(self._stdin, False)
-        self._readable, self._writable = select.poll(), select.poll()
-        self._readable.register(self._stdout, select.POLLIN)
-        self._writable.register(self._stdin, select.POLLOUT)
-        self._buffer = bytearray(FIRST_BUFFER)
-        self._view = memoryview(self._buffer)
-        self._end = 0
 
     def __enter__(self) -> Self:
         return self
@@ -72,10 +58,8 @@ class TargetProcess:
         self.close()
 
     def close(self) -> None:
-        """Ends the target as a client does, by closing its stdin; by force when that does not do."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
+        """Ends the target as whoever uses it does; by force when that does not do."""
+        self.ask_to_end()
         try:
             self._process.wait(EXIT_PATIENCE)
         except subprocess.TimeoutExpired:
@@ -83,6 +67,15 @@ class TargetProcess:
                 os.killpg(self.pid, signal.SIGKILL)
             self._process.wait(EXIT_PATIENCE)
         self._stderr.close()
+
+    def ask_to_end(self) -> None:
+        """Ends it in the way of a service."""
+        self._process.terminate()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended by itself."""
+        return self._process.poll() is None
 
     @property
     def cpu(self) -> float:
@@ -113,57 +106,6 @@ class TargetProcess:
         for task in Path(f"/proc/{self.pid}/task").iterdir():
             found += map(int, (task / "children").read_text(encoding="ascii").split())
         return sorted(found)
-
-    def write(self, data: bytes) -> None:
-        """Sends bytes to its stdin."""
-        while data:
-            try:
-                data = data[os.write(self._stdin, data) :]
-            except BlockingIOError:
-                if not self._writable.poll(PATIENCE * 1000):
-                    raise self.failure(f"did not read its input within {PATIENCE:g} s") from None
-            except BrokenPipeError:
-                raise self.failure("takes no more input") from None
-
-    def read_to_line_end(self) -> int:
-        """Reads until the output so far ends with a line, when no more than that is due; its length."""
-        self._end = 0
-        self._read_more()
-        while self._buffer[self._end - 1] != 10:
-            self._read_more()
-        return self._end
-
-    def read(self, length: int) -> bytes:
-        """The beginning of what was read."""
-        return bytes(self._view[:length])
-
-    def forget_output(self) -> None:
-        """Begins anew with the reading of lines."""
-        self._end = 0
-
-    def read_lines(self) -> Iterator[tuple[bytes, int]]:
-        """Waits for more output, and yields the head and the length of each line that is whole by now."""
-        scanned = self._end
-        self._read_more()
-        start = 0
-        while (end := self._buffer.find(b"\n", scanned, self._end)) != -1:
-            yield bytes(self._view[start : min(end, start + HEAD)]), end - start
-            start = scanned = end + 1
-        if start:
-            rest = self._end - start
-            self._view[:rest] = self._view[start : self._end]
-            self._end = rest
-
-    def _read_more(self) -> None:
-        if not self._readable.poll(PATIENCE * 1000):
-            raise self.failure(f"did not answer within {PATIENCE:g} s")
-        if self._end == len(self._buffer):
-            self._buffer = self._buffer + bytearray(len(self._buffer))
-            self._view = memoryview(self._buffer)
-        count = os.readv(self._stdout, [self._view[self._end :]])
-        if not count:
-            raise self.failure("ended its output")
-        self._end += count
 
     def failure(self, what: str) -> TargetFailed:
         """The error for what the target did, with its last words."""

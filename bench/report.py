@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench.targets import ALL
+from bench import targets
+from bench.over_http import targets as http_targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from bench.goals import Goal, Verdict
     from bench.results import Measurement, Quartiles
 
-TITLES = {target.key: target.title for target in ALL}
+TITLES = {target.key: target.title for target in (*targets.ALL, *http_targets.ALL)}
 
 
 def tables(measurements: Sequence[Measurement], heading: str = "") -> str:
@@ -53,12 +54,12 @@ def _table(measurements: Sequence[Measurement]) -> str:
     figures = list(dict.fromkeys(one.figure for one in measurements))
     compared = {one.figure for one in measurements if one.ratios}
     order = {target: place for place, target in enumerate(TITLES)}
-    targets = sorted({one.target for one in measurements}, key=lambda target: order.get(target, -1))
+    shown = sorted({one.target for one in measurements}, key=lambda target: order.get(target, -1))
     header = [""]
     for figure in figures:
         header += (figure, "ratio") if figure in compared else (figure,)
     rows = []
-    for target in targets:
+    for target in shown:
         row = [TITLES.get(target, target)]
         for figure in figures:
             cells = _cells(found.get((target, figure)))

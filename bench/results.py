@@ -1,4 +1,4 @@
-"""What a suite returns: figures per round, their ratios to the bare relay's, and the arithmetic of both."""
+"""What a suite returns: figures per round, their ratios to a reference's, and the arithmetic of both."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 REFERENCE = "relay"
-"""The key of the target that ratios are to."""
+"""The key of the target that ratios are to, where a suite has none of its own."""
 
 
 class Quartiles(NamedTuple):
@@ -64,13 +64,19 @@ def quartiles(numbers: Sequence[float]) -> Quartiles:
 
 
 def compare(
-    suite: str, case: str, figure: str, unit: str, rounds: Mapping[str, Sequence[float]]
+    suite: str,
+    case: str,
+    figure: str,
+    unit: str,
+    rounds: Mapping[str, Sequence[float]],
+    *,
+    reference: str = REFERENCE,
 ) -> list[Measurement]:
     """The measurements of one figure: by target its rounds, with the ratios to the reference's same round."""
-    reference = rounds.get(REFERENCE, ())
+    bases = rounds.get(reference, ())
     found = []
     for target, numbers in rounds.items():
-        paired = zip(numbers, reference, strict=False)
+        paired = zip(numbers, bases, strict=False)
         ratios = tuple(number / base for number, base in paired if base)
         found.append(Measurement(suite, case, target, figure, unit, tuple(numbers), ratios))
     return found

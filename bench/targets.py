@@ -136,55 +136,56 @@ def _commands(setting: Setting, servers: Sequence[Server]) -> str:
 
 
 def _fastmcp_proxy(setting: Setting, servers: Sequence[Server]) -> list[str]:
-    return [sys.executable, str(BENCH / "peers" / "fastmcp_proxy.py"), json.dumps(_entries(setting, servers))]
+    return [sys.executable, str(BENCH / "peers" / "fastmcp_proxy.py"), json.dumps(entries(setting, servers))]
 
 
 def _fastmcp_mount(setting: Setting, servers: Sequence[Server]) -> list[str]:
-    return [sys.executable, str(BENCH / "peers" / "fastmcp_mount.py"), json.dumps(_entries(setting, servers))]
+    return [sys.executable, str(BENCH / "peers" / "fastmcp_mount.py"), json.dumps(entries(setting, servers))]
 
 
-def _entries(setting: Setting, servers: Sequence[Server], *, modern: bool = False) -> Json:
+def entries(setting: Setting, servers: Sequence[Server], *, modern: bool = False) -> Json:
     """The servers as an `mcpServers` object."""
-    entries = {}
+    found = {}
     for server in servers:
         command, *args = setting.echo_command(server, modern=modern)
-        entries[server.name] = {"command": command, "args": args, "env": {"PYTHONPATH": str(ROOT)}}
-    return entries
+        found[server.name] = {"command": command, "args": args, "env": {"PYTHONPATH": str(ROOT)}}
+    return found
 
 
 def _workbench(setting: Setting, servers: Sequence[Server]) -> list[str]:
-    return [setting.python, "-m", "mcp_workbench", "--config", _write_config(setting, servers)]
+    return [setting.python, "-m", "mcp_workbench", "--config", write_config(setting, servers)]
 
 
 def _workbench_modern(setting: Setting, servers: Sequence[Server]) -> list[str]:
-    return [setting.python, "-m", "mcp_workbench", "--config", _write_config(setting, servers, modern=True)]
+    return [setting.python, "-m", "mcp_workbench", "--config", write_config(setting, servers, modern=True)]
 
 
 def _workbench_asyncio(setting: Setting, servers: Sequence[Server]) -> list[str]:
-    return [setting.python, "-c", WITHOUT_UVLOOP, "--config", _write_config(setting, servers)]
+    return [setting.python, "-c", WITHOUT_UVLOOP, "--config", write_config(setting, servers)]
 
 
-def _write_config(setting: Setting, servers: Sequence[Server], *, modern: bool = False) -> str:
+def write_config(setting: Setting, servers: Sequence[Server], *, modern: bool = False) -> str:
     """Writes a configuration: all servers in one toolbox, or without servers ten toolboxes that stay shut."""
     number = sum(1 for _ in setting.directory.glob("config-*.json"))
     path = setting.directory / f"config-{number}.json"
-    entries = _entries(setting, servers, modern=modern)
-    toolboxes = {TOOLBOX: _toolbox(entries)} if servers else _idle_toolboxes(setting)
+    found = entries(setting, servers, modern=modern)
+    toolboxes = {TOOLBOX: _toolbox(found)} if servers else _idle_toolboxes(setting)
     path.write_text(json.dumps({"toolboxes": toolboxes}), encoding="utf-8")
     return str(path)
 
 
 def _idle_toolboxes(setting: Setting) -> Json:
     entry = {"command": setting.python, "args": ["-m", "a_server_that_is_not_started"]}
-    entries = {f"server-{number}": entry for number in range(3)}
-    return {f"toolbox-{number}": _toolbox(entries) for number in range(10)}
+    three = {f"server-{number}": entry for number in range(3)}
+    return {f"toolbox-{number}": _toolbox(three) for number in range(10)}
 
 
-def _toolbox(entries: Json) -> Json:
-    return {"description": "Files, commits and issues of one of the projects", "mcpServers": entries}
+def _toolbox(servers: Json) -> Json:
+    return {"description": "Files, commits and issues of one of the projects", "mcpServers": servers}
 
 
-def _call_directly(server: Server, tool: str, arguments: Json) -> Json:  # noqa: ARG001 - as the others
+def call_directly(server: Server, tool: str, arguments: Json) -> Json:  # noqa: ARG001 - as the others
+    """A call of what has the server's tools as they are."""
     return {"name": tool, "arguments": arguments}
 
 
@@ -192,29 +193,30 @@ def _call_namespaced(server: Server, tool: str, arguments: Json) -> Json:
     return {"name": f"{server.name}_{tool}", "arguments": arguments}
 
 
-def _call_use_tool(server: Server, tool: str, arguments: Json) -> Json:
+def call_use_tool(server: Server, tool: str, arguments: Json) -> Json:
+    """A call of the workbench."""
     identifier = {"toolbox": TOOLBOX, "server": server.name, "tool": tool}
     return {"name": "use_tool", "arguments": {"tool": identifier, "arguments": arguments}}
 
 
-DIRECT = Target("direct", "the server itself", _direct, _call_directly)
-RELAY = Target("relay", "bare relay", _relay, _call_directly)
-CONTROL = Target("relay-again", "bare relay, a second one", _relay, _call_directly)
-COPIER = Target("copier", "lines checked and copied, no more", _copier, _call_directly)
-LEAN_RELAY = Target("lean-relay", "relay on uvloop, bodies unparsed", _lean_relay, _call_directly)
-WORKBENCH = Target("workbench", "workbench", _workbench, _call_use_tool, opens_by_call=True)
+DIRECT = Target("direct", "the server itself", _direct, call_directly)
+RELAY = Target("relay", "bare relay", _relay, call_directly)
+CONTROL = Target("relay-again", "bare relay, a second one", _relay, call_directly)
+COPIER = Target("copier", "lines checked and copied, no more", _copier, call_directly)
+LEAN_RELAY = Target("lean-relay", "relay on uvloop, bodies unparsed", _lean_relay, call_directly)
+WORKBENCH = Target("workbench", "workbench", _workbench, call_use_tool, opens_by_call=True)
 WORKBENCH_ASYNCIO = Target(
-    "workbench-asyncio", "workbench without uvloop", _workbench_asyncio, _call_use_tool, opens_by_call=True
+    "workbench-asyncio", "workbench without uvloop", _workbench_asyncio, call_use_tool, opens_by_call=True
 )
 WORKBENCH_MODERN = Target(
     "workbench-modern",
     "workbench, 2026-07-28 on both sides",
     _workbench_modern,
-    _call_use_tool,
+    call_use_tool,
     modern=True,
     opens_by_call=True,
 )
-FASTMCP_PROXY = Target("fastmcp-proxy", "FastMCP, proxy", _fastmcp_proxy, _call_directly, slow=True)
+FASTMCP_PROXY = Target("fastmcp-proxy", "FastMCP, proxy", _fastmcp_proxy, call_directly, slow=True)
 FASTMCP_MOUNT = Target(
     "fastmcp-mount", "FastMCP, mounted proxies", _fastmcp_mount, _call_namespaced, slow=True
 )

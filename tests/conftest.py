@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from tests.support.authorizing import running_authority
 from tests.support.client import Json, RawClient, clean_environment, serve_command, write_config
 from tests.support.journal import Journal
 from tests.support.sessions import Era, Session, session_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from pathlib import Path
+
+    from tests.support.authorizing import Authority
 
 
 class Start(Protocol):
@@ -38,6 +41,13 @@ def client_era(request: pytest.FixtureRequest) -> Era:
 def server_era(request: pytest.FixtureRequest) -> Era:
     era: Era = request.param
     return era
+
+
+@pytest.fixture(scope="session")
+def authority() -> Iterator[Authority]:
+    """A remote server with its authorization servers, for tests that reset it before they begin."""
+    with running_authority() as running:
+        yield running
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from mcp_workbench.errors import (
     ExecutionFailed,
     InputMissing,
     InvalidCall,
+    LoginFailed,
     LoginRequired,
     NotTaken,
     OpeningFailed,
@@ -28,6 +29,7 @@ from mcp_workbench.errors import (
     RequestTimeout,
     ServerNotFound,
     StartError,
+    TokenUnavailable,
     TooDeep,
     ToolboxNotFound,
     ToolNotFound,
@@ -57,6 +59,15 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
             "  - toolboxes.dev: is wrong\n    Put it right."
         ),
     ),
+    "a login that did not come about": (
+        LoginFailed("nobody agreed", "Start again"),
+        "nobody agreed. Start again",
+    ),
+    "a login that needs more rights": (
+        LoginRequired("my box", "s", "it asks for more", scope="read write"),
+        ("it asks for more. Run this in a terminal: mcp-workbench login 'my box/s' --scope 'read write'"),
+    ),
+    "a token that cannot be had": (TokenUnavailable("as it is"), "as it is"),
     "a question without an answer": (InputMissing("as it is"), "as it is"),
     "a wire": (WireError("as it is"), "as it is"),
     "a closed connection": (ConnectionClosed("the server exited"), "the server exited"),

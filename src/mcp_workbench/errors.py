@@ -16,8 +16,10 @@ WorkbenchError
 │   ├── NotTaken             it did not take the request as it was: it can be made anew
 │   ├── InputMissing         it asked for something that the client does not give
 │   ├── LoginRequired        it lets nobody in who is not logged in
+│   ├── TokenUnavailable     it wants an access token, and none can be had just now
 │   └── Overloaded           it was not even asked: too many wait for it already
 ├── CannotListen             nobody could reach us at the address that we were given
+├── LoginFailed              a person's login to a server did not come about
 ├── StartError               a downstream server could not be brought up
 └── CallError                a call cannot be done: its text is what the model reads
     ├── InvalidCall          the call is malformed
@@ -173,12 +175,28 @@ class InputMissing(WireError):
 class LoginRequired(WireError):
     """The other side wants an access token, and there is none, or none that can be had without the user."""
 
-    def __init__(self, toolbox: str, server: str, reason: str) -> None:
-        super().__init__(f"{reason}. Run this in a terminal: mcp-workbench login {toolbox}/{server}")
+    def __init__(self, toolbox: str, server: str, reason: str, *, scope: str = "") -> None:
+        import shlex  # noqa: PLC0415 - names may hold spaces, and few servers want a login
+
+        words = ["mcp-workbench", "login", f"{toolbox}/{server}", *(["--scope", scope] if scope else [])]
+        super().__init__(f"{reason}. Run this in a terminal: {shlex.join(words)}")
+
+
+class TokenUnavailable(WireError):
+    """The other side wants an access token, and none can be had at the moment; the message says why."""
 
 
 class Overloaded(WireError):
     """Too many requests wait for the other side already."""
+
+
+class LoginFailed(WorkbenchError):
+    """A login did not come about; the message says why, and what to do."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(f"{reason}. {remedy}" if remedy else reason)
 
 
 def quote_stderr(lines: Sequence[str]) -> str:
@@ -196,11 +214,20 @@ class CannotListen(WorkbenchError):
 class StartError(WorkbenchError):
     """A downstream server could not be brought up."""
 
-    def __init__(self, server: str, reason: str, *, stderr: Sequence[str] = (), hint: str = "") -> None:
+    def __init__(
+        self,
+        server: str,
+        reason: str,
+        *,
+        stderr: Sequence[str] = (),
+        hint: str = "",
+        wants_login: bool = False,
+    ) -> None:
         self.server = server
         self.reason = reason
         self.stderr = tuple(stderr)
         self.hint = hint
+        self.wants_login = wants_login
         super().__init__(f"Failed to connect to MCP server '{server}': {reason}")
 
     def explained(self) -> str:

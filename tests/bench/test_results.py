@@ -6,7 +6,7 @@ import pytest
 
 from bench.goals import judge
 from bench.results import Measurement, Quartiles, compare, percentile, quartiles
-from bench.suites import cold, recovery, size
+from bench.suites import cold, http, recovery, size
 
 
 def test_quartiles_lie_between_numbers_where_there_is_none() -> None:
@@ -61,6 +61,19 @@ def test_a_goal_on_a_figure_looks_at_the_median_of_the_workbench_only() -> None:
     another = Measurement(*figure, "workbench-modern", recovery.ERROR, "s", (0.2,))
     (verdict,) = judge([ours, another])
     assert (verdict.measured.median, verdict.is_met) == (0.04, True)
+
+
+def test_a_goal_over_http_is_on_the_workbench_in_one_era() -> None:
+    case = http.parallel_case_name(16)
+    ours = Measurement(http.SUITE, case, "http-workbench", http.AGAINST_PEERS, "", (1.2,))
+    modern = ours._replace(target="http-workbench-modern", rounds=(0.9,))
+    assert [verdict.is_met for verdict in judge([ours, modern])] == [True, False]
+
+
+def test_ratios_can_be_to_another_reference() -> None:
+    rounds = {"relay": [1.0], "other": [2.0], "workbench": [3.0]}
+    found = compare("s", "c", "f", "s", rounds, reference="other")
+    assert {one.target: one.ratios for one in found} == {"relay": (0.5,), "other": (1,), "workbench": (1.5,)}
 
 
 def test_a_verdict_has_the_same_figure_of_what_only_checks_and_copies() -> None:

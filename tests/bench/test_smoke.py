@@ -40,6 +40,23 @@ def test_a_quick_run_measures_every_target_in_every_case(tmp_path: Path) -> None
     assert "Figures to meet" in done.stdout
 
 
+def test_a_quick_run_over_http_measures_every_target_in_every_case(tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    targets = {"http-direct", "http-relay", "http-workbench", "http-workbench-modern"}
+    done = run("--quick", "--targets", ",".join(targets), "--json", str(written), "http")
+    assert (done.returncode, done.stderr) == (0, "")
+    figures: list[dict[str, Any]] = json.loads(written.read_text(encoding="utf-8"))
+    cases = {one["case"] for one in figures}
+    assert len(cases) == 3 + 2 + 2
+    for case in cases:
+        assert {one["target"] for one in figures if one["case"] == case} == targets
+    # The kernel's clock of a process may not have noticed the two calls of a turn.
+    timed = [one for one in figures if one["figure"] != "CPU per call"]
+    assert all(number > 0 for one in timed for number in one["rounds"])
+    assert {ratio for one in figures if one["target"] == "http-relay" for ratio in one["ratios"]} == {1}
+    assert "over HTTP, 2026-07-28, text of 1 MB: p50" in done.stdout
+
+
 def test_a_server_behind_the_workbench_can_be_killed_and_comes_back(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"
     done = run("--quick", "--targets", "direct,workbench", "--json", str(written), "recovery")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import signal
 import socket
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.servers.wares import TOOLS
 from tests.support.configs import server, tool, toolboxes
+from tests.support.ports import free_port, listening
 from tests.support.processes import wait_until_gone
 
 if TYPE_CHECKING:
@@ -119,6 +122,15 @@ def test_a_remote_server_that_is_not_there_is_named(bench: Bench) -> None:
     assert (code, row["state"]) == (1, "failed")
     assert row["error"] == f"nobody answers at {origin}: connection refused"
     assert row["hint"] == 'Is the server running? Check "url".'
+
+
+def test_a_remote_server_is_connected_to(bench: Bench) -> None:
+    port = free_port()
+    command = [sys.executable, "-S", "-m", "tests.servers.conversing_http", str(port), '{"era": "modern"}']
+    with listening(command, port):
+        bench.write(toolboxes(web={"api": {"url": f"http://127.0.0.1:{port}/mcp"}}))
+        code, (row,) = connected(bench)
+    assert (code, row["state"], row["tools"]) == (0, "ready", len(TOOLS))
 
 
 def test_servers_are_started_in_parallel(bench: Bench) -> None:

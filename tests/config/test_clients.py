@@ -81,7 +81,8 @@ def test_entries_of_cursor_load(tmp_path: Path) -> None:
             url="http://localhost:3000/mcp", headers={"API_KEY": "value"}, transport="http"
         ),
     }
-    warnings = (f"{FS}.remote.auth: the workbench does not know this key and ignores it",)
+    instead = 'write "oauth": { "clientId": "…" } for a client that is registered already'
+    warnings = (f"{FS}.remote.auth: the workbench ignores this key; {instead}",)
     assert load_servers(tmp_path, servers) == (expected, warnings)
 
 

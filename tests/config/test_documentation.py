@@ -13,6 +13,7 @@ import pytest
 from mcp_workbench.config import (
     HttpConfig,
     IssuerConfig,
+    OAuthConfig,
     ServerConfig,
     ToolboxConfig,
     WorkbenchConfig,
@@ -23,11 +24,21 @@ from tests.config.loading import load_content, one_server
 
 DOCS = Path(__file__).parents[2] / "docs"
 REFERENCE = (DOCS / "configuration.md").read_text(encoding="utf-8")
-ENVIRON = {"PROJECT_ROOT": "/srv/project", "GITHUB_TOKEN": "github-token", "TRACKER_TOKEN": "tracker-token"}
+ENVIRON = {
+    "PROJECT_ROOT": "/srv/project",
+    "GITHUB_TOKEN": "github-token",
+    "TRACKER_TOKEN": "tracker-token",
+    "CI_CLIENT_SECRET": "ci-secret",
+    "WIKI_CLIENT_SECRET": "wiki-secret",
+}
 
-BLOCKS: list[dict[str, Any]] = [
-    json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", REFERENCE, re.MULTILINE | re.DOTALL)
-]
+
+def blocks_of(page: str) -> list[dict[str, Any]]:
+    return [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)]
+
+
+BLOCKS = blocks_of(REFERENCE)
+REMOTE_BLOCKS = blocks_of((DOCS / "remote-servers.md").read_text(encoding="utf-8"))
 
 
 def keys_of(struct: type[msgspec.Struct]) -> set[str]:
@@ -43,7 +54,7 @@ def whole_file(block: dict[str, Any]) -> object:
     return one_server(block)
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=json.dumps)
+@pytest.mark.parametrize("block", [*BLOCKS, *REMOTE_BLOCKS], ids=json.dumps)
 def test_every_example_on_the_page_loads_without_a_warning(tmp_path: Path, block: dict[str, Any]) -> None:
     assert load_content(tmp_path, whole_file(block), ENVIRON).warnings == ()
 
@@ -70,7 +81,9 @@ def test_the_small_example_on_the_page_is_the_small_example_file() -> None:
     assert BLOCKS[0] == json.loads((DOCS / "examples" / "minimal.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("struct", [WorkbenchConfig, HttpConfig, IssuerConfig, ToolboxConfig, ServerConfig])
+@pytest.mark.parametrize(
+    "struct", [WorkbenchConfig, HttpConfig, IssuerConfig, ToolboxConfig, ServerConfig, OAuthConfig]
+)
 def test_every_key_has_its_row_in_the_reference(struct: type[msgspec.Struct]) -> None:
     rows = set(re.findall(r"^\| `([^`]+)` \|", REFERENCE, re.MULTILINE))
     assert keys_of(struct) <= rows
@@ -82,7 +95,7 @@ def test_every_default_in_the_reference_is_the_default() -> None:
     documented = {key: json.loads(text) for key, text in rows if key in defaults}
     server = ServerConfig(command="x")
     assert documented == {key: getattr(server, defaults[key].name) for key in documented}
-    assert set(defaults) - set(documented) == {"command", "cwd", "transport", "url"}
+    assert set(defaults) - set(documented) == {"command", "cwd", "oauth", "transport", "url"}
 
 
 def test_every_link_inside_the_page_has_its_heading() -> None:

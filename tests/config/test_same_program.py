@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mcp_workbench.config import ServerConfig, is_same_program
+from mcp_workbench.config import OAuthConfig, ServerConfig, is_same_program
 
 ANOTHER: dict[str, object] = {
     "command": "y",
@@ -13,6 +13,7 @@ ANOTHER: dict[str, object] = {
     "cwd": "/srv",
     "url": "https://x",
     "headers": {"A": "1"},
+    "oauth": OAuthConfig(client_id="another"),
     "transport": "http",
     "tool_filters": ["!x"],
     "required": True,

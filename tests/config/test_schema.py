@@ -13,6 +13,7 @@ import pytest
 from mcp_workbench.config import (
     HttpConfig,
     IssuerConfig,
+    OAuthConfig,
     ServerConfig,
     ToolboxConfig,
     WorkbenchConfig,
@@ -33,6 +34,10 @@ VALID: list[Any] = [
     one_server({"command": "x", "inheritEnv": True, "toolFilters": [], "timeout": 0.5, "cwd": None}),
     one_server({"url": "https://x", "type": "streamableHttp", "headers": {"A": "b"}}),
     one_server({"url": "https://x", "transport": "sse", "command": None}),
+    one_server({"command": "x", "oauth": None}),
+    one_server({"url": "https://x", "oauth": {}}),
+    one_server({"url": "https://x", "oauth": {"clientId": "c", "callbackPort": 8765, "scopes": ["a", "b"]}}),
+    one_server({"url": "https://x", "oauth": {"clientMetadataUrl": "https://x/client.json"}}),
     {"http": {}, "toolboxes": {}},
     {"http": {"allowedHosts": ["a", "b:1"], "allowedOrigins": [], "oauth": None}, "toolboxes": {}},
     {"http": {"oauth": ISSUER | {"audience": "x", "jwksUri": None}}, "toolboxes": {}},
@@ -63,6 +68,13 @@ INVALID: list[Any] = [
     one_server({"command": "x", "callLimit": 0}),
     one_server({"command": "x", "callLimit": 1.5}),
     one_server({"command": "x", "messageLimit": 1024}),
+    one_server({"command": "x", "oauth": {}}),
+    one_server({"url": "https://x", "oauth": True}),
+    one_server({"url": "https://x", "oauth": {"clientSecret": "s"}}),
+    one_server({"url": "https://x", "oauth": {"clientId": "c", "clientMetadataUrl": "https://x/c"}}),
+    one_server({"url": "https://x", "oauth": {"callbackPort": 65536}}),
+    one_server({"url": "https://x", "oauth": {"scopes": [1]}}),
+    one_server({"url": "https://x", "oauth": {"grant": "password"}}),
     {"openDeadline": 0, "toolboxes": {}},
     {"toolboxes": {"dev": toolbox() | {"openDeadline": "15"}}},
     one_server({"command": "x", "inheritEnv": "A"}),
@@ -116,6 +128,7 @@ def test_every_key_is_described() -> None:
         IssuerConfig: definitions["IssuerConfig"]["properties"],
         ToolboxConfig: definitions["ToolboxConfig"]["properties"],
         ServerConfig: definitions["ServerConfig"]["properties"],
+        OAuthConfig: definitions["OAuthConfig"]["properties"],
     }
     extra: dict[type[msgspec.Struct], set[str]] = {
         WorkbenchConfig: {"$schema", "toolMode"},
@@ -123,6 +136,7 @@ def test_every_key_is_described() -> None:
         IssuerConfig: set(),
         ToolboxConfig: set(),
         ServerConfig: {"type"},
+        OAuthConfig: set(),
     }
     for struct, properties in described.items():
         keys = {field.encode_name for field in msgspec.structs.fields(struct)}

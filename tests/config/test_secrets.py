@@ -61,6 +61,12 @@ def test_variables_env_and_headers_of_a_configuration_are_secret(tmp_path: Path)
     )
 
 
+def test_passwords_and_keys_in_an_address_are_secret(tmp_path: Path) -> None:
+    entry = {"url": "https://me:pass-word@x/path?api_key=key-value&profile=default#z"}
+    mask = load_content(tmp_path, one_server(entry), {}).secrets.mask
+    assert mask("pass-word key-value default bWU6cGFzcy13b3Jk") == "<url> <url> default <url>"
+
+
 def test_what_is_inherited_under_a_secret_name_is_secret(tmp_path: Path) -> None:
     environ = {"AWS_SECRET_KEY": "aws-value", "AWS_REGION": "eu-central-1"}
     for inherit, shown in (

@@ -159,6 +159,8 @@ def test_numbers_in_env_become_their_text_and_null_is_dropped(tmp_path: Path) ->
         ),
         ({"url": "http://x", "headers": {"A": "b\r\nC: d"}}, ".headers.A", ONE_LINE),
         ({"url": "http://x", "headers": {"": "b"}}, '.headers[""]', "the name of a header cannot be empty"),
+        ({"url": "http://x", "headers": {"Host": "b"}}, ".headers.Host", "is a header that HTTP itself sets"),
+        ({"url": "http://x", "headers": {"X Y": "b"}}, '.headers["X Y"]', "is not the name of a header"),
         (command(toolFilters="*"), ".toolFilters", "should be a list of strings, not a string"),
         (command(required="yes"), ".required", "should be true or false, not a string"),
         (command(disabled=0), ".disabled", "should be true or false, not a number"),

@@ -123,7 +123,6 @@ def test_a_slip_at_the_top_is_an_error_with_the_suggestion(tmp_path: Path, slip:
     [
         *(
             "alwaysAllow",
-            "auth",
             "autoApprove",
             "comment",
             "_comment",
@@ -132,7 +131,7 @@ def test_a_slip_at_the_top_is_an_error_with_the_suggestion(tmp_path: Path, slip:
             "gallery",
             "icon",
         ),
-        *("id", "name", "note", "oauth", "tags", "title", "trust", "version"),
+        *("id", "name", "note", "tags", "title", "trust", "version"),
     ],
 )
 def test_another_clients_key_is_ignored_with_a_warning(tmp_path: Path, key: str) -> None:
@@ -144,6 +143,7 @@ def test_another_clients_key_is_ignored_with_a_warning(tmp_path: Path, key: str)
     ("key", "instead"),
     [
         ("allowedTools", '"toolFilters"'),
+        ("auth", '"oauth"'),
         ("disabledTools", '"toolFilters"'),
         ("enabledTools", '"toolFilters"'),
         ("includeTools", '"toolFilters"'),

@@ -69,10 +69,10 @@ class Awaited(Call):
         raise AssertionError(f"nothing is answered that could be made again: {fields!r}")
 
 
-def call_tool(session: Session, tool: str, limit: float) -> Awaited:
+def call_tool(session: Session, tool: str, limit: float, arguments: bytes = b"{}") -> Awaited:
     """Calls a tool of a server that is up."""
     call = Awaited(NOBODY, asyncio.get_running_loop().create_future(), session=session)
-    head = b',"method":"tools/call","params":{"name":%b,"arguments":{}' % encode(tool)
+    head = b',"method":"tools/call","params":{"name":%b,"arguments":%b' % (encode(tool), arguments)
     session.call(call, [head], {}, limit, size=len(head))
     return call
 
@@ -94,7 +94,11 @@ async def server(
         msgspec.convert(entry, ServerConfig),
         Secrets(secrets or {}),
         Surroundings(
-            {"PATH": os.environ["PATH"]}, EraMemory(directory / "cache"), guard, Valve(), Audience()
+            {"PATH": os.environ["PATH"], "XDG_DATA_HOME": str(directory / "data")},
+            EraMemory(directory / "cache"),
+            guard,
+            Valve(),
+            Audience(),
         ),
     )
     try:

@@ -14,11 +14,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from mcp import Client, ClientSession, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 from tests.real.servers import NODE
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from mcp.client._transport import TransportStreams
     from pydantic import BaseModel
 
     from tests.support.client import Json
@@ -37,6 +41,16 @@ class Program:
 
 
 @dataclass(frozen=True)
+class Address:
+    """What a client talks to over HTTP."""
+
+    url: str
+
+
+Target = Program | Address
+
+
+@dataclass(frozen=True)
 class Call:
     name: str
     arguments: Json
@@ -52,12 +66,12 @@ class Transcript:
     results: list[Json]
 
 
-Drive = Callable[[Program, Sequence[Call]], Awaitable[Transcript]]
+Drive = Callable[[Target, Sequence[Call]], Awaitable[Transcript]]
 
 
-async def python(program: Program, calls: Sequence[Call], *, mode: str) -> Transcript:
+async def python(target: Target, calls: Sequence[Call], *, mode: str) -> Transcript:
     """The `Client` of the Python SDK."""
-    async with asyncio.timeout(PATIENCE), Client(parameters(program), mode=mode) as client:
+    async with asyncio.timeout(PATIENCE), Client(reached(target), mode=mode) as client:
         return Transcript(
             client.protocol_version,
             client.instructions,
@@ -66,11 +80,11 @@ async def python(program: Program, calls: Sequence[Call], *, mode: str) -> Trans
         )
 
 
-async def python_session(program: Program, calls: Sequence[Call]) -> Transcript:
+async def python_session(target: Target, calls: Sequence[Call]) -> Transcript:
     """The bare `ClientSession`, as programs written for the Python SDK 1.x use it."""
     async with (
         asyncio.timeout(PATIENCE),
-        stdio_client(parameters(program)) as streams,
+        streams_to(target) as streams,
         ClientSession(*streams) as session,
     ):
         greeting = await session.initialize()
@@ -83,10 +97,10 @@ async def python_session(program: Program, calls: Sequence[Call]) -> Transcript:
 
 
 async def typescript(
-    program: Program, calls: Sequence[Call], *, sdk: Literal["v1", "v2"], negotiation: object = None
+    target: Target, calls: Sequence[Call], *, sdk: Literal["v1", "v2"], negotiation: object = None
 ) -> Transcript:
     """The `Client` of the TypeScript SDK, in a process of its own."""
-    plan = asdict(program) | {
+    plan = asdict(target) | {
         "sdk": sdk,
         "negotiation": negotiation,
         "calls": [asdict(call) for call in calls],
@@ -132,8 +146,19 @@ KINDS = {
 }
 
 
+def reached(target: Target) -> StdioServerParameters | str:
+    """In the words of the Python SDK."""
+    return target.url if isinstance(target, Address) else parameters(target)
+
+
 def parameters(program: Program) -> StdioServerParameters:
     return StdioServerParameters(**asdict(program))
+
+
+def streams_to(target: Target) -> AbstractAsyncContextManager[TransportStreams]:
+    if isinstance(target, Address):
+        return streamable_http_client(target.url)
+    return stdio_client(parameters(target))
 
 
 def plain(model: BaseModel) -> Json:

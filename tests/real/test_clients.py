@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 import pytest_asyncio
 from mcp import Client
 
 from tests.real import servers
-from tests.real.clients import KINDS, MODERN, Call, Kind, Program, Transcript, parameters, plain
+from tests.real.clients import KINDS, MODERN, Address, Call, Kind, Program, Target, Transcript, plain, reached
 from tests.real.processes import processes_of
 from tests.real.results import substance
 from tests.support.client import Json, clean_environment, serve_command, write_config
 from tests.support.configs import toolboxes
+from tests.support.http_bench import http_bench
 from tests.support.sessions import failure_of, names, text_of
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from mcp_types import CallToolResult
+
+Transport = Literal["stdio", "http"]
+TRANSPORTS: tuple[Transport, ...] = ("stdio", "http")
 
 CALLS = [
     Call("echo", {"message": "café ✓"}),
@@ -40,10 +46,16 @@ def use(call: Call) -> Call:
     return Call("use_tool", {"tool": identifier, "arguments": call.arguments})
 
 
-def workbench(home: Path) -> Program:
-    config = write_config(home, toolboxes(dev={"everything": servers.everything()}))
-    _, *args = serve_command(config)
-    return Program(sys.executable, args, clean_environment(home))
+@contextlib.asynccontextmanager
+async def workbench(home: Path, transport: Transport) -> AsyncIterator[Target]:
+    """What a client starts by itself, or finds at an address."""
+    config = toolboxes(dev={"everything": servers.everything()})
+    if transport == "http":
+        async with http_bench(home, config) as bench:
+            yield Address(bench.url)
+    else:
+        _, *args = serve_command(write_config(home, config))
+        yield Program(sys.executable, args, clean_environment(home))
 
 
 @dataclass(frozen=True)
@@ -68,17 +80,24 @@ class Visit:
         return self.seen.results[-1]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=KINDS)
+@pytest_asyncio.fixture(
+    scope="module",
+    loop_scope="module",
+    params=[(kind, transport) for transport in TRANSPORTS for kind in KINDS],
+    ids=lambda param: f"{param[0]} over {param[1]}",
+)
 async def visit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Visit:
-    kind = KINDS[request.param]
+    named, transport = request.param
+    kind = KINDS[named]
     home = tmp_path_factory.mktemp("visit")
     opening = Call("open_toolbox", {"toolbox_name": "dev"})
     refused = Call("open_toolbox", {"toolbox_name": "nowhere"})
     entry = servers.everything()
-    seen, direct = await asyncio.gather(
-        kind.drive(workbench(home), [opening, *map(use, CALLS), refused]),
-        kind.drive_legacy(Program(entry["command"], entry["args"], {}), CALLS),
-    )
+    async with workbench(home, transport) as target:
+        seen, direct = await asyncio.gather(
+            kind.drive(target, [opening, *map(use, CALLS), refused]),
+            kind.drive_legacy(Program(entry["command"], entry["args"], {}), CALLS),
+        )
     return Visit(kind, home, seen, direct)
 
 
@@ -113,8 +132,11 @@ def test_no_process_outlives_the_client(visit: Visit) -> None:
     assert processes_of(visit.home) == set()
 
 
+@pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
-async def test_twenty_calls_at_once_keep_their_own_results_and_progress(tmp_path: Path, mode: str) -> None:
+async def test_twenty_calls_at_once_keep_their_own_results_and_progress(
+    tmp_path: Path, mode: str, transport: Transport
+) -> None:
     steps_seen: dict[int, list[tuple[float, float | None]]] = {steps: [] for steps in range(1, 21)}
 
     async def call(client: Client, steps: int) -> CallToolResult:
@@ -124,7 +146,11 @@ async def test_twenty_calls_at_once_keep_their_own_results_and_progress(tmp_path
         used = use(Call("trigger-long-running-operation", {"duration": 1, "steps": steps}))
         return await client.call_tool(used.name, used.arguments, progress_callback=note)
 
-    async with asyncio.timeout(PATIENCE), Client(parameters(workbench(tmp_path)), mode=mode) as client:
+    async with (
+        asyncio.timeout(PATIENCE),
+        workbench(tmp_path, transport) as target,
+        Client(reached(target), mode=mode) as client,
+    ):
         await client.call_tool("open_toolbox", {"toolbox_name": "dev"})
         async with asyncio.timeout(5):
             results = await asyncio.gather(*(call(client, steps) for steps in steps_seen))

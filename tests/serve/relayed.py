@@ -56,50 +56,23 @@ class _Channel:
         raise AssertionError(f"no server of these tests is given up, but one was: {reason}")
 
 
-class Relayed:
-    """One server with one tool, and one client."""
+class Behind:
+    """One server with one tool, and the workbench in front of it."""
 
-    def __init__(
-        self, directory: Path, *, modern: bool, modern_server: bool | None = None, handshake: bool = True
-    ) -> None:
-        self.to_client: list[Outgoing] = []
+    def __init__(self, directory: Path, *, modern: bool) -> None:
         self.to_server: list[Outgoing] = []
-        self.modern = modern
+        self._is_modern = modern
         config = ServerConfig(command="x")
         audience = Audience()
         self._connection = Connection(("dev", "files"), _Channel(self.to_server), str, config, audience)
         self._connection.listed = (msgspec.Raw(b'{"name":"read"}'),)
-        if modern if modern_server is None else modern_server:
+        if modern:
             self._connection.session.speak_modern(Offer())
         surroundings = Surroundings({}, EraMemory(directory), Guard({}), Valve(), audience)
-        server = Server("dev", "files", config, Secrets({}), surroundings)
-        server.connection = self._connection
-        self._server = server
-        toolbox = Toolbox("dev", "Files", [Shelf("dev", server)], [], 15)
-        workbench = Workbench([toolbox], surroundings)
-        seat = Seat(Desk(workbench), Parking(), Seal({}))
-        self._face = Face(seat, Pipe(self.to_client.append), Pressure(workbench))
-        if handshake:
-            self.client_says(
-                b'{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
-            )
-        self._last_id = 0
-
-    def request(self, size: int = 0) -> Callable[[], None]:
-        """Lets the client call the tool with arguments of that size."""
-        self._last_id += 1
-        tool = {"toolbox": "dev", "server": "files", "tool": "read"}
-        params: dict[str, Any] = {
-            "name": "use_tool",
-            "arguments": {"tool": tool, "arguments": {"text": "~" * size}},
-        }
-        if self.modern:
-            params["_meta"] = MODERN_META
-        return self._line(self._face.receive, {"id": self._last_id, "method": "tools/call", "params": params})
-
-    def client_says(self, line: bytes) -> None:
-        """Lets the client send a line."""
-        self._face.receive(line)
+        self._server = Server("dev", "files", config, Secrets({}), surroundings)
+        self._server.connection = self._connection
+        toolbox = Toolbox("dev", "Files", [Shelf("dev", self._server)], [], 15)
+        self.workbench = Workbench([toolbox], surroundings)
 
     def disconnect(self) -> None:
         """Lets the server be one that has yet to be started."""
@@ -117,15 +90,53 @@ class Relayed:
     def answer(self, size: int) -> Callable[[], None]:
         """Lets the server answer the latest request with a result of that size."""
         result: dict[str, Any] = {"content": [{"type": "text", "text": "~" * size}]}
-        if self.modern:
+        if self._is_modern:
             stamp = {"io.modelcontextprotocol/serverInfo": {"name": "x", "version": "1"}}
             result = {"resultType": "complete", **result, "_meta": stamp}
-        peer = self._connection.session.peer
-        return self._line(peer.receive, {"id": self.latest_id, "result": result})
-
-    def _line(self, receive: Callable[[Line], None], message: dict[str, Any]) -> Callable[[], None]:
-        line = arrived(json.dumps({"jsonrpc": "2.0", **message}).encode())
+        answer = {"jsonrpc": "2.0", "id": self.latest_id, "result": result}
+        line = arrived(json.dumps(answer).encode())
+        receive = self._connection.session.peer.receive
         return lambda: receive(line)
+
+
+class Relayed(Behind):
+    """Such a server, and one client."""
+
+    def __init__(
+        self, directory: Path, *, modern: bool, modern_server: bool | None = None, handshake: bool = True
+    ) -> None:
+        super().__init__(directory, modern=modern if modern_server is None else modern_server)
+        self.to_client: list[Outgoing] = []
+        self.modern = modern
+        seat = Seat(Desk(self.workbench), Parking(), Seal({}))
+        self._face = Face(seat, Pipe(self.to_client.append), Pressure(self.workbench))
+        if handshake:
+            self.client_says(
+                b'{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
+            )
+        self._last_id = 0
+
+    def request(self, size: int = 0) -> Callable[[], None]:
+        """Lets the client call the tool with arguments of that size."""
+        self._last_id += 1
+        line = arrived(call(self._last_id, size, modern=self.modern))
+        return lambda: self._face.receive(line)
+
+    def client_says(self, line: bytes) -> None:
+        """Lets the client send a line."""
+        self._face.receive(line)
+
+
+def call(request_id: int, size: int, *, modern: bool) -> bytes:
+    """A call of the tool with arguments of that size."""
+    tool = {"toolbox": "dev", "server": "files", "tool": "read"}
+    params: dict[str, Any] = {
+        "name": "use_tool",
+        "arguments": {"tool": tool, "arguments": {"text": "~" * size}},
+    }
+    if modern:
+        params["_meta"] = MODERN_META
+    return json.dumps({"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": params}).encode()
 
 
 def arrived(text: bytes) -> Line:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import tracemalloc
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 
 from mcp_workbench.wire.lines import STEP
+from tests.serve.counting import Steps, allocated
 from tests.serve.relayed import Relayed, arrived, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-    from types import FrameType
 
 MEGABYTE = 1_000_000
 SIZES = [100, 10_000, MEGABYTE]
@@ -29,36 +26,6 @@ async def relayed(request: pytest.FixtureRequest, tmp_path: Path) -> Relayed:
     it.request()()  # the first call of all reads the list of tools
     it.answer(1)()
     return it
-
-
-class Steps:
-    """What happened while something was done: calls of Python functions, and decodings of JSON."""
-
-    def __init__(self, work: Callable[[], None]) -> None:
-        self.calls: list[str] = []
-        self.decodings = 0
-        sys.setprofile(self._note)
-        try:
-            work()
-        finally:
-            sys.setprofile(None)
-
-    def _note(self, frame: FrameType, event: str, argument: object) -> None:
-        if event == "call":
-            self.calls.append(frame.f_code.co_qualname)
-        elif event == "c_call":
-            is_decoder = isinstance(getattr(argument, "__self__", None), msgspec.json.Decoder)
-            self.decodings += is_decoder or argument is msgspec.json.decode
-
-
-def allocated(work: Callable[[], None]) -> int:
-    """The most memory, in bytes, that it took beyond what was there."""
-    tracemalloc.start()
-    try:
-        work()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("size", SIZES)

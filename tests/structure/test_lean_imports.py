@@ -14,9 +14,12 @@ from tests.structure.package import PACKAGE
 from tests.support.client import RawClient, clean_environment, serve_command, write_config
 from tests.support.configs import server, toolboxes
 from tests.support.sessions import LegacySession, ModernSession
+from tests.support.waiting import poll
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.support.client import Json
 
 IMPORTED = re.compile(r"^import time:\s+\d+ \|\s+\d+ \|\s+(\S+)$", re.MULTILINE)
 
@@ -37,9 +40,9 @@ def loaded_by_the_foundation(home: Path) -> set[str]:
     return modules_loaded(done.stderr.decode())
 
 
-def traced(home: Path) -> RawClient:
+def traced(home: Path, **others: Json) -> RawClient:
     """A workbench that tells on stderr what it loads."""
-    python, *rest = serve_command(write_config(home, toolboxes(dev={"echo": server()})))
+    python, *rest = serve_command(write_config(home, toolboxes(dev={"echo": server(), **others})))
     return RawClient([python, "-X", "importtime", *rest], clean_environment(home))
 
 
@@ -73,6 +76,14 @@ async def test_serving_loads_nothing_that_is_for_people_or_for_the_network(tmp_p
     foreign = {"anyio", "email", "http", "httpx2", "mcp", "pydantic", "rich", "starlette", "urllib.request"}
     commands = {f"{PACKAGE}.{name}" for name in ("demo", "cli.check", "cli.demo", "cli.schema")}
     assert loaded & (foreign | commands) == set()
+
+
+async def test_what_http_needs_is_loaded_at_the_start_if_a_server_is_reached_so(tmp_path: Path) -> None:
+    async with traced(tmp_path, web={"url": "http://127.0.0.1:9/mcp"}) as client:
+        await ModernSession(client).greet()
+        await poll(lambda: "httpx2" in modules_loaded(client.stderr))
+        await client.close()
+    assert modules_loaded(client.stderr) & {"mcp", "mcp_types", "pydantic"} == set()
 
 
 async def test_using_a_tool_loads_no_package_of_others(tmp_path: Path) -> None:

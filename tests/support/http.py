@@ -117,7 +117,7 @@ def _read_event(text: str) -> Event:
     lines = text.split("\n")
     for line in lines:
         name, _, value = line.partition(":")
-        assert name in ("", "id", "event", "data"), f"no field of an event: {line!r}"
+        assert name in ("", "id", "event", "data", "retry"), f"no field of an event: {line!r}"
         assert name not in fields, f"twice in one event: {text!r}"
         fields[name] = value.removeprefix(" ")
     return Event(fields.get("data", ""), fields.get("id"), fields.get("event"), is_comment="" in fields)

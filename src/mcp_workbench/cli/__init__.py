@@ -21,6 +21,7 @@ DEFAULT_WIDTH = 80
 MIN_WIDTH = 40
 LOG_LEVELS = ("debug", "info", "warning", "error", "off")
 LOG_FORMATS = ("text", "json")
+LOGIN_SECONDS = 300
 
 DESCRIPTION = """\
 One MCP server in front of all your MCP servers.
@@ -30,6 +31,13 @@ Without a command it serves over stdin and stdout, which is what an MCP client l
 EPILOG = """\
 configuration: --config, else $WORKBENCH_CONFIG, else ./workbench-config.json
 exit codes: 0 all is well, 1 something failed, 2 the command line or the configuration is wrong"""
+
+
+LOGIN_DESCRIPTION = """\
+Logs in to a remote server. The login is kept in the system's keyring, or else in a file
+that only you can read, and renewed by the workbench while it lasts.
+
+Exit code: 0 logged in, 1 it did not come about, 2 there is no such server, or a bad file."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -89,6 +97,8 @@ def _run(options: argparse.Namespace) -> int:
         from mcp_workbench.cli.demo import run as run_demo
 
         return run_demo()
+    if options.command in ("login", "logout"):
+        return _run_login(options)
     from mcp_workbench.cli.check import run as run_check
 
     return run_check(
@@ -97,6 +107,24 @@ def _run(options: argparse.Namespace) -> int:
         as_json=options.json,
         log_level=options.log_level or "off",
         log_format=options.log_format or "text",
+    )
+
+
+def _run_login(options: argparse.Namespace) -> int:
+    from mcp_workbench.cli.login import run_login, run_logout
+
+    log_level, log_format = options.log_level or "off", options.log_format or "text"
+    if options.command == "logout":
+        return run_logout(options.config, options.server, log_level=log_level, log_format=log_format)
+    return run_login(
+        options.config,
+        options.server,
+        browser=not options.no_browser,
+        port=options.port,
+        scope=" ".join(options.scope),
+        seconds=options.timeout,
+        log_level=log_level,
+        log_format=log_format,
     )
 
 
@@ -150,6 +178,7 @@ def _parser() -> argparse.ArgumentParser:
         "--connect", action="store_true", help="also start every server, in parallel, and list its tools"
     )
     check.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
+    _add_login(commands, shared)
     commands.add_parser("demo", help="show the workbench at work on an embedded configuration")
     token = commands.add_parser(
         "token",
@@ -159,6 +188,62 @@ def _parser() -> argparse.ArgumentParser:
     token.add_argument("name", help="whose token it is to be")
     commands.add_parser("schema", help="print the JSON Schema of the configuration file, for editors")
     return parser
+
+
+def _add_login(commands: argparse._SubParsersAction[_Parser], shared: _Parser) -> None:
+    login = commands.add_parser(
+        "login",
+        parents=[shared],
+        help="log in to a remote server, by the browser",
+        description=LOGIN_DESCRIPTION,
+    )
+    logout = commands.add_parser(
+        "logout",
+        parents=[shared],
+        help="forget the login to a remote server",
+        description="Removes the login to a remote server from this machine.",
+    )
+    for command in (login, logout):
+        command.add_argument(
+            "server", metavar="TOOLBOX/SERVER", help="the server, as the configuration names it"
+        )
+    login.add_argument(
+        "--no-browser", action="store_true", help="only print the address, and open no browser"
+    )
+    login.add_argument(
+        "--port",
+        type=_port,
+        metavar="PORT",
+        help="where the browser comes back to (default: any that is free)",
+    )
+    login.add_argument(
+        "--scope",
+        action="append",
+        default=[],
+        metavar="SCOPE",
+        help="ask for this scope too (may be repeated)",
+    )
+    login.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=LOGIN_SECONDS,
+        metavar="SECONDS",
+        help=f"how long to wait for the browser (default: {LOGIN_SECONDS})",
+    )
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 < port < 65536:
+        raise ValueError
+    return port
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < 1e8:
+        raise ValueError
+    return seconds
 
 
 class _Parser(argparse.ArgumentParser):
@@ -184,7 +269,7 @@ def _width() -> int:
 def _add_shared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="the configuration file")
     parser.add_argument(
-        "--log-level", choices=LOG_LEVELS, help="what to write to stderr (default: info; for check: off)"
+        "--log-level", choices=LOG_LEVELS, help="what to write to stderr (default: info; for commands: off)"
     )
     parser.add_argument(
         "--log-format", choices=LOG_FORMATS, help="lines for people, or JSON for machines (default: text)"

@@ -6,6 +6,7 @@ Owns everything between a path and a `LoadedConfig`. Starts nothing and connects
 from mcp_workbench.config.access import HttpConfig, IssuerConfig
 from mcp_workbench.config.load import LoadedConfig, load, locate
 from mcp_workbench.config.model import ServerConfig, ToolboxConfig, WorkbenchConfig, is_same_program
+from mcp_workbench.config.oauth import OAuthConfig
 from mcp_workbench.config.schema import json_schema
 from mcp_workbench.config.secrets import Secrets
 from mcp_workbench.config.stamp import Stamp, stamp_of
@@ -14,6 +15,7 @@ __all__ = [
     "HttpConfig",
     "IssuerConfig",
     "LoadedConfig",
+    "OAuthConfig",
     "Secrets",
     "ServerConfig",
     "Stamp",

@@ -12,6 +12,7 @@ import msgspec
 
 from mcp_workbench.config.fields import check_keys, convert_fields, kind_of, warn_of_long_wait
 from mcp_workbench.config.model import ServerConfig, Transport
+from mcp_workbench.config.oauth_entry import read_oauth
 from mcp_workbench.config.text import check_header, check_os_text
 
 if TYPE_CHECKING:
@@ -27,12 +28,16 @@ TRANSPORT_OF_TYPE: dict[str, Transport] = {
 
 _FIELDS = msgspec.structs.fields(ServerConfig)
 _KNOWN_KEYS = ("type", *(field.encode_name for field in _FIELDS))
+# An object of its own, with a reader of its own.
+_PLAIN_FIELDS = [field for field in _FIELDS if field.name != "oauth"]
 
 
 def read_server(entry: dict[str, object], place: Place, findings: Findings) -> ServerConfig:
     """The entry's server; every mistake in it is reported, and what is wrong is left at its default."""
     meant = check_keys(entry, _KNOWN_KEYS, place, findings)
-    values = convert_fields(_with_env_as_text(entry), _FIELDS, place, findings)
+    values = convert_fields(_with_env_as_text(entry), _PLAIN_FIELDS, place, findings)
+    if entry.get("oauth") is not None:
+        values["oauth"] = read_oauth(entry["oauth"], (*place, "oauth"), findings)
     transport = _read_transport(entry, values, place, findings)
     given = {key for key in meant if entry.get(key, key) is not None}
     _check_target(given, transport, place, findings)
@@ -91,6 +96,9 @@ def _check_target(given: set[str], transport: Transport | None, place: Place, fi
             what = 'is for a program to start ("command"), but this one has a "url"'
             remedy = f'Write "{key}": "http" or "sse", or delete it.'
         findings.problem((*place, key), what, remedy)
+    if "oauth" in given and "url" not in given:
+        what = 'is for a remote server ("url"), and this one has none'
+        findings.problem((*place, "oauth"), what, "Delete it.")
 
 
 def _check_characters(values: dict[str, Any], place: Place, findings: Findings) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from binascii import b2a_base64
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -107,9 +108,28 @@ def _secrets(config: WorkbenchConfig, variables: dict[str, str]) -> Secrets:
         # Of `Bearer abc`, whoever uses it may say `abc` alone.
         for secret in (value, value.partition(" ")[2] if name.lower().endswith("authorization") else value)
     }
+    clients = {
+        server.oauth.client_secret: "<oauth clientSecret>"
+        for server in servers
+        if server.oauth is not None and server.oauth.client_secret is not None
+    }
+    urls = {secret: "<url>" for server in servers for secret in _secrets_of(server.url or "")}
     # What stands in a name is public: the names of toolboxes and servers are there to be shown.
     names = [*config.toolboxes, *(name for toolbox in config.toolboxes.values() for name in toolbox.servers)]
-    labels = env | headers | variables
+    labels = env | headers | urls | clients | variables
     return Secrets(
         {value: label for value, label in labels.items() if not any(value in name for name in names)}
     )
+
+
+def _secrets_of(url: str) -> list[str]:
+    """The password in an address, also as it goes over the wire, and what looks like a key in its query."""
+    found = re.match(r"[a-z]+://([^/?#@]*:([^/?#@]*))@", url, re.IGNORECASE)
+    keys = [
+        value
+        for name, value in re.findall(r"[?&]([^=&#]+)=([^&#]*)", url)
+        if re.search(_LIKELY_PRIVATE, name)
+    ]
+    if found is None:
+        return keys
+    return [found[2], b2a_base64(found[1].encode(), newline=False).decode(), *keys]

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from mcp_workbench.config.access import HttpConfig
+from mcp_workbench.config.oauth import OAuthConfig
 
 Transport = Literal["stdio", "http", "sse"]
 
@@ -74,6 +75,15 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "an object of strings"},
         ),
     ] = {}
+    oauth: Annotated[
+        OAuthConfig | None,
+        Meta(
+            description="How to get an access token for `url`, where the server alone does not say enough. "
+            "An `Authorization` among the `headers` wins over it.",
+            examples=[{"clientId": "my-client", "callbackPort": 8765}],
+            extra={"expected": "an object"},
+        ),
+    ] = None
     transport: Annotated[
         Transport,
         Meta(

@@ -21,6 +21,7 @@ def json_schema() -> dict[str, object]:
     definitions: dict[str, Any] = msgspec.json.schema(WorkbenchConfig)["$defs"]
     top = definitions.pop("WorkbenchConfig")
     _complete_server(definitions["ServerConfig"])
+    _complete_oauth(definitions["OAuthConfig"])
     toolbox = definitions["ToolboxConfig"]["properties"]
     toolbox["mcpServers"]["propertyNames"] = _NAME
     # Its absence means what the file has at its top.
@@ -48,7 +49,7 @@ def json_schema() -> dict[str, object]:
 
 def _complete_server(server: dict[str, Any]) -> None:
     properties = server["properties"]
-    for key in ("command", "cwd", "transport", "url"):
+    for key in ("command", "cwd", "oauth", "transport", "url"):
         # Their absence is not the same as any value.
         del properties[key]["default"]
     properties["toolFilters"]["default"] = ["*"]
@@ -57,7 +58,19 @@ def _complete_server(server: dict[str, Any]) -> None:
         "description": "Another word for `transport`, as other clients write it.",
         "enum": list(TRANSPORT_OF_TYPE),
     }
-    server["oneOf"] = [_target("command", ["stdio"]), _target("url", ["http", "sse"])]
+    program = _target("command", ["stdio"])
+    program["properties"]["oauth"] = {"type": "null"}
+    server["oneOf"] = [program, _target("url", ["http", "sse"])]
+
+
+def _complete_oauth(oauth: dict[str, Any]) -> None:
+    for key, described in oauth["properties"].items():
+        if key != "grant":
+            # Their absence is not the same as any value.
+            del described["default"]
+    of_a_client = ("clientSecret", "issuer", "privateKeyFile")
+    oauth["dependentRequired"] = {key: ["clientId"] for key in of_a_client}
+    oauth["not"] = {"required": ["clientId", "clientMetadataUrl"]}
 
 
 def _complete_http(http: dict[str, Any], definitions: dict[str, Any]) -> None:

@@ -30,10 +30,12 @@ _NO_SLIP = ("comment",)
 
 _USE_CALL_LIMIT = 'write "callLimit" for the number of calls that the server works on at once'
 _USE_MESSAGE_LIMIT = 'write "messageLimit" for the bytes of the longest message that is taken from the server'
+_USE_OAUTH = 'write "oauth": { "clientId": "…" } for a client that is registered already'
 _USE_TOOL_FILTERS = 'list the tools in "toolFilters": ["name", "!other"] to choose them'
 
 ADVICE = {
     "allowedTools": _USE_TOOL_FILTERS,
+    "auth": _USE_OAUTH,
     "disabledTools": _USE_TOOL_FILTERS,
     "enabled": 'write "disabled": true to leave the server out',
     "enabledTools": _USE_TOOL_FILTERS,
@@ -45,6 +47,7 @@ ADVICE = {
     "maxConcurrency": _USE_CALL_LIMIT,
     "maxConcurrentCalls": _USE_CALL_LIMIT,
     "maxMessageSize": _USE_MESSAGE_LIMIT,
+    "redirectUri": 'write "callbackPort" for the port that the browser comes back to',
     "tools": _USE_TOOL_FILTERS,
 }
 

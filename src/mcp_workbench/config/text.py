@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mcp_workbench.config.findings import Findings, Place
 
+_TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_NOT_FOR_US = frozenset(
+    ("host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer")
+)
+"""Headers that are about one connection or one body."""
+
 _HALF_CHARACTER = "contains half of a character (a lone surrogate), which cannot be written anywhere"
 
 
@@ -46,6 +52,12 @@ def check_header(name: str, value: str, place: Place, findings: Findings) -> Non
     """A header of HTTP, which a line break would turn into two."""
     if not name.strip():
         findings.problem(place, "the name of a header cannot be empty", "Give the header a name.")
+    elif name.lower() in _NOT_FOR_US:
+        what = "is a header that HTTP itself sets"
+        findings.problem(place, what, "Delete it.")
+    elif not set(name) <= _TOKEN and not set(name) & set("\0\r\n"):
+        what = "is not the name of a header"
+        findings.problem(place, what, "Write letters, digits and hyphens only, as in X-Api-Key.")
     if any(character in f"{name}{value}" for character in "\0\r\n"):
         findings.problem(
             place, "contains a line break or a NUL character", "Delete it: a header is one line."

@@ -51,6 +51,9 @@ class Listener(Protocol):
     def principal(self) -> str:
         """Who it is: clients of one principal may know of each other."""
 
+    def sees(self, toolbox: str) -> bool:
+        """Whether the toolbox is there for it. Of any other it is to know nothing."""
+
     @property
     def client(self) -> object:
         """What its calls have as theirs."""
@@ -93,10 +96,9 @@ class Audience:
     def _callers(self) -> list[Caller]:
         return [caller for listener in self._listeners for caller in listener.callers]
 
-    @property
-    def _is_of_one(self) -> bool:
-        """Whether all of them are the same one's."""
-        return len({listener.principal for listener in self._listeners}) == 1
+    def _of(self, toolbox: str) -> list[Listener]:
+        """Those that may know of a server of this toolbox."""
+        return [listener for listener in self._listeners if listener.sees(toolbox)]
 
     @property
     def capabilities(self) -> bytes:
@@ -118,8 +120,9 @@ class Audience:
 
     def ask(self, inquiry: Pushed) -> None:
         """Asks the one who can be meant, and nobody if there are several."""
-        able = [listener for listener in self._listeners if listener.takes_questions]
-        if len(able) == 1 and self._is_of_one:
+        listeners = self._of(inquiry.session.origin[0])
+        able = [listener for listener in listeners if listener.takes_questions]
+        if len(able) == 1 and _are_of_one(listeners):
             able[0].on_question(inquiry)
         else:
             inquiry.refuse(METHOD_NOT_FOUND, NO_CALL)
@@ -128,16 +131,17 @@ class Audience:
         """A server logs. Those clients are told that it works for at the moment, and when it works for none
         all of them, if they are the same one's. Some have been told already.
         """
-        legacy = [listener for listener in self._listeners if listener.takes_questions]
+        listeners = self._of(session.origin[0])
+        legacy = [listener for listener in listeners if listener.takes_questions]
         calls = {call.client: call for call in session.calls} if legacy else {}
         for listener in legacy:
             about = calls.get(listener.client)
-            if listener.client not in told and (about or (not calls and self._is_of_one)):
+            if listener.client not in told and (about or (not calls and _are_of_one(listeners))):
                 listener.on_log(session, level, members, about)
 
-    def list_changed(self, kind: Kind) -> None:
-        """There are other prompts or resources than before."""
-        for listener in tuple(self._listeners):
+    def list_changed(self, toolbox: str, kind: Kind) -> None:
+        """There are other prompts or resources in a toolbox than before."""
+        for listener in self._of(toolbox):
             listener.on_list_changed(kind)
 
     def updated(self, update: Update) -> None:
@@ -149,3 +153,8 @@ class Audience:
         """The user has done what a client was asked to send them to."""
         for listener in tuple(self._listeners):
             listener.on_elicitation_complete(session, members)
+
+
+def _are_of_one(listeners: Collection[Listener]) -> bool:
+    """Whether all of them are the same one's."""
+    return len({listener.principal for listener in listeners}) == 1

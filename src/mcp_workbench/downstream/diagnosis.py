@@ -111,8 +111,10 @@ def explain(error: WireError) -> str:
     """Why a call got no answer in other ways, and what to do about it."""
     if isinstance(error, Refused):
         may_have_acted = error.may_have_acted
-    elif isinstance(error, (BadStatus, BrokenOff, Unreachable)):
-        may_have_acted = not isinstance(error, Unreachable)
+    elif isinstance(error, BadStatus):
+        may_have_acted = not 300 <= error.status < 500
+    elif isinstance(error, (BrokenOff, Unreachable)):
+        may_have_acted = isinstance(error, BrokenOff)
     else:
         return str(error)
     repeated = "The call was not repeated, because it may have taken effect." if may_have_acted else ""

@@ -16,7 +16,7 @@ import msgspec
 
 from mcp_workbench.downstream.caller import OWN_META
 from mcp_workbench.downstream.offer import Offer, read_offer
-from mcp_workbench.errors import BadAnswer, RemoteError
+from mcp_workbench.errors import BadAnswer, BrokenOff, RemoteError
 from mcp_workbench.protocol import (
     IMPLEMENTATION,
     LEGACY_VERSIONS,
@@ -188,7 +188,7 @@ def _read_discovered(discover: Question) -> _Agreed:
         if error.code != UNSUPPORTED_VERSION:
             return _Agreed("legacy")
         supported = _supported_versions(error)
-    except (BadAnswer, msgspec.DecodeError, RecursionError):
+    except (BadAnswer, BrokenOff, msgspec.DecodeError, RecursionError):
         return _Agreed("legacy")
     if MODERN in supported:
         return _Agreed(MODERN, offer)

@@ -106,9 +106,9 @@ class Hearing:
             case "notifications/tools/list_changed":
                 self._on_tools_changed()
             case "notifications/prompts/list_changed":
-                self._audience.list_changed("prompts")
+                self._audience.list_changed(self._session.origin[0], "prompts")
             case "notifications/resources/list_changed":
-                self._audience.list_changed("resources")
+                self._audience.list_changed(self._session.origin[0], "resources")
             case "notifications/resources/updated":
                 self._on_updated(members_of(params))
             case "notifications/subscriptions/acknowledged":

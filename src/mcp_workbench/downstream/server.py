@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from mcp_workbench.config import Secrets
 from mcp_workbench.downstream import diagnosis
 from mcp_workbench.downstream.backoff import Backoff
 from mcp_workbench.downstream.connection import Connection
@@ -23,9 +24,9 @@ from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, T
 from mcp_workbench.wire import stderr
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from mcp_workbench.config import Secrets, ServerConfig
+    from mcp_workbench.config import ServerConfig
     from mcp_workbench.downstream.audience import Audience
     from mcp_workbench.downstream.connection import Tools
     from mcp_workbench.downstream.era_memory import EraMemory
@@ -47,6 +48,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     guard: Guard
     valve: Valve
     audience: Audience
+    hide: Callable[[Secrets], None] = lambda _: None
+    """Told of secrets that the configuration does not hold."""
 
 
 class Server:
@@ -62,6 +65,7 @@ class Server:
         self._log = logging.LoggerAdapter(log, {"server": self._label})
         self._stderr_log = logging.LoggerAdapter(logging.getLogger(stderr.LOGGER), {"server": self._label})
         self.secrets = secrets
+        self._tokens = Secrets({})
         self._surroundings = surroundings
         self._lives: set[asyncio.Task[None]] = set()
         self._links: set[Link] = set()
@@ -163,8 +167,12 @@ class Server:
         return self.mask(diagnosis.explain(error))
 
     def mask(self, text: str) -> str:
-        """`text` without the secret values of the configuration."""
-        return self.secrets.mask(text)
+        """`text` without the secret values of the configuration, nor those that logins have brought."""
+        return self._tokens.mask(self.secrets.mask(text))
+
+    def _hide(self, secrets: Secrets) -> None:
+        self._tokens |= secrets
+        self._surroundings.hide(secrets)
 
     async def _connection(self) -> Connection:
         if self._ready is None:
@@ -199,7 +207,8 @@ class Server:
 
     def _fail(self, ready: asyncio.Future[Connection], error: StartError) -> None:
         """It did not come up. Whoever waits is told at once: to end what there is of it takes its time."""
-        self._backoff.fail(asyncio.get_running_loop().time())
+        if not error.wants_login:  # which may come any moment, and costs nothing to look for
+            self._backoff.fail(asyncio.get_running_loop().time())
         self._last_failure = error
         self._start_failed = True
         self._log.warning("failed: %s%s", error.reason, diagnosis.next_try(self._wait()))
@@ -229,7 +238,13 @@ class Server:
     async def _live_once(self, ready: asyncio.Future[Connection], start: Start) -> None:
         around = self._surroundings
         link = link_to(
-            self.name, self.config, around.environ, around.guard, mask=self.mask, on_stderr=self._on_stderr
+            self._origin,
+            self.config,
+            around.environ,
+            around.guard,
+            mask=self.mask,
+            hide=self._hide,
+            on_stderr=self._on_stderr,
         )
         self._links.add(link)
         try:
@@ -266,9 +281,9 @@ class Server:
     def _announce(self, offer: Offer) -> None:
         """What is listed together is listed from when a server is open."""
         if offer.prompts:
-            self._surroundings.audience.list_changed("prompts")
+            self._surroundings.audience.list_changed(self._origin[0], "prompts")
         if offer.resources:
-            self._surroundings.audience.list_changed("resources")
+            self._surroundings.audience.list_changed(self._origin[0], "resources")
 
     async def _serve(self, link: Link, connection: Connection) -> None:
         connection.up_since = asyncio.get_running_loop().time()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.downstream import diagnosis
 from mcp_workbench.downstream.eras import PATIENCE, REMOTE_PATIENCE, open_conversation
-from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, WireError
+from mcp_workbench.errors import ConnectionClosed, LoginRequired, RequestTimeout, StartError, WireError
 from mcp_workbench.wire.message import encode
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Start:
     async def _get_ready(self, link: Link, connection: Connection) -> Era:
         session, limit = connection.session, self._config.startup_timeout
         era: Era | None = None
+        wants_login = False
         try:
             async with asyncio.timeout(limit):
                 era = await open_conversation(
@@ -85,9 +86,11 @@ class Start:
             reason, hint = f"it was not ready within {limit:g} s", diagnosis.hint_on_silence(self._config)
         except WireError as error:
             reason, hint = self._mask(str(error)), error.hint
+            wants_login = isinstance(error, LoginRequired)
         else:
             return era
-        raise StartError(self._name, reason, stderr=diagnosis.tail(link.last_words), hint=hint)
+        last_words = diagnosis.tail(link.last_words)
+        raise StartError(self._name, reason, stderr=last_words, hint=hint, wants_login=wants_login)
 
     @property
     def _identity(self) -> str:

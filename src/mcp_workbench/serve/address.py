@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from mcp_workbench.errors import CannotListen
 
 BACKLOG: Final = 2048
-"""Connections that wait to be taken."""
+"""Connections that may wait to be taken, as uvicorn has it."""
 
 
 class Address(NamedTuple):
@@ -70,7 +70,7 @@ def _bind(family: int, host: str, port: int) -> socket.socket:
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listener.bind((host, port))
-        # From here on clients can come, and another program that wants the address is told.
+        # At once: from when we say that we serve, nobody is turned away, and nobody else gets the port.
         listener.listen(BACKLOG)
         listener.setblocking(False)
     except OSError:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from mcp_workbench.serve.responses import WayOut
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -111,6 +113,8 @@ class Connection(HttpToolsProtocol):
         if not self.parser.should_upgrade():
             self._stop_clock()
             super().on_headers_complete()
+            # So that whoever serves it is told of it at once, and sets limits only to a body that is late.
+            self.cycle.message_event.set()
 
     def on_message_complete(self) -> None:
         """All of it is there."""
@@ -119,6 +123,8 @@ class Connection(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._served = cycle
+        if cycle.scope["method"] != "HEAD":  # whose response ends with the head
+            cycle.transport = WayOut(self.transport)  # type: ignore[assignment] # all that it asks of one
         super()._start_asgi_task(cycle, app)
 
     def pause_writing(self) -> None:

@@ -58,6 +58,7 @@ def run(
 ) -> int:
     """Serves until a signal comes. Raises CannotListen."""
     begin(loaded, environ, log_handler)
+    _make_room_for_connections()
     sockets = listen(address)
     bound = Address(address.host, sockets[0].getsockname()[1])
     loop_runner()(_serve(loaded, environ, log_handler, (sockets, bound), tokens))
@@ -72,7 +73,9 @@ async def _serve(
     tokens: LoadedTokens | None,
 ) -> None:
     sockets, address = listening
-    workbench = build(loaded, environ=environ, memory=EraMemory(cache_directory(environ)))
+    workbench = build(
+        loaded, environ=environ, memory=EraMemory(cache_directory(environ)), hide=log_handler.hide
+    )
     interrupted = asyncio.Event()
     hurry = Hurry(interrupted.set)
     clients = Clients(workbench, environ)
@@ -124,6 +127,19 @@ def _settings(front: Front) -> uvicorn.Config:
         timeout_keep_alive=KEEP_CONNECTION,
         timeout_graceful_shutdown=FLUSH_LIMIT,
     )
+
+
+def _make_room_for_connections() -> None:
+    """Each takes a descriptor, and what a process may have by itself is often a thousand."""
+    try:
+        import resource  # noqa: PLC0415 - not on every platform
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * MOST_CONNECTIONS if hard == resource.RLIM_INFINITY else min(2 * MOST_CONNECTIONS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class _Server(uvicorn.Server):
@@ -195,4 +211,8 @@ class Front:
             return Response(denied.reason, denied.status)
         if issuer is None or request.url.path not in metadata_paths(issuer):
             return Response("Not Found", 404)
-        return Response(metadata(issuer), media_type="application/json")
+        answer = Response(metadata(issuer), media_type="application/json")
+        # A page that may come has to find out where to log in.
+        origin = request.headers.get("origin", "").encode("latin-1")
+        answer.raw_headers.extend(self._admission.origins.cors(origin))
+        return answer

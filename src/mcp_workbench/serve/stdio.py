@@ -86,7 +86,9 @@ def _modes_restored(*descriptors: int) -> Iterator[None]:
 async def _serve(
     loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler, stdin: int, stdout: int
 ) -> None:
-    workbench = build(loaded, environ=environ, memory=EraMemory(cache_directory(environ)))
+    workbench = build(
+        loaded, environ=environ, memory=EraMemory(cache_directory(environ)), hide=log_handler.hide
+    )
     ended = asyncio.Event()
     interrupted = asyncio.Event()
     hurry = Hurry(interrupted.set)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.subscriptions import Subscriptions
     from mcp_workbench.wire.message import Id
     from mcp_workbench.wire.peer import Peer
+    from mcp_workbench.workbench.desk import Desk
 
     Members = dict[str, msgspec.Raw]
 
@@ -54,9 +55,10 @@ class Announcements:
         subscriptions: Subscriptions,
         *,
         streams: dict[Id, Filter],
-        principal: str,
+        desk: Desk,
     ) -> None:
-        self.principal = principal
+        self.principal = desk.principal.name
+        self._desk = desk
         self.client = calls
         self._peer = peer
         self._callers = callers
@@ -70,6 +72,10 @@ class Announcements:
     def callers(self) -> Collection[Caller]:
         """As what the client has introduced itself."""
         return list(self._callers)
+
+    def sees(self, toolbox: str) -> bool:
+        """Whether the toolbox is there for the client."""
+        return toolbox in self._desk.toolboxes
 
     @property
     def takes_questions(self) -> bool:

@@ -50,7 +50,6 @@ FIRST_WAIT, LONGEST_WAIT = 0.05, 0.25
 
 ENDLESS: Final = f"it has asked for something {MOST_ROUNDS} times, and still asks for more"
 CROWDED: Final = "too many calls wait for an answer of their client already"
-NO_STATE: Final = "Invalid params: `inputResponses` needs the `requestState` that came with the questions"
 NO_ANSWERS: Final = "Invalid params: `inputResponses` must be an object of objects"
 
 
@@ -141,9 +140,10 @@ class Bridge:
         """Takes a modern request that answers questions. What it has in addition if it is to be made as a new
         one; None if it was one that waited, and goes on. Raises Refusal.
         """
-        if not params.state:
-            raise Refusal(INVALID_PARAMS, NO_STATE)
         answers = _read_answers(params.responses)
+        if not params.state:
+            # Nobody has asked, as far as we know: the server says what it makes of it, or asks.
+            return tuple(b",%b" % field for field in retry_fields(answers, b""))
         state = self._seal.open(decode_text(params.state) or "", bound)
         if state.kind == "anew":
             return ()

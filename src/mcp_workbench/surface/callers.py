@@ -85,14 +85,15 @@ class Callers:
             capabilities, level = capabilities.copy(), level.copy()
             self._modern = _read(capabilities, level)
             self._capabilities, self._level = capabilities, level
-            self._remember(msgspec.structs.replace(self._modern, log_level=None))
+            self._remember(self._modern)
         return self._modern
 
     def _remember(self, caller: Caller) -> None:
         """A server is started for all requests, not for the latest alone."""
-        has_room = len(self._able) < MOST_DIFFERENT
-        if has_room and declared_by([*self._able, caller]) != declared_by(self._able):
-            self._able.append(caller)
+        if not caller.declared or len(self._able) >= MOST_DIFFERENT:
+            return
+        if not self._able or declared_by([*self._able, caller]) != declared_by(self._able):
+            self._able.append(msgspec.structs.replace(caller, log_level=None))
 
 
 def _read(capabilities: msgspec.Raw, level: msgspec.Raw) -> Caller:

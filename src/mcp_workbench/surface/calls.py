@@ -16,7 +16,7 @@ import msgspec
 
 from mcp_workbench.errors import CallError, TooManyRequests
 from mcp_workbench.protocol import INTERNAL_ERROR
-from mcp_workbench.surface import metatools, render, results
+from mcp_workbench.surface import render, results
 from mcp_workbench.surface.relayed import Use
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import error_line, notification_line, result_line
@@ -28,12 +28,11 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import RemoteError
     from mcp_workbench.surface.bridge import Bridge
     from mcp_workbench.surface.callers import Callers
-    from mcp_workbench.surface.metatools import ToolId
+    from mcp_workbench.surface.metatools import PlainUse, ToolId
     from mcp_workbench.surface.outlet import Outlet
     from mcp_workbench.surface.parking import Parked
     from mcp_workbench.surface.relayed import Relayed
     from mcp_workbench.surface.requests import Meta
-    from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body, Id, Outgoing
     from mcp_workbench.workbench.desk import Desk
 
@@ -80,12 +79,10 @@ class Calls:
         if len(self._in_flight) >= MOST_IN_FLIGHT:
             raise TooManyRequests(len(self._in_flight))
 
-    def relay(self, line: Line) -> bool:
-        """Passes a line on, if it is a call with nothing about it to be looked into, and can be passed on at
-        once; most are, and can. If not, nothing has happened.
+    def relay(self, plain: PlainUse) -> bool:
+        """Passes a call on that has nothing about it to be looked into, if that can be done at once; most
+        can. If not, nothing has happened.
         """
-        if (plain := metatools.read_plain_use(line)) is None:
-            return False
         request_id, params = plain.id, plain.params
         meta = params.meta
         arguments = params.arguments

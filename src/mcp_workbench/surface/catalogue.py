@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 
@@ -93,24 +93,10 @@ class Catalogue:
         self._room = room
         self._calls = calls
         self._bridge = bridge
-        self._handlers: dict[str, Callable[[Asked], None]] = {
-            **dict.fromkeys(LISTS, self._list),
-            "resources/read": self._read,
-            "prompts/get": self._get_prompt,
-            "completion/complete": self._complete,
-        }
-        self._legacy_handlers = {
-            **self._handlers,
-            "resources/subscribe": self._subscribe,
-            "resources/unsubscribe": self._unsubscribe,
-        }
 
     def takes(self, method: str, caller: Caller) -> bool:
         """Whether a request is one of these."""
-        return method in self._handlers_for(caller)
-
-    def _handlers_for(self, caller: Caller) -> dict[str, Callable[[Asked], None]]:
-        return self._handlers if caller.is_modern else self._legacy_handlers
+        return method in (self._HANDLERS if caller.is_modern else self._LEGACY_HANDLERS)
 
     def handle(self, request_id: Id, method: str, params: Params, raw: msgspec.Raw, caller: Caller) -> None:
         """Takes such a request. Raises Refusal."""
@@ -118,7 +104,7 @@ class Catalogue:
             self._calls.require_room()
         except CallError as error:
             raise Refusal(INTERNAL_ERROR, f"Internal error: {error}") from None
-        self._handlers_for(caller)[method](Asked(request_id, method, caller, params, members_of(raw)))
+        self._LEGACY_HANDLERS[method](self, Asked(request_id, method, caller, params, members_of(raw)))
 
     def _list(self, asked: Asked) -> None:
         if asked.params.cursor is not None:
@@ -236,6 +222,18 @@ class Catalogue:
         if extra is not None:
             fetch.extra = extra
             self._calls.start(fetch)
+
+    _HANDLERS: ClassVar[dict[str, Callable[[Catalogue, Asked], None]]] = {
+        **dict.fromkeys(LISTS, _list),
+        "resources/read": _read,
+        "prompts/get": _get_prompt,
+        "completion/complete": _complete,
+    }
+    _LEGACY_HANDLERS: ClassVar[dict[str, Callable[[Catalogue, Asked], None]]] = {
+        **_HANDLERS,
+        "resources/subscribe": _subscribe,
+        "resources/unsubscribe": _unsubscribe,
+    }
 
 
 def _text(members: Members, key: str) -> str:

@@ -81,18 +81,27 @@ class Face:
             self._asker,
             subscriptions,
             streams=streams,
-            principal=desk.principal.name,
+            desk=desk,
         )
         self._catalogue = Catalogue(desk, self._calls, self._bridge, subscriptions, room)
-        self.receive_overlong = self._peer.receive_overlong
         self.version: str | None = None
         """The version that was agreed on in a handshake, if there was one."""
         desk.join(self._announcements)
 
     def receive(self, line: Line) -> None:
         """Takes one line off the wire. Never raises for what the client sent."""
-        if not self._calls.relay(line):
+        plain = metatools.read_plain_use(line)
+        if plain is None or not self._calls.relay(plain):
             self._peer.receive(line)
+
+    def take(self, line: Line, plain: metatools.PlainUse | None) -> None:
+        """The same with a line of which is known that it is this call, or that it is no plain one."""
+        if plain is None or not self._calls.relay(plain):
+            self._peer.receive(line)
+
+    def receive_overlong(self, edges: bytes, *, is_over: bool) -> None:
+        """Takes the beginning of a line that is too long to keep, and when it is over also its end."""
+        self._peer.receive_overlong(edges, is_over=is_over)
 
     def tell_tools_changed(self) -> None:
         """Our own tools are no longer what they were."""
@@ -111,6 +120,7 @@ class Face:
         self._announcements.close()
         self._calls.close()
         self._seat.desk.part(self._announcements)
+        self._peer.stop_listening()
 
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
         """Answers at once what needs no waiting."""
@@ -157,7 +167,7 @@ class Face:
                 INVALID_REQUEST, f"Invalid Request: id {request_id!r} is in use by a request in flight"
             )
         params = read_params(raw)
-        if method == "initialize":
+        if method == "initialize" and META_VERSION not in params.meta:
             self._peer.send(result_line(request_id, self._initialize(params)))
             return
         if (caller := self._caller(params.meta, method)).is_modern and method == "subscriptions/listen":
@@ -193,7 +203,7 @@ class Face:
         )
 
     def _answer(self, method: str, params: Params, caller: Caller) -> bytes:
-        if method == "ping":
+        if method == "ping" and not caller.is_modern:
             return b"{}"
         if method == "tools/list":
             if params.cursor is not None:

@@ -39,7 +39,8 @@ class Fetch(Relayed, kw_only=True):
             self.fail_with(self.not_offered())
             return
         method = b',"method":"%b","params":' % self.method.encode()
-        head: tuple[Body, ...] = (method, memoryview(self.arguments)[:-1], *self.extra)
+        extra = self.extra if session.is_modern else ()
+        head: tuple[Body, ...] = (method, memoryview(self.arguments)[:-1], *extra)
         session.call(self, head, self.meta, connection.timeout, size=len(self.arguments))
 
     def bound(self) -> bytes:

@@ -10,7 +10,7 @@ import msgspec
 
 from mcp_workbench.downstream.call import Call
 from mcp_workbench.errors import BadAnswer, RemoteError
-from mcp_workbench.protocol import META_PROGRESS, URL_ELICITATION_REQUIRED
+from mcp_workbench.protocol import META_PROGRESS, MISSING_CAPABILITY, URL_ELICITATION_REQUIRED
 from mcp_workbench.surface import results
 from mcp_workbench.surface.hops import log_line, passed_on
 from mcp_workbench.surface.progress import Progress
@@ -46,7 +46,7 @@ class Relayed(Call):
     """Given up once they are sent, where the request cannot have to be made or recognised again."""
     meta: Meta
     extra: tuple[bytes, ...] = ()
-    """Members that only a request has that is made again, each after a comma."""
+    """Members that only a request has that answers questions, each after a comma; for modern servers."""
     rounds: int = 0
     """How often it was made again."""
     undo: Callable[[str], None] | None = None
@@ -180,7 +180,8 @@ class Use(Relayed):
         arguments = self.arguments
         if not (self.caller.is_modern or session.is_modern or session.may_repeat):
             self.arguments = b""
-        head = (_NAME, encode(self.name), _ARGUMENTS, arguments, *self.extra)
+        extra = self.extra if session.is_modern else ()
+        head = (_NAME, encode(self.name), _ARGUMENTS, arguments, *extra)
         session.call(self, head, self.meta, connection.timeout, size=len(arguments))
 
     def refuse(self, error: CallError) -> None:
@@ -192,5 +193,9 @@ class Use(Relayed):
         return bind("tools/call", *self.session.origin, self.name, arguments=self.arguments)
 
     def explain(self, error: WireError) -> None:
-        """Says what went wrong to the model."""
-        self.refuse(self.shelf.explain(self.name, error))
+        """Says what went wrong to the model; to a modern client itself, what it cannot do for the server."""
+        are_modern = self.caller.is_modern and self.session.is_modern
+        if are_modern and isinstance(error, RemoteError) and error.code == MISSING_CAPABILITY:
+            self.calls.fail_with(self.request_id, self.shelf.masked(error))
+        else:
+            self.refuse(self.shelf.explain(self.name, error))

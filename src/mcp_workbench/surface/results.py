@@ -21,6 +21,8 @@ _SERVER: Final = b'"%b":%b' % (META_SERVER.encode(), IMPLEMENTATION)
 _META: Final = b'"_meta":{%b}' % _SERVER
 
 PIECE: Final = 4096
+QUOTE: Final = 0x22
+"""The first byte of a member."""
 
 CACHEABLE: Final = b'"ttlMs":60000,"cacheScope":"private"'
 """For what depends on the configuration alone, which may change while we run: a minute. Private: another
@@ -122,6 +124,8 @@ def _pairs(members: dict[str, msgspec.Raw]) -> list[bytes]:
 
 def _is_end(rest: memoryview) -> bool:
     """Whether an object that has been opened is closed without a member."""
-    # In pieces: it may be long, and nearly always the first byte of it tells.
+    if rest[0] == QUOTE:
+        return False  # nearly always: it goes on with a member
+    # In pieces: it may be long.
     pieces = (bytes(rest[at : at + PIECE]).lstrip() for at in range(0, len(rest), PIECE))
     return next(filter(None, pieces))[0] == END

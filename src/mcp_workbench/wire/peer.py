@@ -213,6 +213,12 @@ class Peer:
         for request in ended:
             request.fail(ConnectionClosed(reason))
 
+    def stop_listening(self) -> None:
+        """Nothing will be received any more. Until then it and its handler keep each other, and would keep
+        what both of them have until the garbage collector finds them.
+        """
+        del self._handler
+
     def receive(self, line: Line) -> None:
         """Takes one line off the wire. Never raises for what the other side sent."""
         try:

@@ -1,7 +1,7 @@
 """Threads for what the event loop cannot watch: the only ones in the workbench.
 
-That is regular files and the null device anywhere, every pipe on Windows, and the end of a process on systems
-that have no descriptor for it. They are daemons: none of them can hold up our own end.
+That is regular files and the null device anywhere, every pipe on Windows, the end of a process on systems
+that have no descriptor for it, and work that may block. They are daemons: none can hold up our own end.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import queue
 import select
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     import subprocess
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from mcp_workbench.wire.message import Outgoing
+
+T = TypeVar("T")
 
 CHUNK = 256 * 1024
 
@@ -173,6 +175,28 @@ class ThreadWriter:
         if not self._end.done():
             self._end.set_result(None)
         self._on_lost()
+
+
+async def in_thread(work: Callable[[], T], limit: float) -> T:
+    """What the work comes to, done beside the loop. TimeoutError after the limit: it then goes on alone."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
+            _tell(loop, _settle, done.set_exception, error)
+        else:
+            _tell(loop, _settle, done.set_result, result)
+
+    def _settle(settle: Callable[[object], None], outcome: object) -> None:
+        if not done.done():
+            settle(outcome)
+
+    threading.Thread(target=run, daemon=True).start()
+    async with asyncio.timeout(limit):
+        return await done
 
 
 def _write(descriptor: int, data: memoryview) -> int:

@@ -18,9 +18,9 @@ from mcp_workbench.workbench.shelf import Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from mcp_workbench.config import LoadedConfig, ServerConfig
+    from mcp_workbench.config import LoadedConfig, Secrets, ServerConfig
     from mcp_workbench.downstream.era_memory import EraMemory
     from mcp_workbench.downstream.session import Origin
     from mcp_workbench.downstream.watching import Watches
@@ -38,6 +38,7 @@ class Workbench:
         self._surroundings = surroundings
         self._retiring: dict[Server, asyncio.Task[None]] = {}
         """Servers that are no longer configured, and what ends them when they are not in use any more."""
+        self._is_closed = False
         self._taken_in: set[Server] = set()
         """Servers that are some client's own."""
         self._watches: dict[Origin, Watches] = {}
@@ -97,6 +98,7 @@ class Workbench:
 
     async def close(self) -> None:
         """Ends everything downstream, in parallel."""
+        self._is_closed = True
         for task in self._retiring.values():
             task.cancel()
         await asyncio.gather(*(server.close() for server in self._servers))
@@ -124,6 +126,8 @@ class Workbench:
         """It is not found any more, and ends when its calls have."""
         self._taken_in.discard(server)
         server.leave()
+        if self._is_closed:
+            return
         self._retiring[server] = asyncio.create_task(self._end_when_unused(server))
 
     async def _end_when_unused(self, server: Server) -> None:
@@ -135,8 +139,14 @@ class Workbench:
         del self._retiring[server]
 
 
-def build(loaded: LoadedConfig, *, environ: Mapping[str, str], memory: EraMemory) -> Workbench:
-    """The workbench that a configuration describes. Starts nothing."""
-    workbench = Workbench([], Surroundings(environ, memory, Guard(environ), Valve(), Audience()))
+def build(
+    loaded: LoadedConfig,
+    *,
+    environ: Mapping[str, str],
+    memory: EraMemory,
+    hide: Callable[[Secrets], None] = lambda _: None,
+) -> Workbench:
+    """The workbench that a configuration describes. Starts nothing. `hide` gets what no log may hold."""
+    workbench = Workbench([], Surroundings(environ, memory, Guard(environ), Valve(), Audience(), hide))
     workbench.reconfigure(loaded)
     return workbench

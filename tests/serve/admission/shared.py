@@ -15,6 +15,7 @@ import httpx2
 from tests.servers.scripted import MODERN_VERSION, RESERVED
 from tests.support.client import clean_environment, serve_command, write_config
 from tests.support.sessions import CLIENT_INFO, NEWEST_LEGACY, result_of
+from tests.support.talking import able
 from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Shared:
             self.log += line.decode()
 
     async def visitor(self, token: str | None, era: Era) -> Visitor:
-        """A client that has introduced itself."""
+        """A client that has introduced itself. A legacy one can be asked anything."""
         visitor = Visitor(self, token, era)
         await visitor.greet()
         return visitor
@@ -68,7 +69,7 @@ class Visitor:
         if self.era == "modern":
             self.greeting = result_of(await self.request("server/discover"))
             return
-        params = {"protocolVersion": NEWEST_LEGACY, "capabilities": {}, "clientInfo": CLIENT_INFO}
+        params = {"protocolVersion": NEWEST_LEGACY, "capabilities": able("legacy"), "clientInfo": CLIENT_INFO}
         response = await self.send("initialize", params)
         self.greeting = result_of(answer_in(response))
         self.headers |= {"mcp-session-id": response.headers["mcp-session-id"]}
@@ -97,8 +98,9 @@ class Visitor:
     async def open_toolbox(self, name: str) -> Json:
         return await self.call("open_toolbox", {"toolbox_name": name})
 
-    async def use_tool(self, toolbox: str, server: str, tool: str) -> Json:
-        return await self.call("use_tool", {"tool": {"toolbox": toolbox, "server": server, "tool": tool}})
+    async def use_tool(self, toolbox: str, server: str, tool: str, arguments: Json | None = None) -> Json:
+        identifier = {"toolbox": toolbox, "server": server, "tool": tool}
+        return await self.call("use_tool", {"tool": identifier, "arguments": arguments or {}})
 
     @contextlib.asynccontextmanager
     async def listening(self, wanted: Json) -> AsyncIterator[Stream]:

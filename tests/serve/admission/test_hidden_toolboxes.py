@@ -35,15 +35,16 @@ GOODS = {
     "prompts/get": '{"resultType":"complete","messages":[]}',
     "completion/complete": '{"resultType":"complete","completion":{"values":["secret"]}}',
 }
+LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
 CHANGES = {"toolsListChanged": True, "resourcesListChanged": True, "promptsListChanged": True}
 UNKNOWN = "nothing"
 """As long as `vault`, give or take, and in no configuration."""
 
 
 def config() -> Json:
-    vault: Any = stock(
-        "modern", answers=GOODS, has=["file:///secret"], tools=[tool("secret"), tool("update")]
-    )
+    behaviours: Any = {"crash": {"do": "crash"}}
+    tools = [tool("secret"), tool("crash")]
+    vault: Any = stock("modern", answers=GOODS, has=["file:///secret"], tools=tools, behaviours=behaviours)
     dev: Any = stock("modern", answers={"prompts/list": listing("prompts", '{"name":"public"}')})
     return toolboxes(dev={"work": dev}, vault={"keys": vault})
 
@@ -62,24 +63,21 @@ async def bob(shared: Shared, client_era: Era) -> Visitor:
     return await shared.visitor(BOB, client_era)
 
 
+LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
+
 pytestmark = pytest.mark.parametrize("client_era", ["legacy", "modern"])
 
 
 async def test_alice_sees_it(shared: Shared, client_era: Era) -> None:
     alice = await shared.visitor(ALICE, client_era)
-    everything = [alice.greeting]
-    for method in ("tools/list", "resources/list", "resources/templates/list", "prompts/list"):
-        everything.append(await alice.request(method))
+    everything = [alice.greeting, *[await alice.request(method) for method in LISTS]]
     assert ["vault" in json.dumps(seen) for seen in everything] == [True] * 5
     assert text_of(await alice.use_tool("vault", "keys", "secret")) == "{}"
 
 
 async def test_it_is_in_no_list_and_in_no_description(bob: Visitor) -> None:
     opened = await bob.open_toolbox("dev")
-    seen = [bob.greeting, opened]
-    for method in ("tools/list", "resources/list", "resources/templates/list", "prompts/list"):
-        seen.append(await bob.request(method))
-    text = json.dumps(seen)
+    text = json.dumps([bob.greeting, opened, *[await bob.request(method) for method in LISTS]])
     assert "dev/work/public" in text
     for word in ("vault", "keys", "secret"):
         assert word not in text
@@ -111,20 +109,15 @@ ASKED: list[tuple[str, Json]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("method", "params"), ASKED, ids=[f"{index}-{it[0]}" for index, it in enumerate(ASKED)]
-)
-async def test_asking_for_it_by_name_gets_the_words_for_what_does_not_exist(
-    bob: Visitor, method: str, params: Json
-) -> None:
-    answers = []
-    for name in ("vault", UNKNOWN):
-        response = await bob.send(method, json.loads(json.dumps(params).replace("BOX", name)))
-        answers.append((response.status_code, response.text.replace(name, "BOX")))
-    hidden, absent = answers
-    assert hidden == absent
-    assert "not found" in hidden[1]
-    assert '"secret"' not in hidden[1].replace("BOX/keys/secret", "")
+async def test_asking_for_it_by_name_gets_the_words_for_what_does_not_exist(bob: Visitor) -> None:
+    for method, params in ASKED:
+        answers = []
+        for name in ("vault", UNKNOWN):
+            response = await bob.send(method, json.loads(json.dumps(params).replace("BOX", name)))
+            answers.append((response.status_code, response.text.replace(name, "BOX")))
+        hidden, absent = answers
+        assert hidden == absent
+        assert "not found" in hidden[1]
 
 
 async def test_a_resource_without_a_place_is_not_looked_for_there(bob: Visitor) -> None:
@@ -152,12 +145,14 @@ async def test_what_happens_in_it_is_told_to_nobody_who_may_not_use_it(
     shared: Shared, bob: Visitor, client_era: Era
 ) -> None:
     alice = await shared.visitor(ALICE, client_era)
+    changed = "notifications/resources/list_changed"
     async with bob.listening(CHANGES) as heard, alice.listening(CHANGES) as known:
         if client_era == "modern":
             await poll(lambda: heard.messages and known.messages)
         await alice.use_tool("vault", "keys", "crash")
         await alice.use_tool("vault", "keys", "secret")
+        await poll(lambda: changed in known.methods)
+        assert changed not in heard.methods
         await alice.use_tool("dev", "work", "echo")
-        await poll(lambda: "notifications/resources/list_changed" in known.methods)
-        await poll(lambda: "notifications/resources/list_changed" in heard.methods)
-    assert "vault" not in json.dumps(heard.messages)
+        await poll(lambda: changed in heard.methods)
+    assert heard.methods.count(changed) == 1

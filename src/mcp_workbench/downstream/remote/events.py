@@ -11,6 +11,7 @@ import msgspec
 
 from mcp_workbench.errors import TooLong
 from mcp_workbench.wire.lines import LineSplitter
+from mcp_workbench.wire.message import BOM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,9 +50,6 @@ class EventParser:
 
     def feed(self, chunk: bytes) -> Iterator[Event]:
         """The events that are complete with `chunk`. Raises TooLong."""
-        if self._is_first and chunk:
-            self._is_first = False
-            chunk = chunk.removeprefix(b"\xef\xbb\xbf")
         if self._is_after_return:
             self._is_after_return = False
             chunk = chunk.removeprefix(b"\n")
@@ -60,6 +58,9 @@ class EventParser:
             self._is_after_return = chunk.endswith(b"\r")
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         for line in self._splitter.feed(chunk):
+            if self._is_first:
+                self._is_first = False
+                line = line[len(BOM) :] if line[: len(BOM)] == BOM else line  # noqa: PLW2901 - the same line
             if line:
                 self._take(line)
             elif (event := self._finish()) is not None:

@@ -86,7 +86,8 @@ class Client:
         own = [(name.encode(), value.encode()) for name, value in headers.items()]
         self._client = httpx2.AsyncClient(
             headers=[(b"User-Agent", b"mcp-workbench/%b" % __version__.encode()), *own],
-            auth=auth,
+            # Whoever writes a password into the address means that one.
+            auth=None if self.url.userinfo else auth,
             verify=tls_context(),
             timeout=httpx2.Timeout(None, connect=CONNECT_LIMIT),
             limits=httpx2.Limits(

@@ -18,9 +18,9 @@ from mcp_workbench.downstream.remote.old_sse import OldSse
 from mcp_workbench.downstream.remote.outcomes import SESSION_OVER
 from mcp_workbench.downstream.remote.streamable import Streamable, Unsuited
 from mcp_workbench.downstream.remote.traffic import Traffic, id_of, is_request
-from mcp_workbench.errors import BadAnswer, StartError, WireError
+from mcp_workbench.errors import BadAnswer, LoginRequired, StartError, WireError
 from mcp_workbench.wire.ending import to_the_end
-from mcp_workbench.wire.message import decode
+from mcp_workbench.wire.message import Undecodable, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -55,11 +55,15 @@ class RemoteLink:
     """A way over HTTP, from its opening to its end. As a context manager it is sure to be taken down."""
 
     def __init__(
-        self, name: str, config: ServerConfig, auth: httpx2.Auth | None, mask: Callable[[str], str]
+        self,
+        name: str,
+        config: ServerConfig,
+        authorize: Callable[[], httpx2.Auth | None],
+        mask: Callable[[str], str],
     ) -> None:
         self._name = name
         self._config = config
-        self._auth = auth
+        self._authorize = authorize
         self._mask = mask
         self._client: Client | None = None
         self._traffic: Traffic | None = None
@@ -88,7 +92,7 @@ class RemoteLink:
     async def open(self, connection: Connection) -> None:
         """Makes ready to send. Of the old transport, opens the stream. Raises StartError."""
         try:
-            client = (await load())(self._config.url or "", self._config.headers, self._auth)
+            client = (await load())(self._config.url or "", self._config.headers, self._authorize())
             self._client = client
             self._traffic = traffic = Traffic(client, connection, self._config)
             connection.session.may_repeat = True
@@ -98,7 +102,9 @@ class RemoteLink:
             else:
                 self._dialect = Streamable(traffic, self._marked, self._on_session_over)
         except WireError as error:
-            raise StartError(self._name, self._mask(str(error)), hint=error.hint) from None
+            wants_login = isinstance(error, LoginRequired)
+            reason = self._mask(str(error))
+            raise StartError(self._name, reason, hint=error.hint, wants_login=wants_login) from None
 
     async def _open_old(self, traffic: Traffic) -> OldSse:
         dialect = OldSse(traffic, self.give_up)
@@ -126,7 +132,12 @@ class RemoteLink:
         if self.closed.done() or self._traffic is None:
             return
         body = (line if isinstance(line, bytes) else b"".join(line)).rstrip(b"\n")
-        message = decode(body)
+        try:
+            message = decode(body)
+        except Undecodable as problem:
+            # What a client may send at most can be too much by the step that is ours.
+            self._fail(problem.request_id, BadAnswer(f"the request could not be looked at: {problem}"))
+            return
         if message.method == CANCELLED:
             self._cancel(message, body, self._traffic.connection.session.is_modern)
             return
@@ -154,10 +165,10 @@ class RemoteLink:
         try:
             await self._send_somehow(message, body)
         except WireError as error:
-            self._fail(message, error)
+            self._fail_message(message, error)
         except Exception:
             log.exception("a request over HTTP failed inside the workbench", extra={"server": self._name})
-            self._fail(message, BadAnswer("a fault of the workbench; its log has the details"))
+            self._fail_message(message, BadAnswer("a fault of the workbench; its log has the details"))
         if message.method == "notifications/initialized" and isinstance(self._dialect, Streamable):
             self._spawn(self._dialect.listen())
 
@@ -173,15 +184,18 @@ class RemoteLink:
                 raise unsuited.error from None
             await self._dialect.send(message, body)
 
-    def _fail(self, message: Message, error: WireError) -> None:
-        if self._traffic is None or not is_request(message):
-            log.debug(
-                "%s was not taken: %s", message.method or "an answer", error, extra={"server": self._name}
-            )
-            return
-        # After those who are told that the session is over: the request may be made anew at once.
-        peer, request_id = self._traffic.connection.session.peer, id_of(message)
-        asyncio.get_running_loop().call_soon(peer.fail, request_id, error)
+    def _fail_message(self, message: Message, error: WireError) -> None:
+        if is_request(message):
+            self._fail(id_of(message), error)
+        else:
+            what = message.method or "an answer"
+            log.debug("%s was not taken: %s", what, error, extra={"server": self._name})
+
+    def _fail(self, request_id: Id | None, error: WireError) -> None:
+        if self._traffic is not None:
+            # After those who are told that the session is over: the request may be made anew at once.
+            peer = self._traffic.connection.session.peer
+            asyncio.get_running_loop().call_soon(peer.fail, request_id, error)
 
     def _on_session_over(self) -> None:
         if not self.parting.done():
@@ -225,8 +239,13 @@ class RemoteLink:
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._on_done)
         return task
+
+    def _on_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            log.error("a fault of the workbench", exc_info=fault, extra={"server": self._name})
 
     def _screen(self, tools: Tools) -> tuple[Tools, list[str]]:
         """The tools that can be called over HTTP, and why others cannot."""

@@ -21,6 +21,7 @@ async def load() -> type[Client]:
 
 
 def _load() -> type[Client]:
+    import mcp_workbench.downstream.oauth  # noqa: F401, PLC0415 - it is wanted next
     from mcp_workbench.downstream.remote import http  # noqa: PLC0415 - a third of a second, the first time
 
     http.tls_context()

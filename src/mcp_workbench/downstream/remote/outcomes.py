@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.errors import BadAnswer, BadStatus, LoginRequired, NotTaken, Refused
+from mcp_workbench.errors import BadAnswer, BadStatus, NotTaken, Refused
 from mcp_workbench.wire.message import ABSENT, decode_error
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ _decode_answer = msgspec.json.Decoder(_Answer).decode
 class Refusal(msgspec.Struct, frozen=True):
     """An answer with a status that is no success, and what was asked for."""
 
-    origin: tuple[str, str]
-    """The toolbox and the server."""
     status: int
     headers: Mapping[str, str]
     content_type: str
@@ -48,8 +46,8 @@ class Refusal(msgspec.Struct, frozen=True):
     """As it stands in the request; empty if it wants no answer."""
     has_session: bool
     """Whether it was asked for in a session."""
-    has_token: bool
-    """Whether the configuration has a token of its own."""
+    credentials: str
+    """What the configuration has in place of a login."""
 
     def error(self) -> WireError:
         """What it comes down to."""
@@ -65,7 +63,11 @@ class Refusal(msgspec.Struct, frozen=True):
                 'If that is the server that you mean, write its address into "url".',
             )
         if self.status == 401:
-            return self._login("the server wants a login")
+            # Whoever has a login, or could have one, does not get here: that is told by `oauth`.
+            return Refused(
+                f"the server did not accept {self.credentials} ({self.described})",
+                "It may have expired, or be one for something else: replace it in the configuration.",
+            )
         if self.status == 403:
             return self._forbidden()
         if self.status == 429:
@@ -120,14 +122,6 @@ class Refusal(msgspec.Struct, frozen=True):
         except (msgspec.DecodeError, RecursionError):
             return False
 
-    def _login(self, reason: str) -> WireError:
-        if self.has_token:
-            return Refused(
-                f"the server did not accept the token in `headers` ({self.described})",
-                'It may have expired, or be one for something else: put another into "headers".',
-            )
-        return LoginRequired(*self.origin, reason)
-
     def _forbidden(self) -> WireError:
         challenge = self.headers.get("www-authenticate", "")
         if "insufficient_scope" not in challenge:
@@ -135,10 +129,8 @@ class Refusal(msgspec.Struct, frozen=True):
             return Refused(f"the server does not allow this ({self.described})", hint)
         found = re.search(r'scope="([^"]{1,200})"', challenge)
         wanted = f" (scope: {found[1]})" if found else ""
-        if self.has_token:
-            hint = 'Get a token with more rights, and put it into "headers".'
-            return Refused(f"the token in `headers` does not have the right for this{wanted}", hint)
-        return LoginRequired(*self.origin, f"the login does not have the right for this{wanted}")
+        hint = "Get one with more rights, and put it into the configuration."
+        return Refused(f"{self.credentials} does not have the right for this{wanted}", hint)
 
     def _when(self) -> str:
         wait = self.retry_after

@@ -41,11 +41,13 @@ if TYPE_CHECKING:
 MOST_REPEATS: Final = 3
 SHORT_WAIT: Final = 5.0
 """A request is sent again when the server wants it so, up to so often and after so many seconds at most."""
+QUICKEST: Final = 0.1
 RETRY: Final = 1.0
 MOST_FAILURES: Final = 3
-"""Seconds until a stream is taken up again, if the server does not say, and how often in vain."""
+"""Seconds until a stream is taken up again, at least, and if the server does not say; how often in vain."""
 SHORTEST, LONGEST = 1.0, 60.0
 """Seconds until what the server says by itself is listened to again: twice as long each time."""
+SESSION_ID: Final = b"Mcp-Session-Id"
 HEADER_MISMATCH: Final = -32020
 MODERN_ERRORS: Final = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
 
@@ -80,6 +82,8 @@ class Streamable:
         self._marked = marked
         self._on_session_over = on_session_over
         self._session_id = b""
+        self._is_over = False
+        """Whether the server has forgotten that session."""
         self._version = b""
         """What a legacy server has agreed to."""
 
@@ -91,7 +95,7 @@ class Streamable:
                 if 200 <= response.status < 300:
                     await self._take(message, response)
                     return
-                has_session = self._session_id != b"" and message.method != "initialize"
+                has_session = any(name == SESSION_ID for name, _ in headers)
                 refusal = await self._traffic.refusal(message, response, has_session=has_session)
             wait = refusal.retry_after if refusal.status == 429 else None
             if wait is None or wait > SHORT_WAIT or repeats == MOST_REPEATS:
@@ -116,7 +120,7 @@ class Streamable:
         return error
 
     def _end_session(self) -> None:
-        self._session_id = b""
+        self._is_over = True
         self._on_session_over()
 
     def _headers(self, message: Message) -> Headers:
@@ -127,7 +131,7 @@ class Streamable:
 
     def _session_headers(self) -> Headers:
         headers = [(VERSION, self._version)] if self._version else []
-        return [*headers, (b"Mcp-Session-Id", self._session_id)] if self._session_id else headers
+        return [*headers, (SESSION_ID, self._session_id)] if self._session_id else headers
 
     async def _take(self, message: Message, response: Response) -> None:
         """Hands an answer over."""
@@ -187,17 +191,18 @@ class Streamable:
         """Goes on with a stream that the server has let go of, from the last event that it has numbered."""
         failures = 0
         while failures < MOST_FAILURES:
-            await asyncio.sleep(RETRY if parser.retry is None else max(parser.retry, 0.01))
-            at = parser.last_id
+            await asyncio.sleep(RETRY if parser.retry is None else max(parser.retry, QUICKEST))
             parser = self._following(parser)
             try:
-                async with self._traffic.client.stream("GET", self._listening_headers(at)) as response:
+                headers = self._listening_headers(parser.last_id)
+                async with self._traffic.client.stream("GET", headers) as response:
                     if response.status != 200 or response.content_type != EVENTS:
-                        raise BrokenOff(f"{reason}, and it cannot be taken up again (HTTP {response.status})")
+                        reason = f"{reason}, and it cannot be taken up again (HTTP {response.status})"
+                        break
                     if await self._is_answered_by(message, response, parser):
                         return
                     failures = 0
-            except Unreachable as error:
+            except (BrokenOff, Unreachable) as error:
                 failures += 1
                 reason = str(error)
         raise BrokenOff(reason)
@@ -216,7 +221,7 @@ class Streamable:
         parser = EventParser(self._traffic.limit)
         loop = asyncio.get_running_loop()
         delay, was_open = SHORTEST, False
-        while self._session_id:
+        while self._session_id and not self._is_over:
             began = loop.time()
             try:
                 async with self._traffic.client.stream(
@@ -235,9 +240,12 @@ class Streamable:
                         await self._hear(response, parser)
             except WireError as error:
                 self._log.debug("its stream broke off: %s", error)
-            if loop.time() - began > LONGEST:
+            if loop.time() - began > 2 * delay:
                 delay = SHORTEST
-            await asyncio.sleep(delay if parser.retry is None else max(parser.retry, 0.01))
+            # Not sooner than it wants; later, if it keeps ending what it has just begun.
+            await asyncio.sleep(
+                delay if parser.retry is None else max(parser.retry, delay - SHORTEST, QUICKEST)
+            )
             delay = min(delay * 2, LONGEST)
 
     async def _hear(self, response: Response, parser: EventParser) -> None:
@@ -248,6 +256,6 @@ class Streamable:
 
     async def end(self) -> None:
         """Tells the server that the session is over."""
-        if self._session_id:
+        if self._session_id and not self._is_over:
             async with self._traffic.client.stream("DELETE", self._session_headers()):
                 pass

@@ -45,7 +45,9 @@ class Traffic:
         self.client = client
         self.connection = connection
         self.limit = config.message_limit
-        self._has_token = any(name.lower() == "authorization" for name in config.headers)
+        has_token = any(name.lower() == "authorization" for name in config.headers)
+        in_url = "the password in `url`" if client.url.userinfo else ""
+        self._credentials = "the token in `headers`" if has_token else in_url
         self._flows = asyncio.Event()
         self._flows.set()
         self._is_full = False
@@ -113,7 +115,6 @@ class Traffic:
         while len(body) < LOOKED_AT and (chunk := await response.chunk()):
             body += chunk
         return Refusal(
-            self.connection.session.origin,
             response.status,
             response.headers,
             response.content_type,
@@ -121,7 +122,7 @@ class Traffic:
             response.redirect,
             b"" if message is None or not is_request(message) else encode(message.id),
             has_session,
-            self._has_token,
+            self._credentials,
         )
 
     def receive(self, line: Line, about: Id | None = None) -> None:

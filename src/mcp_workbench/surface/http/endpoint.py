@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final, Protocol
 
-import msgspec
-
 from mcp_workbench.protocol import (
     BATCHING_VERSION,
     INTERNAL_ERROR,
@@ -20,6 +18,7 @@ from mcp_workbench.surface.denied import Denied
 from mcp_workbench.surface.face import Face
 from mcp_workbench.surface.http import headers
 from mcp_workbench.surface.http.clients import ROOM
+from mcp_workbench.surface.http.posted import read, request_id_of
 from mcp_workbench.surface.http.stream import Stream
 from mcp_workbench.surface.http.visit import CLOSE, KEEP_ALIVE, Rejected, Visit
 from mcp_workbench.wire.message import Undecodable, answered_id, decode, decode_batch, encode, is_json
@@ -31,10 +30,11 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from mcp_workbench.surface.http.clients import Clients
+    from mcp_workbench.surface.http.posted import Posted
     from mcp_workbench.surface.http.session import Session
     from mcp_workbench.surface.http.visit import Header
     from mcp_workbench.surface.outlet import Write
-    from mcp_workbench.wire.message import Id, Message, Outgoing
+    from mcp_workbench.wire.message import Id, Outgoing
 
 ALLOWED: Final = (b"allow", b"GET, POST, DELETE")
 ONLY_POST: Final = (b"allow", b"POST")
@@ -93,44 +93,35 @@ class Endpoint:
         headers.require_json(visit)
         line = _in_one_line(await visit.body())
         try:
-            message = decode(line)
+            posted = read(line)
         except Undecodable as problem:
             await self._post_batch(visit, principal, line, problem)
             return
-        request_id = _request_id(message)
-        if message.method is None and not (message.result or message.error):
-            raise Rejected(400, INVALID_REQUEST, "Invalid Request: `method` is missing")
-        if message.method is not None and message.id is None:
-            raise Rejected(400, INVALID_REQUEST, "Invalid Request: `id` must not be null")
-        if message.method is not None and message.jsonrpc != "2.0":
-            another = 'Invalid Request: `jsonrpc` must be "2.0"'
-            raise Rejected(400, INVALID_REQUEST, another, request_id=request_id)
+        request_id = posted.request_id
         if request_id is not None:
             self._require_open(request_id)
-        if headers.is_modern(visit, message):
-            await self._take_modern(visit, principal, line, message, request_id)
-        elif message.method == "initialize" and request_id is not None:
+        if headers.is_modern(visit, posted):
+            await self._take_modern(visit, principal, posted)
+        elif posted.method == "initialize" and request_id is not None:
             await self._greet(visit, principal, line, request_id)
         else:
             session = self._session(visit, principal, request_id)
-            await session.take(visit, line, [] if request_id is None else [request_id])
+            await session.take(visit, line, [] if request_id is None else [request_id], posted.plain)
 
-    async def _take_modern(
-        self, visit: Visit, principal: Principal, line: bytes, message: Message, request_id: Id | None
-    ) -> None:
-        if message.method is None:
+    async def _take_modern(self, visit: Visit, principal: Principal, posted: Posted) -> None:
+        if posted.method is None:
             raise Rejected(400, INVALID_REQUEST, "Invalid Request: clients of this era send no answers")
-        if request_id is None:
+        if posted.request_id is None:
             # The modern era has no notification of a client's that would mean anything over HTTP.
             await visit.answer(202)
             return
-        headers.require_match(visit, message, request_id)
+        headers.require_match(visit, posted)
         seat = self._clients.seat(principal)
-        exchange = _Exchange(encode(request_id))
+        exchange = _Exchange(encode(posted.request_id))
         face = Face(seat, exchange, ROOM)
         self._clients.come(face, seat)
         try:
-            face.receive(line)
+            face.take(posted.line, posted.plain)
             await visit.answer_from(exchange.stream, patience=KEEP_ALIVE, is_modern=True)
         finally:
             # What is not answered by now was given up by the client, which is the way to cancel it.
@@ -227,13 +218,8 @@ def _in_one_line(body: bytes) -> bytes:
     return body.replace(b"\n", b" ").replace(b"\r", b" ")
 
 
-def _request_id(message: Message) -> Id | None:
-    """The id of a request; None if it is something else."""
-    return None if message.method is None or message.id is msgspec.UNSET else message.id
-
-
 def _request_id_in(line: bytes) -> Id | None:
     try:
-        return _request_id(decode(line))
+        return request_id_of(decode(line))
     except Undecodable as problem:
         return problem.request_id  # which is told what is wrong

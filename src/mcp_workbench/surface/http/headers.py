@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
-from mcp_workbench.protocol import (
-    HEADER_MISMATCH,
-    INVALID_REQUEST,
-    LEGACY_VERSIONS,
-    META_VERSION,
-)
+from mcp_workbench.protocol import HEADER_MISMATCH, INVALID_REQUEST, LEGACY_VERSIONS
+from mcp_workbench.surface.http.posted import NAMED_BY
 from mcp_workbench.surface.http.visit import Rejected
-from mcp_workbench.wire.message import ABSENT, decode_text
+from mcp_workbench.wire.message import decode_text
 
 if TYPE_CHECKING:
+    from mcp_workbench.surface.http.posted import Posted
     from mcp_workbench.surface.http.visit import Visit
-    from mcp_workbench.wire.message import Id, Message
+    from mcp_workbench.wire.message import Id
 
 VERSION: Final = b"mcp-protocol-version"
 METHOD: Final = b"mcp-method"
@@ -25,23 +20,7 @@ NAME: Final = b"mcp-name"
 SESSION: Final = b"mcp-session-id"
 LAST_EVENT: Final = b"last-event-id"
 
-NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""The parameter that `Mcp-Name` repeats, by method."""
-
 ENCODED_START, ENCODED_END = "=?base64?", "?="
-
-
-class _Meta(msgspec.Struct, frozen=True):
-    version: msgspec.Raw = msgspec.field(default=ABSENT, name=META_VERSION)
-
-
-class _Params(msgspec.Struct):
-    meta: _Meta = msgspec.field(default=_Meta(), name="_meta")
-    name: msgspec.Raw = ABSENT
-    uri: msgspec.Raw = ABSENT
-
-
-_decode_params = msgspec.json.Decoder(_Params).decode
 
 
 def require_json(visit: Visit) -> None:
@@ -60,31 +39,34 @@ def require_events(visit: Visit) -> None:
         raise Rejected(406, INVALID_REQUEST, "Not Acceptable: accept text/event-stream")
 
 
-def is_modern(visit: Visit, message: Message) -> bool:
-    """Whether a request is of the modern era, by its headers or by what it carries itself."""
-    if message.method == "initialize":
-        return False
-    version = visit.text(VERSION)
-    return (version is not None and version not in LEGACY_VERSIONS) or bool(_read(message).meta.version)
+def is_modern(visit: Visit, posted: Posted) -> bool:
+    """Whether a message is of the modern era, by its headers or by what it carries itself."""
+    if posted.method != "initialize":
+        version = visit.text(VERSION)
+        if version is not None and version not in LEGACY_VERSIONS:
+            return True
+    return bool(posted.version)
 
 
-def require_match(visit: Visit, message: Message, request_id: Id) -> None:
+def require_match(visit: Visit, posted: Posted) -> None:
     """The headers of a modern request have to say what it says itself: what lies between us and the client
     may have gone by them. Raises Rejected.
     """
-    params = _read(message)
-    method = message.method or ""
-    if params.meta.version:
+    method, request_id = posted.method or "", posted.request_id
+    if posted.version:
         # Without it, it is refused as any other is that lacks it.
-        _compare(visit, VERSION, decode_text(params.meta.version), "protocol version", request_id)
+        _compare(visit, VERSION, decode_text(posted.version), "protocol version", request_id)
     _compare(visit, METHOD, method, "method", request_id)
-    if (key := NAMED_BY.get(method)) is not None and (value := getattr(params, key)):
-        _compare(visit, NAME, decode_text(value), key, request_id)
+    if posted.subject:
+        _compare(visit, NAME, decode_text(posted.subject), NAMED_BY[method], request_id)
 
 
-def _compare(visit: Visit, header: bytes, value: str | None, what: str, request_id: Id) -> None:
-    name = {VERSION: "MCP-Protocol-Version", METHOD: "Mcp-Method", NAME: "Mcp-Name"}[header]
+def _compare(visit: Visit, header: bytes, value: str | None, what: str, request_id: Id | None) -> None:
     given = visit.text(header)
+    is_bare = given is not None and not given.startswith(ENCODED_START)
+    if is_bare and given == value and len(visit.pairs) == len(visit.headers):
+        return  # nearly always
+    name = {VERSION: "MCP-Protocol-Version", METHOD: "Mcp-Method", NAME: "Mcp-Name"}[header]
     if given is None:
         problem = f"the {name} header is missing"
     elif len(visit.pairs) != len(visit.headers) and sum(pair[0] == header for pair in visit.pairs) > 1:
@@ -107,13 +89,6 @@ def _decoded(value: str) -> str | None:
         return b64decode(encoded, validate=True).decode()
     except ValueError:
         return None
-
-
-def _read(message: Message) -> _Params:
-    try:
-        return _decode_params(message.params or b"{}")
-    except (msgspec.DecodeError, RecursionError):
-        return _Params()
 
 
 def _accepts(visit: Visit, kind: bytes) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from mcp_workbench.surface.http.visit import Visit
+    from mcp_workbench.surface.metatools import PlainUse
     from mcp_workbench.surface.outlet import Write
     from mcp_workbench.surface.requests import Room
     from mcp_workbench.surface.seat import Seat
@@ -80,15 +81,17 @@ class Session:
         if (stream := self._open.pop(key, None)) is not None:
             stream.settle(key)
 
-    async def take(self, visit: Visit, line: Line, request_ids: Sequence[Id]) -> None:
-        """Takes what the client sends, with these requests in it. Raises Rejected."""
+    async def take(
+        self, visit: Visit, line: Line, request_ids: Sequence[Id], plain: PlainUse | None = None
+    ) -> None:
+        """Takes what the client sends, with these requests in it, or this plain call. Raises Rejected."""
         self.used_at = asyncio.get_running_loop().time()
         if not request_ids:
             self.face.receive(line)
             await visit.answer(202)
             return
         stream = self._open_stream(request_ids)
-        self.face.receive(line)
+        self.face.take(line, plain)
         primes = (self.face.version or "") >= FIRST_TO_POLL
         await self._attend(visit.answer_from(stream, patience=SOON, is_modern=False, primes=primes), stream)
 

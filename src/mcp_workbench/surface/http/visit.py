@@ -17,13 +17,15 @@ from mcp_workbench.protocol import (
     UNSUPPORTED_VERSION,
 )
 from mcp_workbench.surface.denied import Denied
-from mcp_workbench.wire.message import error_code, error_line
+from mcp_workbench.wire.message import COPIED, error_code, error_line
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
+    from collections.abc import Iterator
+
+    from starlette.types import Message, Receive, Scope, Send
 
     from mcp_workbench.surface.http.stream import Stream
-    from mcp_workbench.wire.message import Id, Outgoing
+    from mcp_workbench.wire.message import Body, Id, Outgoing
 
     Header = tuple[bytes, bytes]
 
@@ -35,6 +37,8 @@ KEEP_ALIVE: Final = 15.0
 """Seconds of silence after which a sign of life is sent, for what lies between us and the client."""
 UNWATCHED: Final = 0.05
 """Seconds in which it is not watched whether the client is still there. Most answers are there by then."""
+COME_BACK_AFTER: Final = 1000
+"""Milliseconds after which a client that has lost a stream is to take it up again."""
 IN_ONE_PIECE: Final = 256 * 1024
 """Bytes up to which an answer is sent in one."""
 
@@ -86,27 +90,28 @@ class Visit:
         """Whether the client is known to have left."""
 
     def text(self, name: bytes) -> str | None:
-        """The value of a header."""
+        """The value of a header. The space around it is no part of it, and is left to us."""
         value = self.headers.get(name)
-        return None if value is None else value.decode("latin-1")
+        return None if value is None else value.decode("latin-1").strip(" \t")
 
     async def body(self) -> bytes:
         """All that came with it. Raises Rejected if that is too much, or takes too long."""
         length = self.headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > BODY_LIMIT:
             raise _too_large()
-        try:
-            async with asyncio.timeout(BODY_TIME):
-                return await self._whole_body()
-        except TimeoutError:
-            late = f"the request was not there whole within {BODY_TIME:g} s"
-            raise Rejected(408, INVALID_REQUEST, late, CLOSE) from None
-
-    async def _whole_body(self) -> bytes:
+        # Nearly always all of it. There is never a wait for this: the connection has it ready, be it empty.
         message = await self._receive()
         if not message.get("more_body", False):
             body: bytes = message.get("body", b"")
             return body
+        try:
+            async with asyncio.timeout(BODY_TIME):
+                return await self._whole_body(message)
+        except TimeoutError:
+            late = f"the request was not there whole within {BODY_TIME:g} s"
+            raise Rejected(408, INVALID_REQUEST, late, CLOSE) from None
+
+    async def _whole_body(self, message: Message) -> bytes:
         parts: list[bytes] = []
         size = 0
         while message.get("type") == "http.request":
@@ -129,8 +134,8 @@ class Visit:
         self._has_begun = True
         await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *length]})
         if isinstance(body, list) and size > IN_ONE_PIECE:
-            for part in body:
-                await self._send({"type": "http.response.body", "body": memoryview(part), "more_body": True})
+            for piece in _pieces(body):
+                await self._send({"type": "http.response.body", "body": piece, "more_body": True})
             body = b""
         whole = body if isinstance(body, bytes) else b"".join(body)
         await self._send({"type": "http.response.body", "body": whole})
@@ -172,7 +177,8 @@ class Visit:
             self._has_begun = True
             await self._send({"type": "http.response.start", "status": 200, "headers": [*EVENTS, *headers]})
             if primes:
-                await self._send_part(b"id: %b\ndata: \n\n" % stream.position.encode())
+                beginning = (stream.position.encode(), COME_BACK_AFTER)
+                await self._send_part(b"id: %b\nretry: %d\ndata: \n\n" % beginning)
             while stream.follower is self:
                 if (message := stream.next()) is not None:
                     await self._send_part(_event(*message))
@@ -201,6 +207,21 @@ class Visit:
             pass
         self.is_gone = True
         stream.leave(self)
+
+
+def _pieces(parts: list[Body]) -> Iterator[bytes | memoryview]:
+    """What is long by itself, as it is, and what is short before or after it together."""
+    short: list[Body] = []
+    for part in parts:
+        if len(part) <= COPIED:
+            short.append(part)
+            continue
+        if short:
+            yield b"".join(short)
+            short = []
+        yield memoryview(part)
+    if short:
+        yield b"".join(short)
 
 
 def _event(position: str, line: Outgoing) -> bytes:

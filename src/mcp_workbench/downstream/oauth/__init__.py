@@ -1,0 +1,41 @@
+"""Access tokens for remote servers: got, kept, renewed, and put on every request.
+
+Owns everything between a server's 401 and a request that it accepts. Does not know what is in the requests.
+Nothing here is imported before a server with a `url` is used, and the SDK only for a login or for client
+credentials.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_workbench.downstream.oauth.bearer import Bearer
+from mcp_workbench.downstream.oauth.machine import Machine
+from mcp_workbench.downstream.oauth.store import LoginStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import httpx2
+
+    from mcp_workbench.config import Secrets, ServerConfig
+
+__all__ = ["authorization"]
+
+
+def authorization(
+    origin: tuple[str, str],
+    config: ServerConfig,
+    environ: Mapping[str, str],
+    hide: Callable[[Secrets], None],
+) -> httpx2.Auth | None:
+    """What authorizes requests to the server `origin` (toolbox and name): None, if its own headers do.
+
+    `hide` is told of every token before it is used: it is to be masked in errors and logs. Requests may raise
+    LoginRequired and TokenUnavailable, beside what httpx2 raises.
+    """
+    if config.url is None or any(name.lower() == "authorization" for name in config.headers):
+        return None
+    if config.oauth is not None and config.oauth.grant == "client_credentials":
+        return Machine(config.url, config.oauth, hide)
+    return Bearer(origin, config.oauth, LoginStore(environ, origin, config.url), hide)

@@ -1,0 +1,83 @@
+"""What is kept of a login, and where the records of this user are."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from mcp_workbench.config import Secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ClientAuth = Literal["none", "client_secret_basic", "client_secret_post"]
+
+MARGIN = 60.0
+"""Seconds before its end that a token is renewed."""
+PART_OF_LIFE = 0.2
+"""Or this part of its life, if that is less: a token for ten seconds is not renewed at every use."""
+
+
+class Login(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A person's login to a server, bound to who gave it: tokens and client are for no other issuer."""
+
+    issuer: str
+    token_endpoint: str
+    resource: str
+    client_id: str
+    client_auth: ClientAuth = "none"
+    client_secret: str | None = None
+    """Of a client that registered itself. That of a configured one stays where it is configured."""
+    redirect_uri: str
+    access_token: str
+    refresh_token: str | None = None
+    scope: str = ""
+    obtained_at: float
+    expires_at: float | None = None
+
+    def __repr__(self) -> str:
+        return f"Login(issuer={self.issuer!r})"
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether the access token is of no use any more."""
+        return self.expires_at is not None and time.time() >= self.expires_at
+
+    @property
+    def expires_soon(self) -> bool:
+        """Whether it is time to renew it."""
+        if self.expires_at is None:
+            return False
+        margin = min(MARGIN, PART_OF_LIFE * (self.expires_at - self.obtained_at))
+        return time.time() >= self.expires_at - margin
+
+    @property
+    def secrets(self) -> Secrets:
+        """What nobody is to read."""
+        kept = {
+            "<access token>": self.access_token,
+            "<refresh token>": self.refresh_token,
+            "<oauth client secret>": self.client_secret,
+        }
+        return Secrets({value: label for label, value in kept.items() if value is not None})
+
+
+def data_directory(environ: Mapping[str, str]) -> str:
+    """Where this user's programs keep what must not be lost."""
+    if configured := environ.get("XDG_DATA_HOME"):
+        return os.path.join(configured, "mcp-workbench")
+    home = os.path.expanduser("~")
+    if not os.path.isabs(home):
+        # A user without a home, as in some containers: nothing can be kept there.
+        return os.devnull
+    if sys.platform == "win32":
+        return os.path.join(
+            environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local"), "mcp-workbench"
+        )
+    if sys.platform == "darwin":
+        return os.path.join(home, "Library", "Application Support", "mcp-workbench")
+    return os.path.join(home, ".local", "share", "mcp-workbench")

@@ -1,0 +1,111 @@
+"""One request for new tokens, by a refresh token, to the token endpoint that gave it.
+
+Not by the SDK's client: it forgets the tokens when the request fails, and its import takes most of a second.
+What is asked and answered is a dozen lines of RFC 6749.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from base64 import b64encode
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import httpx2
+import msgspec
+
+from mcp_workbench.downstream.oauth.http import open_client
+
+if TYPE_CHECKING:
+    from mcp_workbench.downstream.oauth.record import Login
+
+LIMIT = 30.0
+"""Seconds for the authorization server to answer."""
+LONGEST_ANSWER = 1024 * 1024
+PASSING = ("server_error", "slow_down", "temporarily_unavailable")
+"""What an authorization server says that may say something else the next time."""
+
+
+class NotNow(Exception):
+    """No answer, or none that decides anything: the login may be as good as before."""
+
+
+class Refused(Exception):
+    """The authorization server will not renew this login, however often it is asked."""
+
+
+class _Answer(msgspec.Struct):
+    access_token: str
+    token_type: str = "Bearer"  # noqa: S105 - the name of a kind
+    expires_in: float | str | None = None
+    refresh_token: str | None = None
+    scope: str | None = None
+
+
+class _Failure(msgspec.Struct):
+    error: str
+
+
+async def renew(login: Login, client_secret: str | None) -> Login:
+    """The login with new tokens. Raises NotNow or Refused."""
+    if login.refresh_token is None:
+        raise Refused("there is no refresh token to renew it with")
+    form = {
+        "grant_type": "refresh_token",
+        "refresh_token": login.refresh_token,
+        "client_id": login.client_id,
+        "resource": login.resource,
+    }
+    headers = {"Accept": "application/json"}
+    if client_secret is not None and login.client_auth == "client_secret_basic":
+        credentials = f"{quote(login.client_id, safe='')}:{quote(client_secret, safe='')}"
+        headers["Authorization"] = f"Basic {b64encode(credentials.encode()).decode()}"
+    elif client_secret is not None:
+        form["client_secret"] = client_secret
+    asked_at = time.time()
+    status, body = await _post(login.token_endpoint, form, headers)
+    if status != 200:
+        raise _why_not(status, body)
+    try:
+        answer = msgspec.json.decode(body, type=_Answer)
+        lifetime = None if answer.expires_in is None else float(answer.expires_in)
+    except (msgspec.DecodeError, ValueError):
+        raise NotNow("the authorization server's answer could not be read") from None
+    return msgspec.structs.replace(
+        login,
+        access_token=answer.access_token,
+        refresh_token=answer.refresh_token or login.refresh_token,
+        scope=login.scope if answer.scope is None else answer.scope,
+        obtained_at=asked_at,
+        expires_at=None if lifetime is None else asked_at + lifetime,
+    )
+
+
+async def _post(url: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
+    try:
+        async with (
+            asyncio.timeout(LIMIT),
+            open_client(LIMIT) as client,
+            client.stream("POST", url, data=form, headers=headers) as response,
+        ):
+            body = bytearray()
+            async for part in response.aiter_bytes():
+                body += part
+                if len(body) > LONGEST_ANSWER:
+                    raise NotNow("the authorization server's answer is too long")
+            return response.status_code, bytes(body)
+    except TimeoutError:
+        raise NotNow(f"the authorization server did not answer within {LIMIT:g} s") from None
+    except httpx2.HTTPError as error:
+        what = str(error) or type(error).__name__
+        raise NotNow(f"the authorization server could not be reached: {what}") from None
+
+
+def _why_not(status: int, body: bytes) -> NotNow | Refused:
+    try:
+        error = msgspec.json.decode(body, type=_Failure).error
+    except msgspec.DecodeError:
+        return NotNow(f"the authorization server answered HTTP {status}")
+    said = f"the authorization server said: {error[:60]!r}"
+    return Refused(said) if status in (400, 401, 403) and error not in PASSING else NotNow(said)

@@ -1,0 +1,1 @@
+"""Tests of access tokens: got, kept, renewed, and put on every request."""

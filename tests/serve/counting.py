@@ -1,0 +1,47 @@
+"""What it costs to do something, counted in steps, decodings and bytes. No clock."""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+
+class Steps:
+    """What happened while something was done: calls of Python functions, and decodings of JSON."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.calls: list[str] = []
+        self.own: list[str] = []
+        """Of these, the calls of the workbench's own functions."""
+        self.decodings = 0
+        sys.setprofile(self._note)
+        try:
+            work()
+        finally:
+            sys.setprofile(None)
+
+    def _note(self, frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            self.calls.append(frame.f_code.co_qualname)
+            if frame.f_globals["__name__"].startswith("mcp_workbench."):
+                self.own.append(frame.f_code.co_qualname)
+        elif event == "c_call":
+            is_decoder = isinstance(getattr(argument, "__self__", None), msgspec.json.Decoder)
+            self.decodings += is_decoder or argument is msgspec.json.decode
+
+
+def allocated(work: Callable[[], None]) -> int:
+    """The most memory, in bytes, that it took beyond what was there."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
