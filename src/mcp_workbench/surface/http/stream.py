@@ -50,14 +50,16 @@ class Stream:
 
     def write(self, line: Outgoing) -> None:
         """Says something."""
-        self._append(line)
+        self._messages.append(line)
+        self._bytes_unsent += _size(line)
         while self._unsent > 1 and self._is_too_much:
             self._drop_next()
         self.wake()
 
     def answer(self, request_id: bytes, line: Outgoing) -> None:
         """Answers a request."""
-        self._append(line)
+        self._messages.append(line)
+        self._bytes_unsent += len(line) if isinstance(line, bytes) else _size(line)  # one step less for most
         self.settle(request_id)
 
     def settle(self, request_id: bytes) -> None:
@@ -150,10 +152,6 @@ class Stream:
         if self.follower is not None:
             return self._bytes_unsent > MOST_BYTES_BEHIND
         return self._unsent > MOST_UNSENT or self._bytes_unsent > MOST_BYTES_UNSENT
-
-    def _append(self, line: Outgoing) -> None:
-        self._messages.append(line)
-        self._bytes_unsent += _size(line)
 
     def _drop_next(self) -> None:
         """With all before it, so that what is here has no gap."""
