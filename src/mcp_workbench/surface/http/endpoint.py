@@ -81,7 +81,7 @@ class Endpoint:
         admitted = self._gate.admit(visit.pairs)
         principal = admitted if isinstance(admitted, Principal) else await admitted
         if self.is_closed:
-            self._require_open()
+            raise _ending()
         if visit.method == "POST":
             await self._post(visit, principal)
         elif visit.method in ("GET", "DELETE"):
@@ -98,8 +98,8 @@ class Endpoint:
             await self._post_batch(visit, principal, line, problem)
             return
         request_id = posted.request_id
-        if request_id is not None:
-            self._require_open(request_id)
+        if self.is_closing and request_id is not None:
+            raise _ending(request_id)
         if headers.is_modern(visit, posted):
             await self._take_modern(visit, principal, posted)
         elif posted.method == "initialize" and request_id is not None:
@@ -148,8 +148,8 @@ class Endpoint:
             only = f"Invalid Request: only in version {BATCHING_VERSION} several messages can come at once"
             raise Rejected(400, INVALID_REQUEST, only)
         request_ids = [it for it in map(_request_id_in, parts) if it is not None]
-        if request_ids:
-            self._require_open()
+        if self.is_closing and request_ids:
+            raise _ending()
         await session.take(visit, line, request_ids)
 
     async def _of_session(self, visit: Visit, principal: Principal) -> None:
@@ -161,14 +161,10 @@ class Endpoint:
             self._clients.end(session)
             await visit.answer(204)
             return
-        self._require_open()
+        if self.is_closing:
+            raise _ending()
         headers.require_events(visit)
         await session.listen(visit, visit.text(headers.LAST_EVENT))
-
-    def _require_open(self, request_id: Id | None = None) -> None:
-        if self.is_closing:
-            ending = "Service Unavailable: the workbench is ending"
-            raise Rejected(503, INTERNAL_ERROR, ending, LATER, CLOSE, request_id=request_id)
 
     def _session(self, visit: Visit, principal: Principal, request_id: Id | None) -> Session:
         version = visit.text(headers.VERSION)
@@ -206,6 +202,11 @@ class _Exchange:
     def drop(self, request_id: Id) -> None:  # noqa: ARG002 - there is only one
         """The request gets no answer."""
         self.stream.end()
+
+
+def _ending(request_id: Id | None = None) -> Rejected:
+    ending = "Service Unavailable: the workbench is ending"
+    return Rejected(503, INTERNAL_ERROR, ending, LATER, CLOSE, request_id=request_id)
 
 
 def _in_one_line(body: bytes) -> bytes:
