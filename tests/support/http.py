@@ -7,6 +7,7 @@ is bounded.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -184,6 +185,15 @@ class Wire:
     ) -> Response:
         await self.send(method, headers, body, path)
         return await self.response()
+
+    async def flood(self, data: bytes, most: int = 10**9) -> int:
+        """How many bytes can be sent before the other side ends the connection."""
+        sent = 0
+        with contextlib.suppress(ConnectionError):
+            while sent < most:
+                await self.send_raw(data)
+                sent += len(data)
+        return sent
 
     async def end(self, within: float = PATIENCE) -> bytes:
         """What else comes before the other side ends the connection, which it has to do."""

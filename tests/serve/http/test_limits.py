@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import socket
 from typing import TYPE_CHECKING
@@ -16,7 +15,6 @@ from tests.grid.benches import conversing_server
 from tests.serve.http.inside import serving
 from tests.serve.http.visitors import JSON
 from tests.support.configs import server, toolboxes
-from tests.support.http import Wire, head
 from tests.support.journal import Journal
 from tests.support.sessions import result_of
 from tests.support.talking import using
@@ -40,16 +38,6 @@ async def inside(tmp_path: Path) -> AsyncIterator[Inside]:
         yield inside
 
 
-async def flood(wire: Wire, data: bytes) -> int:
-    """How many bytes can be sent before the connection is ended."""
-    sent = 0
-    with contextlib.suppress(ConnectionError):
-        while sent < 10**9:
-            await wire.send_raw(data)
-            sent += len(data)
-    return sent
-
-
 async def test_a_message_that_says_it_is_too_long_is_refused_unread(inside: Inside) -> None:
     visitor = await inside.modern()
     wire = await visitor.wire()
@@ -66,7 +54,7 @@ async def test_a_message_that_was_refused_unread_may_still_come_but_not_for_ever
     wire = await (await inside.modern()).wire()
     await wire.send("POST", {**JSON, "Content-Length": str(10**9)})
     assert (await wire.response()).status == 413
-    assert await flood(wire, b" " * 100_000) < 10**9
+    assert await wire.flood(b" " * 100_000) < 10**9
     await inside.wait_until_kept()
 
 
@@ -103,88 +91,6 @@ async def test_a_message_that_does_not_come_is_not_waited_for(
     await wire.send_raw(beginning)
     assert (await wire.response()).status == 408
     assert b"408" not in await wire.end()
-    await inside.wait_until_kept()
-
-
-@pytest.mark.parametrize(
-    "said",
-    [b"", b"\r\n", b"POST", b"POST /mcp HTTP/1.1\r\nHost: x", b"POST /mcp HTTP/1.1\r\nHost: x\r\n"],
-    ids=["nothing", "a blank line", "a word", "half of a header", "some headers"],
-)
-async def test_a_connection_that_says_nothing_is_ended(
-    inside: Inside, monkeypatch: pytest.MonkeyPatch, said: bytes
-) -> None:
-    monkeypatch.setattr(connections, "HEADERS_TIME", SHORT)
-    wire = await (await inside.modern()).wire()
-    await wire.send_raw(said)
-    await wire.end()
-    await inside.wait_until_kept()
-
-
-@pytest.mark.parametrize("said", [b"\r\n", b"P"], ids=["a blank line", "a letter"])
-async def test_a_connection_that_says_nothing_more_is_ended(
-    inside: Inside, monkeypatch: pytest.MonkeyPatch, said: bytes
-) -> None:
-    monkeypatch.setattr(connections, "HEADERS_TIME", SHORT)
-    wire = await (await inside.modern()).wire()
-    assert (await wire.ask("GET", path="/healthz")).status == 200
-    await wire.send_raw(said)
-    await wire.end()
-    await inside.wait_until_kept()
-
-
-async def test_an_idle_connection_is_ended_in_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mcp_workbench.serve.http.KEEP_CONNECTION", SHORT)
-    async with serving(tmp_path, toolboxes()) as inside:
-        wire = await (await inside.modern()).wire()
-        assert (await wire.ask("GET", path="/healthz")).status == 200
-        await wire.end()
-
-
-ENDLESS = {
-    "headers": (b"POST /mcp HTTP/1.1\r\n", b"X-Header: some value\r\n"),
-    "one header": (b"POST /mcp HTTP/1.1\r\nX-Header: ", b"x" * 1000),
-    "the name of a header": (b"POST /mcp HTTP/1.1\r\n", b"x" * 1000),
-    "the address": (b"POST /mcp?", b"x" * 1000),
-    "the method": (b"", b"X" * 1000),
-}
-
-
-@pytest.mark.parametrize("kind", ENDLESS)
-async def test_headers_without_end_are_not_listened_to(inside: Inside, kind: str) -> None:
-    beginning, more = ENDLESS[kind]
-    wire = await (await inside.modern()).wire()
-    await wire.send_raw(beginning)
-    assert await flood(wire, more * 10) < 5_000_000
-    await inside.wait_until_kept()
-
-
-async def test_headers_of_a_usual_length_are_taken(inside: Inside) -> None:
-    visitor = await inside.legacy()
-    visitor.headers |= {f"X-{number}": "x" * 1000 for number in range(30)}
-    assert (await visitor.send("ping")).status == 200
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"GET / HTTP/9.9\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-        b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-        b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
-        b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-        b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-        b"POST /mcp HTTP/1.1\r\nHost : x\r\n\r\n",
-        b"POST /mcp HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-    ],
-    ids=["version", "TLS", "negative", "endless", "two lengths", "both", "space", "chunk"],
-)
-async def test_what_is_no_http_is_refused(inside: Inside, raw: bytes) -> None:
-    wire = await (await inside.modern()).wire()
-    await wire.send_raw(raw)
-    assert b" 400 " in (await wire.end()).split(b"\r\n")[0]
     await inside.wait_until_kept()
 
 
@@ -289,46 +195,3 @@ async def test_a_silent_stream_shows_signs_of_life(inside: Inside, monkeypatch: 
     modern = (await (await inside.modern()).listen(toolsListChanged=True)).all_events()
     for events in (stream, modern):
         assert [(await anext(events)).is_comment for _ in range(3)] == [True] * 3
-
-
-async def test_a_request_behind_a_stream_does_not_keep_the_stream_when_the_client_is_gone(
-    inside: Inside, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What comes next is not read before its time, and with it goes unnoticed who leaves, but for a while."""
-    monkeypatch.setattr(visit, "KEEP_ALIVE", 0.05)
-    visitor = await inside.modern()
-    stream = await visitor.listen(toolsListChanged=True)
-    await inside.wait_until_kept(**{"modern requests": 1, "listeners": 1, "connections": 1, "responses": 1})
-    host = inside.url.split("/")[2]
-    await stream.wire.send_raw(head("GET", "/healthz", [("Host", host)]))
-    stream.wire.cut()
-    await inside.wait_until_kept()
-
-
-async def test_a_client_that_would_rather_speak_another_http_is_served_by_this_one(inside: Inside) -> None:
-    """As Java's client asks with each first request."""
-    visitor = await inside.legacy()
-    upgrade = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAEAAEAA"}
-    wire = await visitor.wire()
-    for _ in range(3):
-        response = await wire.ask("POST", {**JSON, **visitor.headers, **upgrade}, PING)
-        assert result_of(await response.json()) == {}
-
-
-async def test_a_client_may_wait_for_leave_to_send_its_message(inside: Inside) -> None:
-    visitor = await inside.legacy()
-    wire = await visitor.wire()
-    headers = {**JSON, **visitor.headers, "Expect": "100-continue", "Content-Length": str(len(PING))}
-    await wire.send("POST", headers)
-    assert (await wire.response()).status == 100
-    await wire.send_raw(PING)
-    assert (await wire.response()).status == 200
-
-
-async def test_a_connection_that_is_closed_half_way_is_over(inside: Inside) -> None:
-    wire = await Wire.open(inside.url)
-    async with wire:
-        await wire.send_raw(b"POST /mcp HTTP/1.1\r\nHost: x\r\n")
-        wire.writer.write_eof()
-        await wire.end()
-    await inside.wait_until_kept()
