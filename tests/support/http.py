@@ -129,7 +129,7 @@ class Wire:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str) -> None:
         self.reader = reader
         self.writer = writer
-        self._host = host
+        self.host = host
 
     @classmethod
     async def open(cls, url: str) -> Self:
@@ -166,7 +166,7 @@ class Wire:
         pairs: list[tuple[str, str]] = list(headers.items() if isinstance(headers, dict) else headers or [])
         if body is not None:
             pairs.append(("Content-Length", str(len(body))))
-        await self.send_raw(head(method, path, [("Host", self._host), *pairs]) + (body or b""))
+        await self.send_raw(head(method, path, [("Host", self.host), *pairs]) + (body or b""))
 
     async def response(self, within: float = PATIENCE) -> Response:
         """The next one that begins."""

@@ -175,6 +175,8 @@ class Calls:
         self._in_flight.clear()
         for call in calls:
             call.cancel()
+        if self._quiet is not None:
+            self._quiet.set()
 
     def answer(self, request_id: Id, *result: Body) -> None:
         """Ends a request; one that the client has cancelled gets no answer."""

@@ -96,6 +96,21 @@ async def test_a_call_can_still_be_cancelled(house: House) -> None:
     assert await exit_of(house) == 0
 
 
+async def test_nobody_waits_for_the_calls_of_a_client_that_leaves_meanwhile(
+    house: House, client_era: Era
+) -> None:
+    visitor = await house.legacy() if client_era == "legacy" else await house.modern()
+    response = await visitor.call({"progress": {"steps": 1}}, {"hang": True}, meta={"progressToken": 1})
+    await response.next_message()
+    house.process.terminate()
+    await poll(lambda: "ending" in house.shared.log)
+    if client_era == "legacy":
+        assert (await visitor.ask("DELETE")).status == 204
+    else:
+        response.wire.cut()
+    assert await exit_of(house) == 0
+
+
 async def test_streams_are_ended_in_good_order(house: House) -> None:
     legacy, modern = await house.legacy(), await house.modern()
     at_large = await legacy.listen()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.serve.http.inside import Inside
+    from tests.support.client import Json
 
 SHORT = 0.2
 PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
@@ -229,6 +230,29 @@ async def test_a_client_that_was_cut_off_has_what_it_missed_when_it_is_back(
     assert numbers == sorted(set(numbers))
     assert numbers[-1] == 299
     assert "result" in messages[-1]
+
+
+async def test_answers_for_a_client_that_is_away_do_not_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "MOST_BYTES", 1_000_000)
+    ready = tmp_path / "ready"
+    steps: list[Json] = [{"progress": {"steps": 1}}, {"wait": str(ready)}]
+    steps.append({"result": {"content": [], "x": "x" * 300_000}})
+    config = toolboxes(dev={"legacy": conversing_server("legacy", Journal(tmp_path / "journal"))})
+    async with serving(tmp_path, config) as inside:
+        visitor = await inside.legacy()
+        positions = []
+        for _ in range(10):
+            response = await visitor.call(*steps, meta={"progressToken": 1})
+            positions.append((await response.next_event()).id)
+        visitor.leave_all()
+        await poll(lambda: inside.kept["responses"] == 0)
+        ready.touch()
+        (kept,) = inside.clients._sessions.values()
+        await poll(lambda: not kept._open)
+        statuses = [(await visitor.listen(position)).status for position in positions]
+    assert sorted(statuses) == [200] * 3 + [400] * 7
 
 
 async def test_no_more_sessions_of_one_than_there_may_be_and_the_oldest_idle_one_goes(

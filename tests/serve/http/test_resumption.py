@@ -109,8 +109,8 @@ async def test_a_position_beyond_what_was_said_is_taken_for_the_last(house: Hous
     visitor = await house.legacy()
     response, position = await begin(visitor, flag)
     response.wire.cut()
-    flag.up()
     again = await visitor.listen(position.rpartition("-")[0] + "-99")
+    flag.up()
     assert (await again.messages())[-1]["id"] == "it"
 
 

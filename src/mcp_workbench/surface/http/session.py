@@ -7,7 +7,7 @@ that request, and all else to the stream that it opens for that. Of both it can 
 from __future__ import annotations
 
 import asyncio
-from itertools import count
+from itertools import accumulate, count
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.protocol import INVALID_REQUEST, LEGACY_VERSIONS
@@ -32,6 +32,8 @@ SOON: Final = 2.0
 for that."""
 MOST_STREAMS: Final = 20
 """Streams that have ended and can still be come back to."""
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""That such streams may have together, but for the latest."""
 COME_BACK: Final = 300.0
 """Seconds in which that can be."""
 MOST_DIGITS: Final = 18
@@ -70,6 +72,9 @@ class Session:
             self._at_large.write(line)
         elif (stream := self._open.pop(request_id, None)) is not None:
             stream.answer(request_id, line)
+            if stream.follower is None:
+                # It waits for a client that is away, perhaps as one of many.
+                self.forget_old(asyncio.get_running_loop().time())
 
     def about(self, request_id: Id) -> Write:
         """Takes what belongs to a request in flight."""
@@ -154,7 +159,9 @@ class Session:
             if stream.is_over and (now - left_at > COME_BACK or stream.bytes_kept > MOST_BYTES_KEPT)
         ]
         ended = [name for name, (stream, _) in self._streams.items() if stream.is_over]
-        for name in {*over, *ended[:-MOST_STREAMS]}:
+        sizes = accumulate(self._streams[name][0].size for name in reversed(ended))
+        kept = max(1, sum(size <= MOST_BYTES for size in sizes))
+        for name in {*over, *ended[: -min(kept, MOST_STREAMS)]}:
             del self._streams[name]
 
     def release(self) -> None:

@@ -83,6 +83,11 @@ class Stream:
         return self.is_over and not self._unsent
 
     @property
+    def size(self) -> int:
+        """The bytes of all that is here, sent or not."""
+        return self.bytes_kept + self._bytes_unsent
+
+    @property
     def only_answer(self) -> Outgoing | None:
         """All that was said, if that is one answer and no more."""
         is_whole = self.is_over and self._sent == 0 and len(self._messages) == 1
