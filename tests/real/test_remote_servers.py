@@ -14,9 +14,11 @@ from tests.support.sessions import names, text_of
 from tests.support.talking import Talker, able, using
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from tests.conftest import Connect
+    from tests.support.client import Json
     from tests.support.sessions import Session
 
 WAYS = ("stream", "json", "stateless stream", "stateless json", "sse")
@@ -70,3 +72,27 @@ async def long_running(session: Session) -> list[dict[str, dict[str, int]]]:
     arguments = {"duration": 0.2, "steps": 2}
     await session.use_tool("dev", "web", "trigger-long-running-operation", arguments, {"progressToken": "p"})
     return [note for note in session.client.notifications if note["method"] == "notifications/progress"]
+
+
+@pytest.mark.parametrize(
+    ("serve", "way", "tool", "arguments"),
+    [
+        (ports.official, "stream", "count", {"steps": 1}),
+        (ports.everything_over, "streamableHttp", "get-sum", {"a": 1, "b": 2}),
+        (ports.everything_over, "sse", "get-sum", {"a": 1, "b": 2}),
+    ],
+    ids=["Python SDK", "reference server", "reference server over SSE"],
+)
+async def test_a_legacy_server_that_was_restarted_is_found_again_by_the_next_call(
+    connect_modern: Connect,
+    serve: Callable[[str, int], AbstractContextManager[str]],
+    way: str,
+    tool: str,
+    arguments: Json,
+) -> None:
+    port = ports.free_port()
+    with serve(way, port) as url:
+        session = await connect_modern(toolboxes(dev={"web": {"url": url, "protocol": "legacy"}}))
+        text_of(await session.use_tool("dev", "web", tool, arguments))
+    with serve(way, port):
+        text_of(await session.use_tool("dev", "web", tool, arguments))

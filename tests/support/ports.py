@@ -50,18 +50,18 @@ def _answers(port: int) -> bool:
 
 
 @contextmanager
-def official(way: str) -> Iterator[str]:
+def official(way: str, port: int | None = None) -> Iterator[str]:
     """The address of a server on the official Python SDK: `stream`, `json`, `stateless` or not; or `sse`."""
-    port = free_port()
+    port = port or free_port()
     command = [sys.executable, "-m", "tests.servers.official_http", str(port), way]
     with listening(command, port):
         yield f"http://127.0.0.1:{port}/{'sse' if way == 'sse' else 'mcp'}"
 
 
 @contextmanager
-def everything_over(way: str) -> Iterator[str]:
+def everything_over(way: str, port: int | None = None) -> Iterator[str]:
     """The address of the reference server in TypeScript: `streamableHttp` or `sse`."""
-    port = free_port()
+    port = port or free_port()
     entry = everything()
     with listening([entry["command"], *entry["args"], way], port, {"PORT": str(port)}):
         yield f"http://127.0.0.1:{port}/{'sse' if way == 'sse' else 'mcp'}"

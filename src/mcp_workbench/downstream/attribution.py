@@ -23,8 +23,6 @@ class _GivenUp(msgspec.Struct, frozen=True):
     """A call that nobody waits for any more."""
 
     conversation: object
-    until: float
-    """When it is forgotten."""
     next_id: int
     """Of the call that came after."""
 
@@ -60,11 +58,10 @@ class Attribution:
         """
         if call.is_waiting:
             return
-        now = asyncio.get_running_loop().time()
-        if len(self._given_up) >= MOST_GIVEN_UP:
-            self._given_up = {key: it for key, it in self._given_up.items() if it.until > now}
         if len(self._given_up) < MOST_GIVEN_UP:
-            self._given_up[call.id] = _GivenUp(call.conversation, now + AFTERMATH, self._peer.next_id)
+            self._given_up[call.id] = _GivenUp(call.conversation, self._peer.next_id)
+            # Not when somebody looks: with it goes its client, and all that was to be sent to it.
+            asyncio.get_running_loop().call_later(AFTERMATH, self._given_up.pop, call.id, None)
 
     def on_stray(self, request_id: Id) -> None:
         """A call that was given up has ended in the server too."""
@@ -74,5 +71,4 @@ class Attribution:
         """The conversations of calls that were given up a moment ago, while the one with this id was already
         in progress. What is asked for a later one is asked by a server that has heard of the end of these.
         """
-        now = asyncio.get_running_loop().time()
-        return [it.conversation for it in self._given_up.values() if it.until > now and it.next_id > before]
+        return [it.conversation for it in self._given_up.values() if it.next_id > before]

@@ -104,6 +104,7 @@ async def _serve(
     clients.release()
     log.info("ending: calls in flight have %g s to finish (Ctrl-C again: at once)", DRAIN_LIMIT)
     await first(clients.drain(DRAIN_LIMIT), hurry.wait())
+    endpoint.is_closed = True
     await close(workbench, hurry)
     clients.close()
     server.should_exit = True

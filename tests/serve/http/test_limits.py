@@ -12,10 +12,12 @@ import pytest
 
 from mcp_workbench.serve import connections
 from mcp_workbench.surface.http import clients, endpoint, session, visit
+from tests.grid.benches import conversing_server
 from tests.serve.http.inside import serving
 from tests.serve.http.visitors import JSON
 from tests.support.configs import server, toolboxes
 from tests.support.http import Wire, head
+from tests.support.journal import Journal
 from tests.support.sessions import result_of
 from tests.support.talking import using
 from tests.support.waiting import poll
@@ -202,6 +204,31 @@ async def test_a_client_that_does_not_read_is_cut_off_and_others_are_served(
         params = using("files", {"x": number}, tool="echo")
         assert result_of((await (await visitor.send("tools/call", params)).messages())[-1])
     await poll(lambda: inside.kept["responses"] == 0)
+
+
+async def test_a_client_that_was_cut_off_has_what_it_missed_when_it_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "SLOW", 0.5)
+    said = [{"level": "info", "data": {"number": number, "x": "x" * 30_000}} for number in range(300)]
+    config = toolboxes(dev={"legacy": conversing_server("legacy", Journal(tmp_path / "journal"))})
+    async with serving(tmp_path, config) as inside:
+        visitor = await inside.legacy()
+        response = await visitor.call({"progress": {"steps": 1}}, {"log": said}, meta={"progressToken": 1})
+        assert isinstance(response.wire.writer.transport, asyncio.Transport)
+        position = (await response.next_event()).id
+        response.wire.writer.transport.pause_reading()
+        (session,) = inside.clients._sessions.values()
+        await poll(lambda: inside.kept["responses"] == 0)
+        await poll(lambda: not session._open)
+        messages = await (await visitor.listen(position)).messages()
+    # Not all is kept for so long, but of what is there the order is right, and the answer is the last.
+    numbers = [
+        message["params"]["data"]["number"] for message in messages[:-1] if "data" in message["params"]
+    ]
+    assert numbers == sorted(set(numbers))
+    assert numbers[-1] == 299
+    assert "result" in messages[-1]
 
 
 async def test_no_more_sessions_of_one_than_there_may_be_and_the_oldest_idle_one_goes(

@@ -167,3 +167,13 @@ async def test_a_call_that_takes_long_is_answered_by_an_event(house: House, flag
     flag.up()
     (answer,) = await response.messages()
     assert "result" in answer
+
+
+async def test_a_burst_of_messages_arrives_whole(house: House, client_era: Era) -> None:
+    visitor = await visitor_of(house, client_era)
+    said = [{"level": "info", "data": number} for number in range(5000)]
+    meta = {RESERVED + "logLevel": "info"} if client_era == "modern" else None
+    response = await visitor.call({"log": said}, meta=meta)
+    *logs, answer = await response.messages()
+    assert [message["params"]["data"] for message in logs] == list(range(5000))
+    assert "result" in answer

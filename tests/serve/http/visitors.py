@@ -39,8 +39,13 @@ class Visitor:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.leave_all()
+
+    def leave_all(self) -> None:
+        """Ends all its connections."""
         for wire in self._wires:
             wire.cut()
+        self._wires = []
 
     async def wire(self) -> Wire:
         wire = await Wire.open(self.url)
@@ -134,10 +139,16 @@ class Modern(Visitor):
         return await self.post(*self.dressed(method, params, request_id, meta))
 
     async def call(
-        self, *steps: Json, server: str = "legacy", request_id: object = None, meta: Json | None = None
+        self,
+        *steps: Json,
+        server: str = "legacy",
+        request_id: object = None,
+        meta: Json | None = None,
+        more: Json | None = None,
     ) -> Response:
-        """Has a server converse."""
-        return await self.send("tools/call", using(server, {"steps": list(steps)}), request_id, meta)
+        """Has a server converse; `more` is what a request has that is made again."""
+        params = {**using(server, {"steps": list(steps)}), **(more or {})}
+        return await self.send("tools/call", params, request_id, meta)
 
     async def listen(self, **wanted: object) -> Response:
         """A stream of changes, once it is acknowledged."""

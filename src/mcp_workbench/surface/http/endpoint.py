@@ -62,7 +62,9 @@ class Endpoint:
         self._clients = clients
         self._gate = gate
         self.is_closing = False
-        """Whether no more requests are taken."""
+        """Whether no more requests are taken: those in flight may still be answered or cancelled."""
+        self.is_closed = False
+        """Whether nothing is taken any more: it could have servers start that nobody would end."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one HTTP request."""
@@ -78,8 +80,8 @@ class Endpoint:
     async def _serve(self, visit: Visit) -> None:
         admitted = self._gate.admit(visit.pairs)
         principal = admitted if isinstance(admitted, Principal) else await admitted
-        if self.is_closing:
-            raise Rejected(503, INTERNAL_ERROR, "Service Unavailable: the workbench is ending", LATER, CLOSE)
+        if self.is_closed:
+            self._require_open()
         if visit.method == "POST":
             await self._post(visit, principal)
         elif visit.method in ("GET", "DELETE"):
@@ -96,6 +98,8 @@ class Endpoint:
             await self._post_batch(visit, principal, line, problem)
             return
         request_id = posted.request_id
+        if request_id is not None:
+            self._require_open(request_id)
         if headers.is_modern(visit, posted):
             await self._take_modern(visit, principal, posted)
         elif posted.method == "initialize" and request_id is not None:
@@ -144,6 +148,8 @@ class Endpoint:
             only = f"Invalid Request: only in version {BATCHING_VERSION} several messages can come at once"
             raise Rejected(400, INVALID_REQUEST, only)
         request_ids = [it for it in map(_request_id_in, parts) if it is not None]
+        if request_ids:
+            self._require_open()
         await session.take(visit, line, request_ids)
 
     async def _of_session(self, visit: Visit, principal: Principal) -> None:
@@ -155,8 +161,14 @@ class Endpoint:
             self._clients.end(session)
             await visit.answer(204)
             return
+        self._require_open()
         headers.require_events(visit)
         await session.listen(visit, visit.text(headers.LAST_EVENT))
+
+    def _require_open(self, request_id: Id | None = None) -> None:
+        if self.is_closing:
+            ending = "Service Unavailable: the workbench is ending"
+            raise Rejected(503, INTERNAL_ERROR, ending, LATER, CLOSE, request_id=request_id)
 
     def _session(self, visit: Visit, principal: Principal, request_id: Id | None) -> Session:
         version = visit.text(headers.VERSION)

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 MOST_UNSENT: Final = 1000
 """Messages that wait for a client which is away. Of more, the oldest are dropped."""
+MOST_BYTES_UNSENT: Final = 1024 * 1024
+"""The same in bytes. The latest one waits however long it is."""
+MOST_BYTES_BEHIND: Final = 16 * 1024 * 1024
+"""Bytes by which a client that is there may be behind."""
 MOST_KEPT: Final = 100
 """Messages that are kept after they were sent, for a client that comes back."""
 MOST_BYTES_KEPT: Final = 1024 * 1024
@@ -41,21 +45,19 @@ class Stream:
         """The number of the last message that was sent."""
         self.bytes_kept = 0
         """Of messages that were sent."""
+        self._bytes_unsent = 0
         self._waiter: asyncio.Future[None] | None = None
 
     def write(self, line: Outgoing) -> None:
         """Says something."""
-        self._messages.append(line)
-        if self._unsent > MOST_UNSENT:
-            while self._first <= self._sent + 1:
-                self._forget_first()
-            self._sent += 1
-            self.bytes_kept = 0
+        self._append(line)
+        while self._unsent > 1 and self._is_too_much:
+            self._drop_next()
         self.wake()
 
     def answer(self, request_id: bytes, line: Outgoing) -> None:
         """Answers a request."""
-        self._messages.append(line)
+        self._append(line)
         self.settle(request_id)
 
     def settle(self, request_id: bytes) -> None:
@@ -97,8 +99,10 @@ class Stream:
             return None
         self._sent += 1
         line = self._messages[self._sent - self._first]
+        size = _size(line)
+        self._bytes_unsent -= size
         if self.name:
-            self.bytes_kept += _size(line)
+            self.bytes_kept += size
             self._forget_some()
         else:
             self._forget_first()
@@ -107,8 +111,9 @@ class Stream:
     def rewind(self, number: int) -> None:
         """Goes back to what was said after the message with this number, as far as it is still here."""
         self._sent = min(max(number, self._first - 1), self._sent)
-        sent = list(self._messages)[: self._sent - self._first + 1]
-        self.bytes_kept = sum(map(_size, sent))
+        sizes = [_size(line) for line in self._messages]
+        sent = self._sent - self._first + 1
+        self.bytes_kept, self._bytes_unsent = sum(sizes[:sent]), sum(sizes[sent:])
 
     async def wait(self, seconds: float) -> bool:
         """Whether there is something to send by then, or there will be nothing any more, or the follower is
@@ -134,6 +139,25 @@ class Stream:
     @property
     def _unsent(self) -> int:
         return self._first + len(self._messages) - 1 - self._sent
+
+    @property
+    def _is_too_much(self) -> bool:
+        if self.follower is not None:
+            return self._bytes_unsent > MOST_BYTES_BEHIND
+        return self._unsent > MOST_UNSENT or self._bytes_unsent > MOST_BYTES_UNSENT
+
+    def _append(self, line: Outgoing) -> None:
+        self._messages.append(line)
+        self._bytes_unsent += _size(line)
+
+    def _drop_next(self) -> None:
+        """With all before it, so that what is here has no gap."""
+        while self._first <= self._sent:
+            self._forget_first()
+        self._bytes_unsent -= _size(self._messages[0])
+        self._forget_first()
+        self._sent += 1
+        self.bytes_kept = 0
 
     def _forget_some(self) -> None:
         while self._sent - self._first + 1 > 1 and (

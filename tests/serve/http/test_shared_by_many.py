@@ -1,0 +1,129 @@
+"""Several clients at one workbench: changes reach all of them, and what is one's own reaches nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.grid.questions import form
+from tests.serve.admission.test_tokens import ALICE, BOB, write_tokens
+from tests.support.client import write_config
+from tests.support.configs import server, toolboxes
+from tests.support.sessions import result_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.serve.http.conftest import House
+    from tests.support.client import Json
+    from tests.support.sessions import Era
+
+KEY = {"WORKBENCH_STATE_KEY": "one key for both of them, which is long enough"}
+ASKING: list[Json] = [{"ask": [form("which one?")]}]
+
+
+@pytest.fixture
+async def house(build: Callable[[], House]) -> House:
+    house = build()
+    tokens = write_tokens(house.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
+    await house.open(house.config(), "--token-file", str(tokens))
+    return house
+
+
+def answers_to(result: Json) -> Json:
+    answers = {key: {"action": "decline"} for key in result["inputRequests"]}
+    return {"requestState": result["requestState"], "inputResponses": answers}
+
+
+async def test_a_change_of_the_configuration_is_told_on_the_streams_of_both_eras(house: House) -> None:
+    legacy, modern = await house.legacy(ALICE), await house.modern(BOB)
+    at_large, stream = await legacy.listen(), await modern.listen(toolsListChanged=True)
+    unasked = await (await house.modern(ALICE)).listen(promptsListChanged=True)
+    config = house.config()
+    config["toolboxes"] |= toolboxes(more={"files": server()})["toolboxes"]
+    write_config(house.home, config)
+    for response in (at_large, stream):
+        assert (await response.next_message())["method"] == "notifications/tools/list_changed"
+    for visitor in (legacy, modern):
+        listed = await (await visitor.send("tools/list")).json()
+        assert '"more"' in json.dumps(listed)
+    greeted = await house.legacy(BOB)
+    assert '"more"' in json.dumps(await (await greeted.send("tools/list")).json())
+    house.process.terminate()
+    assert [list(message) for message in await unasked.messages()] == [["jsonrpc", "id", "result"]]
+
+
+async def test_a_parked_call_goes_on_by_another_connection_of_the_same_one(house: House) -> None:
+    here, there = await house.modern(ALICE), await house.modern(ALICE)
+    asked = result_of(await (await here.call(*ASKING)).json())
+    assert asked["resultType"] == "input_required"
+    here.leave_all()
+    response = await there.call(*ASKING, more=answers_to(asked))
+    assert '"decline"' in text_of(result_of((await response.messages())[-1]))
+
+
+async def test_the_state_of_another_is_refused_as_if_it_were_forged(house: House, server_era: Era) -> None:
+    alice, bob = await house.modern(ALICE), await house.modern(BOB)
+    asked = result_of((await (await alice.call(*ASKING, server=server_era)).messages())[-1])
+    stolen = await bob.call(*ASKING, server=server_era, more=answers_to(asked))
+    error = (await stolen.json())["error"]
+    assert (stolen.status, error["code"]) == (400, -32602)
+    assert "was not made by this workbench" in error["message"]
+    own = await alice.call(*ASKING, server=server_era, more=answers_to(asked))
+    assert text_of(result_of((await own.messages())[-1]))
+
+
+async def test_a_state_is_good_once(house: House, server_era: Era) -> None:
+    visitor = await house.modern(ALICE)
+    asked = result_of((await (await visitor.call(*ASKING, server=server_era)).messages())[-1])
+    await (await visitor.call(*ASKING, server=server_era, more=answers_to(asked))).messages()
+    again = await visitor.call(*ASKING, server=server_era, more=answers_to(asked))
+    assert (again.status, (await again.json())["error"]["code"]) == (400, -32602)
+
+
+async def test_the_retry_of_a_modern_servers_call_may_come_to_another_replica(
+    build: Callable[[], House],
+) -> None:
+    one, two = build(), build()
+    for house in (one, two):
+        await house.open(house.config(), env=KEY)
+    asked = result_of(await (await (await one.modern()).call(*ASKING, server="modern")).json())
+    response = await (await two.modern()).call(*ASKING, server="modern", more=answers_to(asked))
+    assert '"decline"' in text_of(result_of((await response.messages())[-1]))
+
+
+async def test_a_question_reaches_the_one_whose_call_it_is_about(house: House, client_era: Era) -> None:
+    """A legacy server's question that may be any of several clients' is put to none of them."""
+    alice = await house.legacy(ALICE)
+    bob = await house.legacy(BOB) if client_era == "legacy" else await house.modern(BOB)
+    at_large = await alice.listen()
+    response = await bob.call(*ASKING)
+    message = await response.next_message() if client_era == "legacy" else await response.json()
+    assert "which one?" in json.dumps(message)
+    await alice.ask("DELETE")
+    assert await at_large.messages() == []
+
+
+async def test_one_clients_log_level_and_logs_are_not_anothers(house: House) -> None:
+    alice, bob = await house.legacy(ALICE), await house.legacy(BOB)
+    heard = await bob.listen()
+    said: Json = {"log": [{"level": "info", "data": "for alice alone"}]}
+    response = await alice.call(said)
+    messages = await response.messages()
+    assert [message.get("params", {}).get("data") for message in messages] == ["for alice alone", None]
+    await bob.ask("DELETE")
+    assert await heard.messages() == []
+
+
+async def test_two_hundred_clients_at_once_are_all_served(house: House) -> None:
+    async def visit(number: int) -> str:
+        visitor = await house.modern(BOB) if number % 2 else await house.legacy(ALICE, capabilities={})
+        response = await visitor.call({"result": {"content": [{"type": "text", "text": str(number)}]}})
+        return text_of(result_of((await response.messages())[-1]))
+
+    async with asyncio.timeout(60):
+        texts = await asyncio.gather(*(visit(number) for number in range(200)))
+    assert texts == [str(number) for number in range(200)]
