@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from bench import page, targets
 from bench.goals import judge
+from bench.over_http import targets as over_http
 from bench.results import Measurement, Quartiles, compare, percentile, quartiles
 from bench.suites import cold, http, recovery, size
 
@@ -82,3 +84,7 @@ def test_a_verdict_has_the_same_figure_of_what_only_checks_and_copies() -> None:
     assert (verdict.is_met, verdict.copying) == (False, None)
     (verdict,) = judge([ours, ours._replace(target="copier", rounds=(1.5,))])
     assert (verdict.is_met, verdict.copying) == (False, Quartiles(1.5, 1.5, 1.5))
+
+
+def test_the_page_says_of_every_target_what_it_is() -> None:
+    assert set(page.TARGETS) == {target.key for target in (*targets.ALL, *over_http.ALL)}

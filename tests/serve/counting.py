@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import tracemalloc
 from typing import TYPE_CHECKING
@@ -21,11 +22,16 @@ class Steps:
         self.own: list[str] = []
         """Of these, the calls of the workbench's own functions."""
         self.decodings = 0
+        # What others have left to the collector, and what that runs, is not to be counted here.
+        collects = gc.isenabled()
+        gc.disable()
         sys.setprofile(self._note)
         try:
             work()
         finally:
             sys.setprofile(None)
+            if collects:
+                gc.enable()
 
     def _note(self, frame: FrameType, event: str, argument: object) -> None:
         if event == "call":

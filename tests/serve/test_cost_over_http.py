@@ -56,7 +56,8 @@ async def test_only_the_request_and_the_answer_are_decoded(relayed: RelayedOverH
 
 async def test_a_call_takes_few_steps(relayed: RelayedOverHttp) -> None:
     request, answer = relay(relayed)
-    allowed = (54, 37) if relayed.modern else (36, 25)
+    # With a few to spare. A second look at the message, or a task, would take more than these.
+    allowed = (58, 42) if relayed.modern else (41, 30)
     assert len(request.own) <= allowed[0], request.own
     assert len(answer.own) <= allowed[1], answer.own
 

@@ -26,7 +26,7 @@ from mcp_workbench.errors import (
     Unreachable,
     WireError,
 )
-from mcp_workbench.protocol import MISSING_CAPABILITY, UNSUPPORTED_VERSION
+from mcp_workbench.protocol import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,7 +48,6 @@ MOST_FAILURES: Final = 3
 SHORTEST, LONGEST = 1.0, 60.0
 """Seconds until what the server says by itself is listened to again: twice as long each time."""
 SESSION_ID: Final = b"Mcp-Session-Id"
-HEADER_MISMATCH: Final = -32020
 MODERN_ERRORS: Final = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
 
 log = logging.getLogger(__name__)
