@@ -113,6 +113,8 @@ async def test_a_parked_call_is_cancelled_by_the_request_that_was_answered(cell:
     assert late["error"]["code"] == -32602
 
 
+# Over HTTP nothing tells when it was noticed that a modern client has left.
+@pytest.mark.parametrize("over", ["stdio"], indirect=True)
 @proves("cancel-opening")
 async def test_an_opening_goes_on_for_others_when_one_caller_leaves(
     client_era: Era, server_era: Era, tmp_path: Path, over: Transport

@@ -159,7 +159,7 @@ def test_a_descriptor_that_is_closed_is_harmless(pipe: Pipe, capfd: pytest.Captu
 @pytest.fixture
 def logger() -> Iterator[logging.Logger]:
     """The package's logger; what is set up is put back as it was afterwards."""
-    loggers = [logging.getLogger("mcp_workbench"), logging.getLogger("asyncio")]
+    loggers = [logging.getLogger("mcp_workbench"), logging.getLogger()]
     before = [(it.handlers[:], it.level, it.propagate) for it in loggers]
     hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
     yield loggers[0]
@@ -198,13 +198,14 @@ def test_setting_up_twice_does_not_say_things_twice(
 
 
 @pytest.mark.parametrize(("level", "shown"), [("debug", ["error"]), ("error", ["error"]), ("off", [])])
+@pytest.mark.parametrize("library", ["asyncio", "uvicorn.error", "mcp.client.auth", "keyring.backend"])
 @pytest.mark.usefixtures("logger")
-def test_of_the_loop_only_errors_are_shown(
-    capfd: pytest.CaptureFixture[str], level: str, shown: list[str]
+def test_of_what_it_is_built_on_only_errors_are_shown(
+    capfd: pytest.CaptureFixture[str], library: str, level: str, shown: list[str]
 ) -> None:
     set_up(level, "text")
     for name in ("debug", "warning", "error"):
-        getattr(logging.getLogger("asyncio"), name)("this is %s", name)
+        getattr(logging.getLogger(library), name)("this is %s", name)
     assert capfd.readouterr() == ("", lines(*(f"this is {name}" for name in shown)))
 
 

@@ -103,14 +103,15 @@ def _takes_bytes(descriptor: int, seconds: float) -> bool:
 
 
 def set_up(level: str, format_: str) -> StderrHandler:
-    """Sends the log of the whole package to stderr from `level` on, and the errors of its event loop.
+    """Sends the log of the whole package to stderr from `level` on, and errors of whatever it is built on.
 
     Faults that nobody has caught go there too: Python itself would wait for stderr, and mask nothing.
     """
     handler = StderrHandler(FORMATS[format_])
     least: int = logging.CRITICAL + 1 if level == "off" else getattr(logging, level.upper())
-    # A loop warns of every write to a server that is gone, which its callers are told of anyway.
-    for name, above in (("mcp_workbench", least), ("asyncio", max(least, logging.ERROR))):
+    # The others warn of what our callers are told of anyway: a loop of every write to a server that is gone,
+    # a web server of every request that is none.
+    for name, above in (("mcp_workbench", least), (None, max(least, logging.ERROR))):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         logger.setLevel(above)
