@@ -88,11 +88,6 @@ class Desk:
         servers = (shelf.server for shelf in self.shelves.values())
         return [server.connection.session for server in servers if server.connection is not None]
 
-    @property
-    def in_use(self) -> bool:
-        """Whether one of the client's own servers has something to do for it."""
-        return any(shelf.server.in_use for shelf in self._own.values())
-
     def join(self, listener: Listener) -> None:
         """Somebody works here, who is told what servers say that belongs to no call."""
         self._workbench.audience.add(listener)

@@ -30,7 +30,7 @@ def test_messages_come_in_order_each_with_its_position() -> None:
     stream.write(line(1))
     stream.answer(b"1", line(2))
     assert rest_of(stream) == [("7-1", line(1)), ("7-2", line(2))]
-    assert stream.is_all_sent
+    assert stream.is_over
 
 
 def test_one_that_cannot_be_come_back_to_keeps_nothing() -> None:

@@ -59,11 +59,6 @@ class Clients:
         """Of the modern requests in flight."""
         self._sweep = asyncio.get_running_loop().call_later(SWEEP_EVERY, self._look_for_idle)
 
-    @property
-    def busy(self) -> int:
-        """How many requests are in flight."""
-        return len(self._faces) + sum(not session.is_idle for session in self._sessions.values())
-
     def seat(self, principal: Principal) -> Seat:
         """Where a modern client of a principal sits."""
         seat, _ = self._seats.get(principal.name, (None, 0.0))

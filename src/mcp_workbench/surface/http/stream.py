@@ -80,11 +80,6 @@ class Stream:
             self.wake()
 
     @property
-    def is_all_sent(self) -> bool:
-        """Whether nothing will have to be sent any more."""
-        return self.is_over and not self._unsent
-
-    @property
     def size(self) -> int:
         """The bytes of all that is here, sent or not."""
         return self.bytes_kept + self._bytes_unsent
