@@ -82,7 +82,7 @@ TARGETS = {
     "http-direct": "a bare Starlette endpoint that answers calls itself",
     "http-relay": "a Starlette `Route`, orjson and asyncio's pipes: changes the id, and no more",
     "http-relay-again": "the same program once more",
-    "http-workbench": "`mcp-workbench serve --http`; one session on all connections",
+    "http-workbench": "`serve --http`; one session on all connections",
     "http-workbench-modern": "the same, with a client of the stateless protocol and the same server",
     "http-fastmcp": "`FastMCPProxy` with one session with the server for each of the client's",
     "http-mcp-proxy": "`mcp-proxy` of PyPI, which has one session with the server",
