@@ -198,7 +198,7 @@ def test_setting_up_twice_does_not_say_things_twice(
 
 
 @pytest.mark.parametrize(("level", "shown"), [("debug", ["error"]), ("error", ["error"]), ("off", [])])
-@pytest.mark.parametrize("library", ["asyncio", "uvicorn.error", "mcp.client.auth", "keyring.backend"])
+@pytest.mark.parametrize("library", ["asyncio", "uvicorn.error", "keyring.backend"])
 @pytest.mark.usefixtures("logger")
 def test_of_what_it_is_built_on_only_errors_are_shown(
     capfd: pytest.CaptureFixture[str], library: str, level: str, shown: list[str]
