@@ -59,3 +59,9 @@ def url_of(text: str) -> Url | None:
     if found is None or host is None:
         return None
     return Url(found["scheme"], host, text[found.start("path") :] if found["path"] else "")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or a number, with the brackets that IPv6 has or without, is of this machine only."""
+    named = host_of(f"[{host}]" if ":" in host and not host.startswith("[") else host)
+    return named is not None and named.is_loopback

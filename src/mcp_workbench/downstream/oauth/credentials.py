@@ -14,7 +14,7 @@ from mcp.client.auth.extensions.client_credentials import (
     SignedJWTParameters,
 )
 
-from mcp_workbench.downstream.oauth.sdk_flow import Notepad, get_tokens
+from mcp_workbench.downstream.oauth.sdk_flow import LONGEST_REASON, Notepad, get_tokens
 from mcp_workbench.errors import TokenUnavailable
 from mcp_workbench.wire.threads import in_thread
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 FILE_LIMIT = 10.0
 """Seconds for the disk that a key is on."""
-
-LONGEST_REASON = 1000
-"""Characters of what an authorization server says: some answer with a web page."""
 
 _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 

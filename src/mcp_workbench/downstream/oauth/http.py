@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import httpx2
 
@@ -25,8 +24,3 @@ async def open_client(limit: float) -> AsyncIterator[httpx2.AsyncClient]:
     direct = {f"all://{f'[{host}]' if ':' in host else host}": None for host in LOOPBACK}
     async with httpx2.AsyncClient(verify=certificates, timeout=limit, mounts=direct) as client:
         yield client
-
-
-def is_loopback(url: str) -> bool:
-    """Whether the address is on this machine."""
-    return urlsplit(url).hostname in LOOPBACK

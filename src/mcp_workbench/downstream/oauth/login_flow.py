@@ -20,7 +20,13 @@ from mcp_workbench import __version__
 from mcp_workbench.config import OAuthConfig
 from mcp_workbench.downstream.oauth.challenge import Challenge, union
 from mcp_workbench.downstream.oauth.record import Login
-from mcp_workbench.downstream.oauth.sdk_flow import Notepad, check_address, check_pkce, get_tokens
+from mcp_workbench.downstream.oauth.sdk_flow import (
+    LONGEST_REASON,
+    Notepad,
+    check_address,
+    check_pkce,
+    get_tokens,
+)
 from mcp_workbench.errors import LoginFailed
 
 if TYPE_CHECKING:
@@ -32,8 +38,6 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.oauth.callback import Callback
     from mcp_workbench.downstream.oauth.record import ClientAuth
 
-LONGEST_REASON = 1000
-"""Characters of what an authorization server says: some answer with a web page."""
 REGISTER_ONE = (
     'Register a client there yourself, and write its id into the entry: "oauth": { "clientId": "…" }'
 )

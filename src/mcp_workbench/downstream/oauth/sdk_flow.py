@@ -15,7 +15,8 @@ import httpx2
 import msgspec
 from mcp.client.auth import OAuthFlowError
 
-from mcp_workbench.downstream.oauth.http import is_loopback, open_client
+from mcp_workbench.config.hosts import is_loopback
+from mcp_workbench.downstream.oauth.http import open_client
 from mcp_workbench.errors import LoginFailed
 from mcp_workbench.protocol import MODERN
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.oauth.challenge import Challenge
 
+LONGEST_REASON = 1000
+"""Characters of what an authorization server says: some answer with a web page."""
 ANSWER_LIMIT = 30.0
 """Seconds for each answer of an authorization server."""
 
@@ -104,7 +107,7 @@ def check_pkce(context: OAuthContext) -> None:
 def check_address(url: str) -> None:
     """Secrets go to authorization servers only where nobody can listen. Raises OAuthFlowError."""
     parts = urlsplit(url)
-    if parts.scheme != "https" and not is_loopback(url):
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
         raise OAuthFlowError(f"{parts.scheme}://{parts.netloc} is not https, and secrets would be sent there")
 
 

@@ -10,12 +10,12 @@ import logging
 import ssl
 from contextlib import asynccontextmanager
 from functools import cache
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 import httpx2
 
 from mcp_workbench import __version__
+from mcp_workbench.config.hosts import is_loopback
 from mcp_workbench.errors import BadAnswer, BrokenOff, Unreachable
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Client:
                 max_connections=None, max_keepalive_connections=MOST_IDLE, keepalive_expiry=KEPT_IDLE
             ),
             # A server on this machine is not behind the proxy of the house.
-            trust_env=not _is_loopback(self.url.host),
+            trust_env=not is_loopback(self.url.host),
         )
 
     @property
@@ -177,15 +177,6 @@ def _is_within(url: httpx2.URL, other: httpx2.URL) -> bool:
         return True
     is_upgrade = (url.scheme, other.scheme) == ("http", "https")
     return is_upgrade and url.host == other.host and url.port is None and other.port is None
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class _our_errors:  # noqa: N801 - a context manager that reads like a clause

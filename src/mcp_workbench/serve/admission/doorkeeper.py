@@ -9,9 +9,9 @@ import logging
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config.access import ALL
+from mcp_workbench.config.hosts import is_loopback
 from mcp_workbench.errors import ConfigError, Problem
 from mcp_workbench.serve.admission.gate import Admission
-from mcp_workbench.serve.admission.origins import is_loopback
 from mcp_workbench.serve.watch import Watcher
 
 if TYPE_CHECKING:

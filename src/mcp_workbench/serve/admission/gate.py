@@ -11,9 +11,10 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.config.access import ALL
+from mcp_workbench.config.hosts import is_loopback
 from mcp_workbench.config.tokens import digest_of
 from mcp_workbench.serve.admission.credentials import Challenge, bearer_token
-from mcp_workbench.serve.admission.origins import Origins, is_loopback
+from mcp_workbench.serve.admission.origins import Origins
 from mcp_workbench.surface.denied import Denied
 from mcp_workbench.workbench.principal import ANYONE, Principal
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.config.hosts import host_of, url_of
+from mcp_workbench.config.hosts import host_of, is_loopback, url_of
 from mcp_workbench.surface.denied import Denied
 
 if TYPE_CHECKING:
@@ -24,12 +24,6 @@ MOST_REMEMBERED: Final = 256
 PREFLIGHT_SECONDS: Final = b"600"
 METHODS: Final = b"GET, POST, DELETE"
 EXPOSED: Final = b"Mcp-Session-Id, WWW-Authenticate"
-
-
-def is_loopback(host: str) -> bool:
-    """Whether nobody but this machine can reach what listens there."""
-    named = host_of(f"[{host}]" if ":" in host and not host.startswith("[") else host)
-    return named is not None and named.is_loopback
 
 
 class Origins:
