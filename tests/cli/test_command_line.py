@@ -70,6 +70,12 @@ def test_what_it_does_not_know_is_named_on_stderr_and_the_exit_code_is_2(
     assert args[-1] in done.stderr
 
 
+def test_tokens_without_an_address_to_listen_on_are_a_mistake(bench: Bench) -> None:
+    done = bench.run("serve", "--token-file", "tokens.json")
+    said = "mcp-workbench: --token-file is for --http: name an address to listen on too\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
 @pytest.mark.parametrize("args", [("--conf", "x"), ("check", "--conn"), ("check", "--js")], ids=" ".join)
 def test_half_an_option_is_no_option(bench: Bench, args: tuple[str, ...]) -> None:
     bench.write(VALID)

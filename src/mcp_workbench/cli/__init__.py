@@ -72,6 +72,10 @@ def _ensure_stderr() -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.command == "serve" and options.token_file is not None and options.http is None:
+        # It would be taken for protection that is not there.
+        print("mcp-workbench: --token-file is for --http: name an address to listen on too", file=sys.stderr)
+        return 2
     if options.command is None or (options.command == "serve" and options.http is None):
         return _serve(options.config, options.log_level or "info", options.log_format or "text")
     gc.enable()
