@@ -27,7 +27,8 @@ HEADERS_LIMIT: Final = 64 * 1024
 HEADERS_TIME: Final = 20.0
 """Seconds in which they have to come, from the beginning of the connection or of the request."""
 SLOW: Final = 30.0
-"""Seconds after which a client that takes nothing of what waits for it is cut off."""
+LEAST_TAKEN: Final = 32 * 1024
+"""Seconds after which a client is cut off that has taken less than so many bytes of what waits for it."""
 OF_UPGRADE: Final = (b"upgrade", b"connection", b"http2-settings")
 
 NO_HTTP: Final = "Invalid HTTP request received."
@@ -144,7 +145,7 @@ class Connection(HttpToolsProtocol):
         self._slow = self.loop.call_later(SLOW, self._look_at_slow, waiting)
 
     def _look_at_slow(self, before: int) -> None:
-        if self.transport.get_write_buffer_size() < before:
+        if before - self.transport.get_write_buffer_size() >= LEAST_TAKEN:
             self._watch_slow()
         else:
             self._cut_off()

@@ -113,6 +113,24 @@ async def test_a_client_that_does_not_read_is_cut_off_and_others_are_served(
     await poll(lambda: inside.kept["responses"] == 0)
 
 
+@pytest.mark.parametrize(("taken", "is_cut_off"), [(1, True), (connections.LEAST_TAKEN, False)])
+async def test_a_client_that_reads_by_drops_is_cut_off_too(
+    inside: Inside, taken: int, is_cut_off: bool
+) -> None:
+    visitor = await inside.legacy()
+    slow = await visitor.wire()
+    assert isinstance(slow.writer.transport, asyncio.Transport)
+    slow.writer.transport.pause_reading()
+    params = using("files", {"x": "x" * 20_000_000}, tool="echo")
+    call = json.dumps({"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": params})
+    await slow.send("POST", {**JSON, **visitor.headers}, call.encode())
+    await poll(lambda: any(it.transport.get_write_buffer_size() > 10**6 for it in inside.connections))
+    (behind,) = [it for it in inside.connections if it.transport.get_write_buffer_size() > 10**6]
+    assert isinstance(behind, connections.Connection)
+    behind._look_at_slow(behind.transport.get_write_buffer_size() + taken)
+    assert behind.transport.is_closing() is is_cut_off
+
+
 async def test_a_client_that_was_cut_off_has_what_it_missed_when_it_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
