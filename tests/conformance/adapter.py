@@ -120,9 +120,10 @@ class _Relay:
             content = self._message(request["method"], content)
             back.write(bytes(head.sized(len(content))) + content)
         else:
-            back.write(bytes(head))
-            passing = self._relisted(body, request["method"]) if is_list else body
             is_lost = is_stream and called(request) == LOST
+            # A client that is not told would send its next request into a connection that is being closed.
+            back.write(bytes(head.last() if is_lost else head))
+            passing = self._relisted(body, request["method"]) if is_list else body
             async for piece in passing:
                 back.write(piece.framed)
                 await back.drain()
@@ -130,8 +131,7 @@ class _Relay:
                     back.write(chunk(b""))
                     return False
         await back.drain()
-        framed = head.get("content-length") is not None or head.get("transfer-encoding") is not None
-        return framed and (head.get("connection") or b"").lower() != b"close"
+        return head.has_end and (head.get("connection") or b"").lower() != b"close"
 
     async def _relisted(self, body: AsyncIterator[Piece], method: str) -> AsyncIterator[Piece]:
         buffered = b""

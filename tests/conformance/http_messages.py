@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+BODILESS = (202, 204, 304)
+
 
 @dataclass(frozen=True)
 class Head:
@@ -19,6 +21,12 @@ class Head:
     @property
     def status(self) -> int:
         return int(self.lines[0].split()[1])
+
+    @property
+    def has_end(self) -> bool:
+        """Whether the end of a response can be told without that of the connection."""
+        is_sized = self.get("content-length") is not None or self.get("transfer-encoding") is not None
+        return is_sized or self.status in BODILESS
 
     def get(self, name: str) -> bytes | None:
         """A header's value, without the space around it."""
@@ -36,6 +44,11 @@ class Head:
         framed = ("content-length", "transfer-encoding")
         kept = [line for line in self.lines if not any(_is(line, name) for name in framed)]
         return Head([*kept, b"Content-Length: %d" % length])
+
+    def last(self) -> Head:
+        """Says that nothing comes after it on its connection."""
+        kept = [line for line in self.lines if not _is(line, "connection")]
+        return Head([*kept, b"Connection: close"])
 
     def __bytes__(self) -> bytes:
         return b"\r\n".join([*self.lines, b"", b""])
@@ -71,7 +84,7 @@ async def read_body(stream: asyncio.StreamReader, head: Head, *, is_response: bo
         while left and (data := await stream.read(min(left, 65536))):
             left -= len(data)
             yield Piece(data, data)
-    elif is_response and head.status not in (202, 204, 304):
+    elif is_response and head.status not in BODILESS:
         while data := await stream.read(65536):
             yield Piece(data, data)
 
