@@ -26,6 +26,8 @@ HEADERS_LIMIT: Final = 64 * 1024
 """Bytes of the request line and the headers together, give or take what is read at once."""
 HEADERS_TIME: Final = 20.0
 """Seconds in which they have to come, from the beginning of the connection or of the request."""
+LINGER: Final = 2.0
+"""Seconds for the rest of a request that was answered without it, if the connection ends with it."""
 SLOW: Final = 30.0
 LEAST_TAKEN: Final = 32 * 1024
 """Seconds after which a client is cut off that has taken less than so many bytes of what waits for it."""
@@ -52,6 +54,10 @@ class Connection(HttpToolsProtocol):
         self._slow: asyncio.TimerHandle | None = None
         self._served: RequestResponseCycle | None = None
         """The request that is being answered; others may have come behind it."""
+        self._in_body = False
+        """Whether what comes next belongs to a request whose headers are there."""
+        self._is_ending = False
+        """Whether nothing is said any more, nor listened to."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         """Somebody has come, and should have something to say."""
@@ -66,9 +72,12 @@ class Connection(HttpToolsProtocol):
             served.message_event.set()
         self.resume_writing()
         super().connection_lost(exc)
+        self.cycle = self._served = None  # type: ignore[assignment] # which know of us
 
     def data_received(self, data: bytes) -> None:
         """Takes what comes."""
+        if self._is_ending:
+            return
         self._unset_keepalive_if_required()
         try:
             self._feed(data)
@@ -76,14 +85,20 @@ class Connection(HttpToolsProtocol):
             self.logger.warning(NO_HTTP)
             self.send_400_response(NO_HTTP)
             return
-        if self._deadline is not None:
+        if self._deadline is not None and not self._in_body:
             # Not all of the headers are there, and one may be without end.
             self._header_bytes += len(data)
             if self._header_bytes > HEADERS_LIMIT:
                 self.logger.warning(TOO_LONG)
                 self.send_400_response(TOO_LONG)
-        elif (served := self._served) is not None and served.response_complete:
-            # Blank lines, or the rest of a request that was answered without it: not for ever.
+        else:
+            self._look_at_unasked()
+
+    def _look_at_unasked(self) -> None:
+        """Blank lines, or the rest of a request that was answered without it: not for ever."""
+        is_idle = self.timeout_keep_alive_task is not None
+        is_answered = self._served is not None and self._served.response_complete
+        if is_answered and not is_idle and self._deadline is None:
             self._start_clock()
 
     def _feed(self, data: bytes) -> None:
@@ -105,6 +120,7 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """A request begins."""
         super().on_message_begin()
+        self._unset_keepalive_if_required()
         self._header_bytes = 0
         if self._deadline is None:
             self._start_clock()
@@ -113,6 +129,7 @@ class Connection(HttpToolsProtocol):
         """All that comes before its body is there."""
         if not self.parser.should_upgrade():
             self._stop_clock()
+            self._in_body = True
             super().on_headers_complete()
             # So that whoever serves it is told of it at once, and sets limits only to a body that is late.
             self.cycle.message_event.set()
@@ -121,11 +138,40 @@ class Connection(HttpToolsProtocol):
         """All of it is there."""
         if not self.parser.should_upgrade():
             super().on_message_complete()
+            self._in_body = False
+            if self.cycle.response_complete:
+                # It was answered without its end, so nothing else will begin to wait for another.
+                self._stop_clock()
+                self._keep()
+
+    def on_response_complete(self) -> None:
+        """All of the answer is on its way."""
+        if not self._is_ending:
+            super().on_response_complete()
+
+    def _keep(self) -> None:
+        """Waits for another request."""
+        self.timeout_keep_alive_task = self.loop.call_later(
+            self.timeout_keep_alive, self.timeout_keep_alive_handler
+        )
+
+    def _end(self) -> None:
+        """Ends it with the answer to a request. If that has not come whole, what still comes is read for a
+        while: a connection that is closed with something unread is reset, which takes back the answer.
+        """
+        if self._served is None or not self._served.more_body:
+            self.transport.close()
+            return
+        self._is_ending = True
+        self.transport.write_eof()
+        self.flow.resume_reading()
+        self._deadline = self.loop.call_later(LINGER, self._cut_off)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._served = cycle
         if cycle.scope["method"] != "HEAD":  # whose response ends with the head
-            cycle.transport = WayOut(self.transport)  # type: ignore[assignment] # all that it asks of one
+            way_out = WayOut(self.transport, self._end)
+            cycle.transport = way_out  # type: ignore[assignment] # all that it asks of one
         super()._start_asgi_task(cycle, app)
 
     def pause_writing(self) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
 
 COPIED: Final = 16 * 1024
 """Bytes up to which a body is copied behind its head."""
@@ -19,8 +20,9 @@ class WayOut:
     each would be a call of the system's, and wake the client.
     """
 
-    def __init__(self, transport: asyncio.Transport) -> None:
+    def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
         self._transport = transport
+        self._close = close
         self._head = b""
         self._has_begun = False
         self.is_closing = transport.is_closing
@@ -46,4 +48,4 @@ class WayOut:
         if self._head:
             self._transport.write(self._head)
             self._head = b""
-        self._transport.close()
+        self._close()

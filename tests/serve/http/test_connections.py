@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from tests.serve.http.visitors import JSON
 from tests.support.configs import server, toolboxes
 from tests.support.http import Wire, head
 from tests.support.sessions import result_of
+from tests.support.waiting import poll
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -66,6 +68,44 @@ async def test_an_idle_connection_is_ended_in_the_end(
         wire = await (await inside.modern()).wire()
         assert (await wire.ask("GET", path="/healthz")).status == 200
         await wire.end()
+
+
+@pytest.mark.parametrize("ending", [{"Connection": "close"}, {}], ids=["the last one", "one of many"])
+async def test_a_refusal_reaches_whoever_sends_the_rest_of_a_long_message_first(
+    inside: Inside, ending: dict[str, str]
+) -> None:
+    wire = await (await inside.modern()).wire()
+    stalled = wire.writer.transport
+    assert isinstance(stalled, asyncio.Transport)
+    stalled.pause_reading()
+    body = b" " * 1_000_000
+    asking = {**JSON, **ending, "Origin": "http://evil.example", "Content-Length": str(len(body))}
+    await wire.send("POST", asking)
+    await poll(lambda: all(it._served and it._served.response_complete for it in inside.connections))
+    for _ in range(10):
+        await wire.send_raw(body[: len(body) // 10])
+    stalled.resume_reading()
+    response = await wire.response()
+    assert response.status == 403
+    assert "evil.example" in (await response.json())["error"]["message"]
+    if ending:
+        await wire.end()
+    else:
+        assert (await wire.ask("GET", path="/healthz")).status == 200
+
+
+async def test_a_connection_is_kept_once_the_rest_of_a_refused_message_has_come(inside: Inside) -> None:
+    wire = await (await inside.modern()).wire()
+    await wire.send("POST", {**JSON, "Origin": "http://evil.example", "Content-Length": "10"})
+    response = await wire.response()
+    assert (response.status, len(await response.body()) > 0) == (403, True)
+    (connection,) = inside.connections
+    await wire.send_raw(b"12345")
+    await poll(lambda: connection._deadline is not None)
+    await wire.send_raw(b"67890")
+    await poll(lambda: connection._deadline is None)
+    assert connection.timeout_keep_alive_task is not None
+    assert (await wire.ask("GET", path="/healthz")).status == 200
 
 
 ENDLESS = {
