@@ -56,6 +56,10 @@ class Awaited(Call):
         return self
 
     @property
+    def can_be_repeated(self) -> bool:
+        return True
+
+    @property
     def is_heard(self) -> bool:
         return not self.result.done()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import time
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_workbench.wire.message import COPIED
 from tests.support.configs import ECHO, acting, server, tool, toolboxes
 from tests.support.processes import wait_until_gone
 from tests.support.sessions import failure_of, text_of
@@ -92,6 +94,30 @@ async def test_a_server_that_died_idle_is_started_again_by_the_next_call(
     await wait_until_gone(journal.pids)
     assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
     assert (journal.starts, len(journal.messages("tools/call"))) == (2, 1)
+
+
+@pytest.mark.parametrize("size", [1, COPIED + 1], ids=["short", "long"])
+async def test_a_call_that_comes_with_the_death_of_its_server_is_made_of_the_next(
+    connect: Connect, journal: Journal, client_era: Era, size: int
+) -> None:
+    session = await connect(toolboxes(dev={"files": server(journal)}))
+    await session.open_toolbox("dev")
+    # The workbench learns of the death and of the call at once.
+    session.client.process.send_signal(signal.SIGSTOP)
+    os.kill(journal.pids[0], signal.SIGKILL)
+    await wait_until_gone(journal.pids)
+    calls = [
+        await session.begin_tool("dev", "files", "echo", json.dumps({"x": "~" * size})) for _ in range(3)
+    ]
+    session.client.process.send_signal(signal.SIGCONT)
+    results = [(await call).message["result"] for call in calls]
+    if client_era == "legacy" and size > COPIED:
+        # Its arguments were passed on without being kept.
+        assert ["Nothing was done" in failure_of(result) for result in results] == [True] * 3
+        assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
+    else:
+        assert [json.loads(text_of(result)) for result in results] == [{"x": "~" * size}] * 3
+        assert (journal.starts, len(journal.messages("tools/call"))) == (2, 3)
 
 
 async def test_a_death_is_noticed_though_a_grandchild_holds_the_pipe(

@@ -44,6 +44,7 @@ class Watched:
         self.stderr: list[str] = []
         self.lines: list[bytes] = []
         self.full: list[bool] = []
+        self.unwritten: list[bytes] = []
         self.child = Child(guard, str, self.stderr.append)
 
     def receive(self, line: bytes | memoryview) -> None:
@@ -57,6 +58,9 @@ class Watched:
 
     def on_full(self, is_full: bool) -> None:
         self.full.append(is_full)
+
+    def on_unwritten(self, lines: bytes) -> None:
+        self.unwritten.append(lines)
 
     async def line(self, number: int = 0) -> str:
         await poll(lambda: len(self.lines) > number)

@@ -103,6 +103,21 @@ async def test_the_first_sign_of_an_end_is_told_before_the_end() -> None:
         await it.closed()
 
 
+async def test_what_nobody_was_there_to_read_is_told_and_ends_it() -> None:
+    async with started("echo $$; exec sleep 100") as it:
+        pid = int(await it.line())
+        os.kill(pid, signal.SIGKILL)
+        # Before the loop can tell anybody.
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # noqa: ASYNC222 - that is the point
+        it.child.write(b"first\n")
+        it.child.write([b"second ", memoryview(b"line\n")])
+        assert it.unwritten == [b"first\n", b"second line\n"]
+        assert it.child.parting.done()
+        assert (await it.closed())[0] == "the server was ended by SIGKILL"
+        it.child.write(b"third\n")
+        assert it.unwritten[2:] == [b"third\n"]
+
+
 async def test_the_end_of_one_that_we_stop_is_told_too() -> None:
     async with started("exec cat") as it:
         await it.stop()

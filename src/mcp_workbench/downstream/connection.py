@@ -156,6 +156,10 @@ class Connection:
         self.session.is_backed_up = is_full
         self._review()
 
+    def on_unwritten(self, lines: bytes) -> None:
+        """The server had ended before it could be sent these."""
+        self._peer.take_back(lines)
+
     def pause(self) -> None:
         """Leaves what the server says where it is, and stops the clocks meanwhile."""
         self._peer.pause()

@@ -153,7 +153,7 @@ class Session:
     def call(
         self, call: Call, head: Sequence[Body], meta: Mapping[str, msgspec.Raw], limit: float, *, size: int
     ) -> None:
-        """Makes a request for a caller, once; it is never repeated, for it may have acted.
+        """Makes a request for a caller, once; what was sent is not repeated, for it may have acted.
 
         The head is all of it between its id and its `_meta`, of the given size. What is not ours to stamp of
         the caller's `meta` goes along. The limit is on silence; with signs of life it may take longer.

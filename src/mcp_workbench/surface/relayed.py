@@ -16,7 +16,7 @@ from mcp_workbench.surface.hops import log_line, passed_on
 from mcp_workbench.surface.progress import Progress
 from mcp_workbench.surface.requests import progress_token
 from mcp_workbench.surface.sealing import bind
-from mcp_workbench.wire.message import encode
+from mcp_workbench.wire.message import COPIED, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +70,11 @@ class Relayed(Call):
     def conversation(self) -> object:
         """A legacy client is asked as such; a modern one in the answer to one of its requests."""
         return self if self.caller.is_modern else self.calls
+
+    @property
+    def can_be_repeated(self) -> bool:
+        """Long arguments may have been given up."""
+        return bool(self.arguments)
 
     @property
     @abstractmethod
@@ -144,7 +149,8 @@ class Relayed(Call):
 
     def repeat(self) -> None:
         """Makes it anew, of a server that has not looked at it."""
-        self.calls.start_again(msgspec.structs.replace(self, inquiries=None, is_repeated=True))
+        if self.is_heard:
+            self.calls.start_again(msgspec.structs.replace(self, inquiries=None, is_repeated=True))
 
     def cancel(self, reason: str = "no longer needed") -> None:
         """The client does not want it any more."""
@@ -178,7 +184,7 @@ class Use(Relayed):
         """Calls the tool."""
         self.session = session = connection.session
         arguments = self.arguments
-        if not (self.caller.is_modern or session.is_modern or session.may_repeat):
+        if len(arguments) > COPIED and not (self.caller.is_modern or session.is_modern or session.may_repeat):
             self.arguments = b""
         extra = self.extra if session.is_modern else ()
         head = (_NAME, encode(self.name), _ARGUMENTS, arguments, *extra)

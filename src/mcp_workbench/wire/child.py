@@ -60,6 +60,9 @@ class Receiver(Protocol):
     def on_full(self, is_full: bool) -> None:
         """Much waits for it to be read, or nothing any more."""
 
+    def on_unwritten(self, lines: bytes) -> None:
+        """It had ended before it could be sent these."""
+
 
 class Program(msgspec.Struct, frozen=True):
     """What to run, and in which surroundings."""
@@ -122,7 +125,12 @@ class Child:
     async def _connect(self, process: subprocess.Popen[bytes], receiver: Receiver, line_limit: int) -> None:
         pipes = (process.stdin, process.stdout, process.stderr)
         stdin, stdout, errors = (cast("BinaryIO", pipe) for pipe in pipes)
-        self._stdin = await open_writer(stdin, self._part, receiver.on_full)
+
+        def on_unwritten(lines: bytes) -> None:
+            self._part()
+            receiver.on_unwritten(lines)
+
+        self._stdin = await open_writer(stdin, self._part, receiver.on_full, on_unwritten)
         self._readers = [
             LineReader(
                 receiver.receive,

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import suppress
 from math import inf
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
-from mcp_workbench.errors import BadAnswer, ConnectionClosed, TooDeep, TooLong, size_of
+from mcp_workbench.errors import BadAnswer, ConnectionClosed, NotTaken, TooDeep, TooLong, size_of
 from mcp_workbench.wire import message as rpc
 from mcp_workbench.wire.lines import LINE_LIMIT
 from mcp_workbench.wire.request import Question
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 HELD_UP = 1.0
 """Seconds by which a timer may be late before that is more than a busy machine."""
+
+ENDED_BEFORE = "the server had ended before the call. Nothing was done; the next use starts it again"
 
 ID_DIGITS = 18
 """More than any id of ours has; a number without end must not be read."""
@@ -202,6 +205,20 @@ class Peer:
         """Ends a request of ours, if it is still in flight, of which is known that no answer will come."""
         if (request := self.find(request_id)) is not None:
             self._fail(request, error)
+
+    def take_back(self, lines: bytes) -> None:
+        """The other side had ended before it could be sent these. Whatever was asked in them for others can
+        be asked of whoever comes in its place; of it itself, nothing more is to be known than that it ended.
+        """
+        for line in lines.split(b"\n"):
+            with suppress(rpc.Undecodable):
+                sent = rpc.decode(line)
+                is_ours = isinstance(sent.id, int) and sent.method is not None
+                request = self._in_flight.get(cast("int", sent.id)) if is_ours else None
+                if request is not None and not isinstance(request, Question):
+                    self._take_out(request.id)
+                    # Later: by then all know that it has ended.
+                    self._loop.call_soon(request.fail, NotTaken(ENDED_BEFORE))
 
     def close(self, reason: str) -> None:
         """Fails everything in flight with `reason`, and whatever is asked after."""

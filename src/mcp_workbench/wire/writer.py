@@ -47,10 +47,16 @@ class Writer(Protocol):
 
 
 async def open_writer(
-    file: BinaryIO, on_lost: Callable[[], None], on_full: Callable[[bool], None], *, read_too: bool = False
+    file: BinaryIO,
+    on_lost: Callable[[], None],
+    on_full: Callable[[bool], None],
+    on_unwritten: Callable[[bytes], None] | None = None,
+    *,
+    read_too: bool = False,
 ) -> Writer:
     """A writer onto `file`, which it closes in the end. `on_lost` is called when it has ended, `on_full` when
-    it is full, and when it is not any more.
+    it is full, and when it is not any more, and `on_unwritten` with lines of which nothing has arrived, as
+    far as that can be told.
 
     `read_too` says that somebody reads from the same socket: a transport for writing would read it empty to
     notice its end.
@@ -58,7 +64,7 @@ async def open_writer(
     loop = asyncio.get_running_loop()
     if read_too or not can_be_watched(file):
         return threads.ThreadWriter(file, on_lost, on_full, FULL)
-    _, writer = await loop.connect_write_pipe(lambda: _PipeWriter(loop, on_lost, on_full), file)
+    _, writer = await loop.connect_write_pipe(lambda: _PipeWriter(loop, on_lost, on_full, on_unwritten), file)
     return writer
 
 
@@ -82,10 +88,15 @@ def write_together(lines: Iterable[Line], on_line: Callable[[Line], None]) -> No
 
 class _PipeWriter(asyncio.BaseProtocol):
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[], None], on_full: Callable[[bool], None]
+        self,
+        loop: asyncio.AbstractEventLoop,
+        on_lost: Callable[[], None],
+        on_full: Callable[[bool], None],
+        on_unwritten: Callable[[bytes], None] | None,
     ) -> None:
         self._on_lost = on_lost
         self._on_full = on_full
+        self._on_unwritten = on_unwritten
         self._is_behind = False
         """Whether anything waits."""
         self._is_full = False
@@ -130,6 +141,10 @@ class _PipeWriter(asyncio.BaseProtocol):
                 self._transport.write(line)
                 if self._is_behind:
                     self._look_at_what_waits()
+                elif self._transport.is_closing():
+                    self._tell_unwritten(line)
+            else:
+                self._tell_unwritten(line)
         else:
             self._write_parts(line)
 
@@ -149,6 +164,7 @@ class _PipeWriter(asyncio.BaseProtocol):
 
     def _write_parts(self, parts: list[Body]) -> None:
         if self._transport is None:
+            self._tell_unwritten(b"".join(parts))
             return
         if not self._is_wide and sum(map(len, parts)) > LONG:
             self._is_wide = True
@@ -156,6 +172,13 @@ class _PipeWriter(asyncio.BaseProtocol):
         self._transport.writelines(memoryview(part) for part in parts)
         if self._is_behind:
             self._look_at_what_waits()
+        elif self._transport.is_closing():
+            self._tell_unwritten(b"".join(parts))
+
+    def _tell_unwritten(self, lines: bytes) -> None:
+        """Nobody reads any more, and nobody has read these."""
+        if self._on_unwritten is not None:
+            self._on_unwritten(lines)
 
     def _look_at_what_waits(self) -> None:
         if not self._is_full and self.waiting > FULL:
