@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_workbench.wire.child import Child, Program
+from mcp_workbench.wire.ending import to_the_end
 from mcp_workbench.wire.guard import Guard
 from tests.support.waiting import PATIENCE, poll
 
@@ -94,7 +95,7 @@ async def started(what: Program | str, guard: Guard | None = None) -> AsyncItera
             yield watched
     finally:
         if guard is None:
-            await its_guard.close()
+            await to_the_end(its_guard.close())
 
 
 def open_descriptors() -> int:
