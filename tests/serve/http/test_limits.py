@@ -70,6 +70,30 @@ async def test_a_message_that_turns_out_too_long_is_refused(
     assert (await wire.response()).status == 413
 
 
+async def test_long_messages_that_come_at_once_do_not_fill_the_memory(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(visit, "BODIES_LIMIT", 1_000_000)
+    visitor = await inside.modern()
+    slow = [await visitor.wire() for _ in range(3)]
+    for wire in slow:
+        await wire.send("POST", {**JSON, "Content-Length": "600000"})
+        await wire.send_raw(b" " * 300_000)
+    one = await visitor.wire()
+    await one.send("POST", {**JSON, "Content-Length": "600000"})
+    await one.send_raw(b" " * 300_000)
+    refused = await one.response()
+    assert (refused.status, refused.headers["retry-after"]) == (503, "5")
+    assert "Send this again later" in (await refused.json())["error"]["message"]
+    assert result_of((await (await visitor.send("tools/list")).messages())[-1])["tools"]
+    for wire in slow:
+        wire.cut()
+    await inside.wait_until_kept(connections=2)
+    await one.send_raw(b" " * 300_000)
+    params = using("files", {"x": "x" * 600_000}, tool="echo")
+    assert result_of((await (await visitor.send("tools/call", params)).messages())[-1])
+
+
 async def test_a_chunked_message_within_the_limit_is_taken(inside: Inside) -> None:
     visitor = await inside.legacy()
     wire = await visitor.wire()

@@ -20,7 +20,7 @@ from mcp_workbench.surface.http import headers
 from mcp_workbench.surface.http.clients import ROOM
 from mcp_workbench.surface.http.posted import read, request_id_of
 from mcp_workbench.surface.http.stream import Stream
-from mcp_workbench.surface.http.visit import CLOSE, KEEP_ALIVE, Rejected, Visit
+from mcp_workbench.surface.http.visit import CLOSE, KEEP_ALIVE, LATER, Incoming, Rejected, Visit
 from mcp_workbench.wire.message import Undecodable, answered_id, decode, decode_batch, encode, is_json
 from mcp_workbench.workbench.principal import Principal
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 ALLOWED: Final = (b"allow", b"GET, POST, DELETE")
 ONLY_POST: Final = (b"allow", b"POST")
-LATER: Final = (b"retry-after", b"5")
 NO_SESSION: Final = (
     "Bad Request: a request without the modern metadata needs the Mcp-Session-Id header, which the answer to "
     "`initialize` has"
@@ -61,6 +60,7 @@ class Endpoint:
     def __init__(self, clients: Clients, gate: Gate) -> None:
         self._clients = clients
         self._gate = gate
+        self._incoming = Incoming()
         self.is_closing = False
         """Whether no more requests are taken: those in flight may still be answered or cancelled."""
         self.is_closed = False
@@ -91,7 +91,7 @@ class Endpoint:
 
     async def _post(self, visit: Visit, principal: Principal) -> None:
         headers.require_json(visit)
-        line = _in_one_line(await visit.body())
+        line = _in_one_line(await visit.body(self._incoming))
         try:
             posted = read(line)
         except Undecodable as problem:

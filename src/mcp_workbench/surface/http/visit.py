@@ -9,6 +9,7 @@ import msgspec
 
 from mcp_workbench.protocol import (
     HEADER_MISMATCH,
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 BODY_LIMIT: Final = 64 * 1024 * 1024
 """Bytes of the longest message that is taken from a client."""
+BODIES_LIMIT: Final = 512 * 1024 * 1024
+"""Bytes of all messages together that have not come whole yet: there may be thousands of clients."""
 BODY_TIME: Final = 60.0
 """Seconds in which it has to come."""
 KEEP_ALIVE: Final = 15.0
@@ -44,6 +47,7 @@ IN_ONE_PIECE: Final = 256 * 1024
 
 JSON: Final = (b"content-type", b"application/json")
 CLOSE: Final = (b"connection", b"close")
+LATER: Final = (b"retry-after", b"5")
 EVENTS: Final = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -75,6 +79,24 @@ class Rejected(Denied):
         self.line = error_line(request_id, code, message, data)
 
 
+class Incoming:
+    """The messages that have not come whole yet, of all clients."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def add(self, size: int) -> None:
+        """More of one has come. Raises Rejected if it is too much to keep."""
+        self.bytes += size
+        if self.bytes > BODIES_LIMIT:
+            much = f"more than {BODIES_LIMIT // 2**20} MiB are being sent here at once. Send this again later"
+            raise Rejected(503, INTERNAL_ERROR, much, LATER)
+
+    def remove(self, size: int) -> None:
+        """One is there, or given up."""
+        self.bytes -= size
+
+
 class Visit:
     """A request of a client's, and the way back."""
 
@@ -94,7 +116,7 @@ class Visit:
         value = self.headers.get(name)
         return None if value is None else value.decode("latin-1").strip(" \t")
 
-    async def body(self) -> bytes:
+    async def body(self, incoming: Incoming) -> bytes:
         """All that came with it. Raises Rejected if that is too much, or takes too long."""
         length = self.headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > BODY_LIMIT:
@@ -106,22 +128,26 @@ class Visit:
             return body
         try:
             async with asyncio.timeout(BODY_TIME):
-                return await self._whole_body(message)
+                return await self._whole_body(message, incoming)
         except TimeoutError:
             late = f"the request was not there whole within {BODY_TIME:g} s"
             raise Rejected(408, INVALID_REQUEST, late, CLOSE) from None
 
-    async def _whole_body(self, message: Message) -> bytes:
+    async def _whole_body(self, message: Message, incoming: Incoming) -> bytes:
         parts: list[bytes] = []
         size = 0
-        while message.get("type") == "http.request":
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > BODY_LIMIT:
-                raise _too_large()
-            if not message.get("more_body", False):
-                break
-            message = await self._receive()
+        try:
+            while message.get("type") == "http.request":
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                incoming.add(len(parts[-1]))
+                if size > BODY_LIMIT:
+                    raise _too_large()
+                if not message.get("more_body", False):
+                    break
+                message = await self._receive()
+        finally:
+            incoming.remove(size)
         return b"".join(parts)
 
     async def answer(self, status: int, *headers: Header, body: Outgoing = b"") -> None:
