@@ -59,7 +59,7 @@ class RelayedOverHttp(Behind):
         super().__init__(directory, modern=False)
         self.modern = modern
         self.clients = Clients(self.workbench, {})
-        self._endpoint = Endpoint(self.clients, Admission("127.0.0.1", HttpConfig(), None, lambda _: None))
+        self._endpoint = Endpoint(self.clients, Admission("127.0.0.1", HttpConfig(), None, self.clients))
         self._headers = {
             "host": "127.0.0.1:8000",
             "content-type": "application/json",

@@ -80,7 +80,7 @@ async def _serve(
     hurry = Hurry(interrupted.set)
     clients = Clients(workbench, environ)
     doorkeeper = Doorkeeper(
-        address.host, loaded, tokens, environ=environ, log_handler=log_handler, on_end=clients.dismiss
+        address.host, loaded, tokens, environ=environ, log_handler=log_handler, guests=clients
     )
     endpoint = Endpoint(clients, doorkeeper.admission)
     server = _Server(_settings(Front(endpoint, doorkeeper.admission)))

@@ -19,8 +19,28 @@ LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - where nothing listens in these tests
 
 
-class Gate:
-    """A gate, and whom it has told to end."""
+class Told:
+    """Whom a gate has told to end, and to show a new token."""
+
+    def __init__(self) -> None:
+        self.ends: list[IsOver] = []
+        self.releases: list[IsOver] = []
+
+    def dismiss(self, is_over: IsOver) -> None:
+        self.ends.append(is_over)
+
+    def release(self, is_over: IsOver) -> None:
+        self.releases.append(is_over)
+
+    def is_over(self, principal: Principal) -> bool:
+        return any(is_over(principal) for is_over in self.ends)
+
+    def is_released(self, principal: Principal) -> bool:
+        return any(is_over(principal) for is_over in self.releases)
+
+
+class Gate(Told):
+    """A gate, and whom it has told something."""
 
     def __init__(
         self,
@@ -28,11 +48,8 @@ class Gate:
         tokens: LoadedTokens | None = None,
         listens_on: str = LOOPBACK,
     ) -> None:
-        self.ends: list[IsOver] = []
-        self.admission = Admission(listens_on, config or HttpConfig(), tokens, self.ends.append)
-
-    def is_over(self, principal: Principal) -> bool:
-        return any(is_over(principal) for is_over in self.ends)
+        super().__init__()
+        self.admission = Admission(listens_on, config or HttpConfig(), tokens, self)
 
     async def admit(self, *headers: tuple[str, str], host: str = "127.0.0.1:8000") -> Principal:
         pairs = [("host", host), ("accept", "*/*"), *headers]

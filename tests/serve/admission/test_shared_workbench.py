@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
+from mcp_workbench.serve.admission.access_tokens import LEEWAY
 from tests.cli.commands import Bench
 from tests.grid.benches import conversing_server
 from tests.grid.questions import form
@@ -23,11 +25,19 @@ from tests.support.waiting import poll
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.serve.admission.shared import Stream
+    from tests.support.client import Json
     from tests.support.sessions import Era
 
 CONFIG = toolboxes(dev={"echo": server()}, docs={"echo": server()})
 PAGE = "https://app.example.com"
 CHANGES = {"toolsListChanged": True}
+
+
+def asked_in(stream: Stream) -> list[Json]:
+    """The questions among all that is said there."""
+    return [message for message in stream.messages if "id" in message]
+
 
 both_eras = pytest.mark.parametrize("era", ["legacy", "modern"])
 
@@ -140,6 +150,26 @@ async def test_an_access_token_of_the_issuer_lets_in_to_the_toolboxes_of_its_sco
             assert token not in shared.log
 
 
+@both_eras
+async def test_a_stream_ends_with_the_token_of_whoever_listens_and_the_client_can_come_back(
+    tmp_path: Path, era: Era
+) -> None:
+    async with running() as issuer:
+        oauth = {"issuer": issuer.address, "resource": RESOURCE, "scopes": SCOPES}
+        async with sharing(tmp_path, CONFIG | {"http": {"oauth": oauth}}) as shared:
+            soon = time.time() - LEEWAY + 4
+            alice = await shared.visitor(issuer.sign(exp=soon), era)
+            bob = await shared.visitor(issuer.sign(sub="bob"), era)
+            async with alice.listening(CHANGES) as ending, bob.listening(CHANGES) as kept:
+                await poll(lambda: ending.has_ended)
+                assert not kept.has_ended
+            assert (await alice.send("tools/list")).status_code == 401
+            alice.headers |= {"authorization": f"Bearer {issuer.sign()}"}
+            async with alice.listening(CHANGES) as again:
+                assert "result" in await alice.request("tools/list")
+                assert not again.has_ended
+
+
 async def test_a_name_that_is_allowed_while_it_runs_counts_from_then_on(tmp_path: Path) -> None:
     async with sharing(tmp_path, CONFIG) as shared:
         message, headers = Visitor(shared, None, "modern").dressed("tools/list", {})
@@ -170,9 +200,9 @@ async def test_a_server_asks_nobody_who_may_not_use_it_even_if_nobody_else_is_th
                 now.touch()
                 if name == "vault":
                     await journals[name].wait_until(lambda journal: journal.events("answered"))
-            await poll(lambda: heard.messages)
+            await poll(lambda: asked_in(heard))
     assert "error" in journals["vault"].events("answered")[0]["answer"]
-    assert [message["params"]["message"] for message in heard.messages] == ["from dev"]
+    assert [question["params"]["message"] for question in asked_in(heard)] == ["from dev"]
 
 
 def test_beyond_loopback_a_start_without_tokens_ends_with_exit_code_2(tmp_path: Path) -> None:

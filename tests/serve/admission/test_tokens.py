@@ -17,7 +17,7 @@ from mcp_workbench.serve.logs import StderrHandler
 from mcp_workbench.surface.denied import Denied
 from mcp_workbench.workbench.principal import ANYONE, Principal
 from tests.config.loading import toolbox, write
-from tests.serve.admission.gates import EVERYWHERE, LOOPBACK, Gate, challenge_of
+from tests.serve.admission.gates import EVERYWHERE, LOOPBACK, Gate, Told, challenge_of
 from tests.serve.admission.issuer import running
 from tests.support.waiting import poll
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.config.tokens import LoadedTokens
-    from mcp_workbench.serve.admission.gate import IsOver
 
 ALICE = "alice-alice-alice-alice-alice-alice"
 BOB = "bob-bob-bob-bob-bob-bob-bob-bob-bob"
@@ -159,18 +158,18 @@ async def test_beyond_loopback_an_issuer_that_is_gone_leaves_the_door_shut() -> 
             await gate.admit()
 
 
-class Door:
+class Door(Told):
     """A doorkeeper over files, and whom it has told to end."""
 
     def __init__(self, directory: Path, **entries: tuple[str, list[str]]) -> None:
-        self.ends: list[IsOver] = []
+        super().__init__()
         self.keeper = Doorkeeper(
             LOOPBACK,
             config_of(directory),
             tokens_of(directory, **entries),
             environ={},
             log_handler=StderrHandler(),
-            on_end=self.ends.append,
+            guests=self,
         )
 
     def knows(self, token: str) -> bool:

@@ -76,7 +76,7 @@ async def serving(home: Path, config: Json) -> AsyncIterator[Inside]:
     loaded = load_content(home, config)
     workbench = build(loaded, environ={}, memory=EraMemory(str(home / "eras")))
     clients = Clients(workbench, {})
-    admission = Admission("127.0.0.1", loaded.config.http, None, clients.dismiss)
+    admission = Admission("127.0.0.1", loaded.config.http, None, clients)
     sockets = listen(Address("127.0.0.1", 0))
     server = _Server(_settings(Front(Endpoint(clients, admission), admission)))
     serving = asyncio.create_task(server.serve(sockets))

@@ -1,11 +1,12 @@
 """Access tokens of an issuer (JWTs): whose they are, and what they allow.
 
-Owns their verification, and remembers for a while which ones were good, because a client sends the same one
-with every request.
+Owns their verification, remembers for a while which ones were good, because a client sends the same one with
+every request, and tells when the last one of somebody has expired.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +19,8 @@ from mcp_workbench.surface.denied import Denied
 from mcp_workbench.workbench.principal import Principal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jwt.types import Options
 
     from mcp_workbench.config import IssuerConfig
@@ -44,9 +47,14 @@ class _Verdict(msgspec.Struct, frozen=True):
 class AccessTokens:
     """Tells whose a token is."""
 
-    def __init__(self, config: IssuerConfig, challenge: Challenge) -> None:
+    def __init__(self, config: IssuerConfig, challenge: Challenge, on_expired: Callable[[str], None]) -> None:
         self._config = config
         self._challenge = challenge
+        self._on_expired = on_expired
+        """Told the name of a principal of whom no token is good any more."""
+        self._ends: dict[str, float] = {}
+        """When the last token of a principal expires."""
+        self._timers: dict[str, asyncio.TimerHandle] = {}
         self._verdicts: dict[bytes, _Verdict] = {}
         self._keys = IssuerKeys(config, self._verdicts.clear)
 
@@ -65,13 +73,33 @@ class AccessTokens:
         self._verdicts.pop(digest, None)
         if len(self._verdicts) >= MOST_REMEMBERED:
             del self._verdicts[next(iter(self._verdicts))]
-        until = min(int(claims["exp"]) + LEEWAY, time.time() + REMEMBERED_FOR)
-        self._verdicts[digest] = _Verdict(principal, until)
+        end = int(claims["exp"]) + LEEWAY
+        self._verdicts[digest] = _Verdict(principal, min(end, time.time() + REMEMBERED_FOR))
+        self._expect_end(principal.name, end)
         return principal
 
     def close(self) -> None:
-        """Fetches no more keys."""
+        """Fetches no more keys, and tells nothing any more."""
         self._keys.close()
+        for timer in self._timers.values():
+            timer.cancel()
+
+    def _expect_end(self, name: str, end: float) -> None:
+        self._ends[name] = max(end, self._ends.get(name, 0))
+        if name not in self._timers:
+            self._look_at_end(name)
+
+    def _look_at_end(self, name: str) -> None:
+        """Tells that the time has come, or waits for it. There may have been a new token since."""
+        remaining = self._ends[name] - time.time()
+        if remaining > 0:
+            # Not too far ahead: the system's clock may be set, and the loop's is another.
+            wait = min(remaining, REMEMBERED_FOR)
+            self._timers[name] = asyncio.get_running_loop().call_later(wait, self._look_at_end, name)
+        else:
+            del self._ends[name]
+            self._timers.pop(name, None)
+            self._on_expired(name)
 
     async def _claims(self, token: bytes) -> dict[str, Any]:
         config = self._config

@@ -15,11 +15,11 @@ from mcp_workbench.serve.admission.gate import Admission
 from mcp_workbench.serve.watch import Watcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.config.tokens import LoadedTokens
-    from mcp_workbench.serve.admission.gate import IsOver
+    from mcp_workbench.serve.admission.gate import Guests
     from mcp_workbench.serve.logs import StderrHandler
 
 _HOW = """\
@@ -58,9 +58,9 @@ class Doorkeeper:
         *,
         environ: Mapping[str, str],
         log_handler: StderrHandler,
-        on_end: Callable[[IsOver], None],
+        guests: Guests,
     ) -> None:
-        self.admission = Admission(host, loaded.config.http, tokens, on_end)
+        self.admission = Admission(host, loaded.config.http, tokens, guests)
         self._loaded = loaded
         self._tokens = tokens
         self._environ = environ

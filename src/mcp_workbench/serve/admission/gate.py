@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from mcp_workbench.config.access import ALL
 from mcp_workbench.config.hosts import is_loopback
@@ -36,39 +36,50 @@ MOST_REFUSALS: Final = 100
 log = logging.getLogger(__name__)
 
 
-class Admission:
-    """Lets in who may come in, until it is closed.
+class Guests(Protocol):
+    """Those who were let in. Some of them are told by a test that they are to pass."""
 
-    `on_end` is called when some who were let in no longer are: whatever they still have open is to end. It is
-    given the test for that.
-    """
+    def dismiss(self, is_over: IsOver) -> None:
+        """Whoever passes may not come in any more: whatever they still have open is to end."""
+
+    def release(self, is_over: IsOver) -> None:
+        """Whoever passes has to show a new token: what would stay open without end is to end."""
+
+
+class Admission:
+    """Lets in who may come in, until it is closed."""
 
     def __init__(
-        self,
-        listens_on: str,
-        config: HttpConfig,
-        tokens: LoadedTokens | None,
-        on_end: Callable[[IsOver], None],
+        self, listens_on: str, config: HttpConfig, tokens: LoadedTokens | None, guests: Guests
     ) -> None:
         self._listens_on = listens_on
         self._tokens = tokens
-        self._on_end = on_end
+        self._guests = guests
         self._principals = _principals(tokens)
         self._said: dict[str, float] = {}
+        self._access_tokens: AccessTokens | None = None
         self._apply(config)
+        self._trust(config.oauth)
 
     def _apply(self, config: HttpConfig) -> None:
         self._config = config
         self.origins = Origins(self._listens_on, config)
-        self._challenge = Challenge(config.oauth)
-        self._access_tokens: AccessTokens | None = None
-        if config.oauth is not None:
+        self._is_open = is_loopback(self._listens_on) and self._tokens is None and config.oauth is None
+
+    def _trust(self, issuer: IssuerConfig | None) -> None:
+        """Takes the tokens of this one, and of no other."""
+        self.close()
+        self._challenge = Challenge(issuer)
+        self._access_tokens = None
+        if issuer is not None:
             from mcp_workbench.serve.admission.access_tokens import (  # noqa: PLC0415 - takes long to load
                 AccessTokens,
             )
 
-            self._access_tokens = AccessTokens(config.oauth, self._challenge)
-        self._is_open = is_loopback(self._listens_on) and self._tokens is None and config.oauth is None
+            self._access_tokens = AccessTokens(issuer, self._challenge, self._release)
+
+    def _release(self, name: str) -> None:
+        self._guests.release(lambda principal: principal.name == name)
 
     @property
     def issuer(self) -> IssuerConfig | None:
@@ -114,19 +125,19 @@ class Admission:
         # A new token for the same name too: whoever had the old one may still have something open.
         over = {who.name for digest, who in before.items() if self._principals.get(digest) != who}
         if over:
-            self._on_end(lambda principal: principal.name in over)
+            self._guests.dismiss(lambda principal: principal.name in over)
 
     def reconfigure(self, config: HttpConfig) -> None:
         """Goes by another configuration from now on."""
         if config == self._config:
             return
         before = self._config.oauth
-        self.close()
         self._apply(config)
         if before != config.oauth:
+            self._trust(config.oauth)
             issuer = f"{before.issuer} " if before else None
             # Everybody whom the old issuer spoke for; and those who did not have to say who they are.
-            self._on_end(
+            self._guests.dismiss(
                 lambda principal: principal.name.startswith(issuer) if issuer else not principal.name
             )
 

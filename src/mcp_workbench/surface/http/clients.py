@@ -110,9 +110,7 @@ class Clients:
         for session in list(self._sessions.values()):
             if is_over(session.seat.desk.principal):
                 self.end(session)
-        for face, seat in list(self._faces.items()):
-            if is_over(seat.desk.principal):
-                face.end_streams()
+        self.release(is_over)
         for name, (seat, _) in list(self._seats.items()):
             if is_over(seat.desk.principal):
                 self._leave_seat(name)
@@ -122,12 +120,14 @@ class Clients:
         for seat in self._all_seats():
             self._look_again(seat, seat.desk.principal)
 
-    def release(self) -> None:
+    def release(self, is_over: Callable[[Principal], bool] = lambda _: True) -> None:
         """Ends what would go on for as long as we do: nothing but calls is to be waited for any more."""
-        for face in list(self._faces):
-            face.end_streams()
+        for face, seat in list(self._faces.items()):
+            if is_over(seat.desk.principal):
+                face.end_streams()
         for session in self._sessions.values():
-            session.release()
+            if is_over(session.seat.desk.principal):
+                session.release()
 
     async def drain(self, seconds: float) -> None:
         """Lets the calls in flight finish, within limits."""

@@ -165,7 +165,7 @@ class Session:
             del self._streams[name]
 
     def release(self) -> None:
-        """Lets those go who wait for what may never come: the workbench is ending."""
+        """Lets those go who wait for what may never come. They can come back for it."""
         self._at_large.leave()
 
     def close(self) -> None:
