@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -248,10 +249,13 @@ async def test_without_an_answer_it_ends_after_the_time_limit(tmp_path: Path, se
     assert "mcp-workbench logout team/wiki" in terminal.said
 
 
-async def test_an_interrupt_ends_it_without_a_trace(tmp_path: Path, server: Authority) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_signal_ends_it_without_a_trace(
+    tmp_path: Path, server: Authority, number: signal.Signals
+) -> None:
     async with logging_in(tmp_path, remote(server.url)) as terminal:
         await terminal.address()
-        terminal.process.send_signal(2)
+        terminal.process.send_signal(number)
         assert await terminal.end() == 130
     assert ("Traceback" in terminal.said, kept(tmp_path)) == (False, [])
 

@@ -15,7 +15,7 @@ from mcp_workbench.config import load, locate
 from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
 from mcp_workbench.errors import ConfigError, StartError
 from mcp_workbench.serve.logs import report, set_up
-from mcp_workbench.serve.signals import on_request_to_end
+from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.workbench.sanitise import clean_text
 from mcp_workbench.workbench.workbench import build
 
@@ -81,9 +81,7 @@ async def _connect(
     loaded: LoadedConfig, rows: dict[tuple[str, str], Row], on_change: Callable[[], None]
 ) -> None:
     """Starts every server at once, fills in its row when it is ready or has failed, and ends them all."""
-    task = asyncio.current_task()
-    if task is not None:
-        on_request_to_end(task.cancel)
+    cancel_on_request_to_end()
     workbench = build(loaded, environ=os.environ, memory=EraMemory(cache_directory(os.environ)))
     try:
         await asyncio.gather(

@@ -18,6 +18,7 @@ from mcp_workbench.downstream.oauth.login_flow import LoginFlow
 from mcp_workbench.downstream.oauth.store import LoginStore, StoreError
 from mcp_workbench.errors import ConfigError, LoginFailed
 from mcp_workbench.serve.logs import report, set_up
+from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.workbench.sanitise import clean_text
 
 if TYPE_CHECKING:
@@ -90,11 +91,16 @@ def _run(
         print(f"mcp-workbench: {error}", file=sys.stderr)
         return 2
     try:
-        asyncio.run(work(command))
+        asyncio.run(_until_interrupted(work(command)))
     except (LoginFailed, StoreError) as error:
         print(f"mcp-workbench: {command.mask(clean_text(str(error)))}", file=sys.stderr)
         return 1
     return 0
+
+
+async def _until_interrupted(work: Coroutine[Any, Any, None]) -> None:
+    cancel_on_request_to_end()
+    await work
 
 
 async def _log_in(command: Command, *, browser: bool, port: int | None, scope: str, seconds: float) -> None:

@@ -21,6 +21,16 @@ def on_request_to_end(callback: Callable[[], object]) -> None:
         loop.add_signal_handler(number, callback)
 
 
+def cancel_on_request_to_end() -> None:
+    """Such a signal cancels the task that calls this.
+
+    asyncio does so by itself for SIGINT, but does not hear of one that comes just before it begins to wait.
+    """
+    task = asyncio.current_task()
+    if task is not None:
+        on_request_to_end(task.cancel)
+
+
 class Hurry(asyncio.Event):
     """Set by the second request to end; the first is passed on to whoever ends things in good order."""
 
