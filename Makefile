@@ -26,7 +26,7 @@ demo: $(RUNTIME) ## Install what the workbench needs, and watch it work
 	@$(VENV)/bin/mcp-workbench demo
 
 test: $(DEV) $(NODE_MODULES) ## Install everything, and run all the tests
-	@$(VENV)/bin/python -m pytest --numprocesses 3 --dist loadfile
+	@$(VENV)/bin/python -m pytest --numprocesses 4 --dist loadfile
 
 grid: $(DEV) $(NODE_MODULES) ## Try every client era with every server era, and write docs/compatibility.md
 	@$(VENV)/bin/python -m pytest -p tests.grid.plugin --grid-page docs/compatibility.md tests/grid

@@ -70,9 +70,11 @@ class Legacy(Visitor):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with contextlib.suppress(ConnectionError):  # the workbench may have gone first
-            await self.ask("DELETE")
-        await super().__aexit__(kind, error, trace)
+        try:
+            with contextlib.suppress(ConnectionError, EOFError):  # the workbench may have gone first
+                await self.ask("DELETE")
+        finally:
+            await super().__aexit__(kind, error, trace)
 
     async def greet(self, version: str = NEWEST_LEGACY, capabilities: Json | None = None) -> Json:
         params = {
