@@ -167,6 +167,11 @@ class Refused(WireError):
 class NotTaken(WireError):
     """The other side did not even look at the request, for a reason that another attempt would not have."""
 
+    def __init__(self, message: str, params: msgspec.Raw | None = None) -> None:
+        self.params = params
+        """What was to be sent, where whoever sent it may have given it up."""
+        super().__init__(message)
+
 
 class InputMissing(WireError):
     """The other side cannot go on without something that the client does not give."""

@@ -34,6 +34,7 @@ class Awaited(Call):
     """A call whose result can be awaited."""
 
     result: asyncio.Future[msgspec.Raw]
+    reports: list[dict[str, msgspec.Raw]] = msgspec.field(default_factory=list)
 
     def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:  # noqa: ARG002 - as declared
         self.result.set_result(result)
@@ -42,7 +43,7 @@ class Awaited(Call):
         self.result.set_exception(error)
 
     def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
-        """Nobody asks."""
+        self.reports.append(members)
 
     def on_log(self, members: dict[str, msgspec.Raw]) -> None:
         """Nobody asks."""
@@ -54,10 +55,6 @@ class Awaited(Call):
     @property
     def conversation(self) -> object:
         return self
-
-    @property
-    def can_be_repeated(self) -> bool:
-        return True
 
     @property
     def is_heard(self) -> bool:

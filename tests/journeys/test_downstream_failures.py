@@ -98,9 +98,9 @@ async def test_a_server_that_died_idle_is_started_again_by_the_next_call(
 
 @pytest.mark.parametrize("size", [1, COPIED + 1], ids=["short", "long"])
 async def test_a_call_that_comes_with_the_death_of_its_server_is_made_of_the_next(
-    connect: Connect, journal: Journal, client_era: Era, size: int
+    connect: Connect, journal: Journal, server_era: Era, size: int
 ) -> None:
-    session = await connect(toolboxes(dev={"files": server(journal)}))
+    session = await connect(toolboxes(dev={"files": server(journal, era=server_era)}))
     await session.open_toolbox("dev")
     # The workbench learns of the death and of the call at once.
     session.client.process.send_signal(signal.SIGSTOP)
@@ -111,13 +111,8 @@ async def test_a_call_that_comes_with_the_death_of_its_server_is_made_of_the_nex
     ]
     session.client.process.send_signal(signal.SIGCONT)
     results = [(await call).message["result"] for call in calls]
-    if client_era == "legacy" and size > COPIED:
-        # Its arguments were passed on without being kept.
-        assert ["Nothing was done" in failure_of(result) for result in results] == [True] * 3
-        assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
-    else:
-        assert [json.loads(text_of(result)) for result in results] == [{"x": "~" * size}] * 3
-        assert (journal.starts, len(journal.messages("tools/call"))) == (2, 3)
+    assert [json.loads(text_of(result)) for result in results] == [{"x": "~" * size}] * 3
+    assert (journal.starts, len(journal.messages("tools/call"))) == (2, 3)
 
 
 async def test_a_death_is_noticed_though_a_grandchild_holds_the_pipe(

@@ -72,11 +72,6 @@ class Call(_Passed):
     def is_heard(self) -> bool:
         """Whether its client waits for it at this moment."""
 
-    @property
-    @abstractmethod
-    def can_be_repeated(self) -> bool:
-        """Whether all of it is there that another attempt needs."""
-
     @abstractmethod
     def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
         """The result, as the server sent it. Its stamps, if they had to be read: it may be long."""
@@ -130,7 +125,7 @@ class Call(_Passed):
     def fail(self, error: WireError) -> None:
         """Ends it, and tells the server if it need not go on."""
         self._leave_inquiries()
-        if isinstance(error, NotTaken) and self.can_be_repeated and not self.is_repeated:
+        if isinstance(error, NotTaken) and not self.is_repeated:
             self.repeat()
             return
         self.on_failure(error)

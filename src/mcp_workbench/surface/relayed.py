@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import msgspec
 
 from mcp_workbench.downstream.call import Call
-from mcp_workbench.errors import BadAnswer, RemoteError
+from mcp_workbench.errors import BadAnswer, NotTaken, RemoteError
 from mcp_workbench.protocol import META_PROGRESS, MISSING_CAPABILITY, URL_ELICITATION_REQUIRED
 from mcp_workbench.surface import results
 from mcp_workbench.surface.hops import log_line, passed_on
 from mcp_workbench.surface.progress import Progress
 from mcp_workbench.surface.requests import progress_token
 from mcp_workbench.surface.sealing import bind
-from mcp_workbench.wire.message import COPIED, encode
+from mcp_workbench.wire.message import decode_members, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,11 +70,6 @@ class Relayed(Call):
     def conversation(self) -> object:
         """A legacy client is asked as such; a modern one in the answer to one of its requests."""
         return self if self.caller.is_modern else self.calls
-
-    @property
-    def can_be_repeated(self) -> bool:
-        """Long arguments may have been given up."""
-        return bool(self.arguments)
 
     @property
     @abstractmethod
@@ -184,11 +179,17 @@ class Use(Relayed):
         """Calls the tool."""
         self.session = session = connection.session
         arguments = self.arguments
-        if len(arguments) > COPIED and not (self.caller.is_modern or session.is_modern or session.may_repeat):
+        if not (self.caller.is_modern or session.is_modern or session.may_repeat):
             self.arguments = b""
         extra = self.extra if session.is_modern else ()
         head = (_NAME, encode(self.name), _ARGUMENTS, arguments, *extra)
         session.call(self, head, self.meta, connection.timeout, size=len(arguments))
+
+    def fail(self, error: WireError) -> None:
+        """Ends it, or makes it anew, for which it needs again what it has given up."""
+        if isinstance(error, NotTaken) and error.params is not None and not self.arguments:
+            self.arguments = decode_members(error.params)["arguments"]
+        super().fail(error)
 
     def refuse(self, error: CallError) -> None:
         """Says so to the model."""

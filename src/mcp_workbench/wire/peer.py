@@ -218,7 +218,7 @@ class Peer:
                 if request is not None and not isinstance(request, Question):
                     self._take_out(request.id)
                     # Later: by then all know that it has ended.
-                    self._loop.call_soon(request.fail, NotTaken(ENDED_BEFORE))
+                    self._loop.call_soon(request.fail, NotTaken(ENDED_BEFORE, sent.params))
 
     def close(self, reason: str) -> None:
         """Fails everything in flight with `reason`, and whatever is asked after."""
