@@ -99,7 +99,9 @@ async def test_fifty_megabytes_of_it_cost_the_others_next_to_nothing(
 ) -> None:
     done = tmp_path / "done"
     boxed = {"flood": flooding(line, 50_000_000, done), "quiet": server()}
-    session = ModernSession(await start(toolboxes(dev=boxed)))
+    config = toolboxes(dev=boxed)
+    config["toolboxes"]["dev"]["openDeadline"] = 60
+    session = ModernSession(await start(config))
     await session.use_tool("dev", "quiet", "echo")
     before = memory(session)
     opening = await session.begin("tools/call", OPEN)

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 LEGACY = "2025-11-25"
 MODERN = "2026-07-28"
 
+LONG = 3 * PATIENCE
+"""Seconds for all that a client does: an SDK takes its time to load on a machine that is busy."""
+
 
 @dataclass(frozen=True)
 class Program:
@@ -71,7 +74,7 @@ Drive = Callable[[Target, Sequence[Call]], Awaitable[Transcript]]
 
 async def python(target: Target, calls: Sequence[Call], *, mode: str) -> Transcript:
     """The `Client` of the Python SDK."""
-    async with asyncio.timeout(PATIENCE), Client(reached(target), mode=mode) as client:
+    async with asyncio.timeout(LONG), Client(reached(target), mode=mode) as client:
         return Transcript(
             client.protocol_version,
             client.instructions,
@@ -83,7 +86,7 @@ async def python(target: Target, calls: Sequence[Call], *, mode: str) -> Transcr
 async def python_session(target: Target, calls: Sequence[Call]) -> Transcript:
     """The bare `ClientSession`, as programs written for the Python SDK 1.x use it."""
     async with (
-        asyncio.timeout(PATIENCE),
+        asyncio.timeout(LONG),
         streams_to(target) as streams,
         ClientSession(*streams) as session,
     ):
@@ -109,7 +112,7 @@ async def typescript(
     node = await asyncio.create_subprocess_exec(
         "node", str(NODE / "client.mjs"), stdin=pipe, stdout=pipe, stderr=pipe
     )
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(LONG):
         stdout, stderr = await node.communicate(json.dumps(plan).encode())
     assert node.returncode == 0, stderr.decode()
     return Transcript(**json.loads(stdout))

@@ -49,7 +49,7 @@ async def inspect(home: Path, bench: HttpBench, era: str, *options: str) -> Json
         stdout=pipe,
         stderr=pipe,
     )
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(3 * PATIENCE):
         stdout, stderr = await process.communicate()
     assert process.returncode == 0, stderr.decode()
     printed: Json = json.loads(stdout)
