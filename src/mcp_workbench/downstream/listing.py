@@ -11,6 +11,7 @@ from mcp_workbench.errors import BadAnswer, RemoteError, TooDeep, size_of
 from mcp_workbench.protocol import METHOD_NOT_FOUND
 from mcp_workbench.wire.message import ABSENT, decode, decode_members, decode_text
 from mcp_workbench.wire.salvage import depth_of, without_deep_values
+from mcp_workbench.wire.threads import in_thread
 
 if TYPE_CHECKING:
     from mcp_workbench.downstream.session import Session
@@ -56,7 +57,7 @@ async def list_all(session: Session, kind: Kind, limit: float) -> Entries:
                 return ()  # a server of something else
             raise
         except TooDeep as error:
-            answer = _save_what_is_not_deep(session.label, kind, error)
+            answer = await _save_what_is_not_deep(session.label, kind, error, limit)
         page, next_cursor = _read_page(kind, answer)
         entries += page
         size += len(answer)
@@ -93,10 +94,14 @@ def is_deep(entry: msgspec.Raw) -> bool:
     return raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and depth_of(raw) > MAX_DEPTH
 
 
-def _save_what_is_not_deep(label: str, kind: Kind, error: TooDeep) -> msgspec.Raw:
+async def _save_what_is_not_deep(label: str, kind: Kind, error: TooDeep, limit: float) -> msgspec.Raw:
     """A page without the entries that nobody could look into."""
     if len(error.line) > MOST_TO_SAVE:
         raise error
     log.warning("leaves out %s that are nested too deeply", kind.noun, extra={"server": label})
-    # The line, its result, the list, the entry.
-    return decode(without_deep_values(error.line, 4, MAX_DEPTH)).result
+    # The line, its result, the list, the entry. All others would wait for it, so it is done beside them.
+    saving = in_thread(lambda: without_deep_values(error.line, 4, MAX_DEPTH), limit)
+    try:
+        return decode(await saving).result
+    except TimeoutError:
+        raise error from None
