@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -23,9 +24,11 @@ from tests.support.sessions import text_of
 from tests.support.waiting import poll
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from tests.serve.admission.shared import Stream
+    from tests.serve.admission.issuer import Issuer
+    from tests.serve.admission.shared import Shared, Stream
     from tests.support.client import Json
     from tests.support.sessions import Era
 
@@ -37,6 +40,15 @@ CHANGES = {"toolsListChanged": True}
 def asked_in(stream: Stream) -> list[Json]:
     """The questions among all that is said there."""
     return [message for message in stream.messages if "id" in message]
+
+
+@asynccontextmanager
+async def trusting(home: Path, **http: object) -> AsyncIterator[tuple[Issuer, Shared]]:
+    """A workbench that takes the access tokens of an issuer, and that issuer."""
+    async with running() as issuer:
+        oauth = {"issuer": issuer.address, "resource": RESOURCE, "scopes": SCOPES}
+        async with sharing(home, CONFIG | {"http": {"oauth": oauth, **http}}) as shared:
+            yield issuer, shared
 
 
 both_eras = pytest.mark.parametrize("era", ["legacy", "modern"])
@@ -127,47 +139,42 @@ async def test_what_a_token_allows_may_change_and_counts_at_once(tmp_path: Path,
 async def test_an_access_token_of_the_issuer_lets_in_to_the_toolboxes_of_its_scopes(
     tmp_path: Path, era: Era
 ) -> None:
-    async with running() as issuer:
-        oauth = {"issuer": issuer.address, "resource": RESOURCE, "scopes": SCOPES}
-        http = {"oauth": oauth, "allowedOrigins": [PAGE]}
-        async with sharing(tmp_path, CONFIG | {"http": http}) as shared:
-            token = issuer.sign()
-            visitor = await shared.visitor(token, era)
-            assert text_of(await visitor.use_tool("dev", "echo", "echo")) == "{}"
-            assert "docs" not in visitor.greeting["instructions"]
-            expired, poor = [
-                await Visitor(shared, it, era).send("tools/list")
-                for it in (issuer.sign(exp=1), issuer.sign(scope="openid"))
-            ]
-            assert [expired.status_code, poor.status_code] == [401, 403]
-            where = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
-            assert f'resource_metadata="{where}"' in expired.headers["www-authenticate"]
-            assert 'error="insufficient_scope"' in poor.headers["www-authenticate"]
-            root = shared.url.removesuffix("/mcp")
-            described = await shared.http.get(root + urlsplit(where).path, headers={"origin": PAGE})
-            assert described.json()["authorization_servers"] == [issuer.address]
-            assert described.headers["access-control-allow-origin"] == PAGE
-            assert token not in shared.log
+    async with trusting(tmp_path, allowedOrigins=[PAGE]) as (issuer, shared):
+        token = issuer.sign()
+        visitor = await shared.visitor(token, era)
+        assert text_of(await visitor.use_tool("dev", "echo", "echo")) == "{}"
+        assert "docs" not in visitor.greeting["instructions"]
+        expired, poor = [
+            await Visitor(shared, it, era).send("tools/list")
+            for it in (issuer.sign(exp=1), issuer.sign(scope="openid"))
+        ]
+        assert [expired.status_code, poor.status_code] == [401, 403]
+        where = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
+        assert f'resource_metadata="{where}"' in expired.headers["www-authenticate"]
+        assert 'error="insufficient_scope"' in poor.headers["www-authenticate"]
+        root = shared.url.removesuffix("/mcp")
+        described = await shared.http.get(root + urlsplit(where).path, headers={"origin": PAGE})
+        assert described.json()["authorization_servers"] == [issuer.address]
+        assert described.headers["access-control-allow-origin"] == PAGE
+        assert token not in shared.log
 
 
 @both_eras
 async def test_a_stream_ends_with_the_token_of_whoever_listens_and_the_client_can_come_back(
     tmp_path: Path, era: Era
 ) -> None:
-    async with running() as issuer:
-        oauth = {"issuer": issuer.address, "resource": RESOURCE, "scopes": SCOPES}
-        async with sharing(tmp_path, CONFIG | {"http": {"oauth": oauth}}) as shared:
-            soon = time.time() - LEEWAY + 4
-            alice = await shared.visitor(issuer.sign(exp=soon), era)
-            bob = await shared.visitor(issuer.sign(sub="bob"), era)
-            async with alice.listening(CHANGES) as ending, bob.listening(CHANGES) as kept:
-                await poll(lambda: ending.has_ended)
-                assert not kept.has_ended
-            assert (await alice.send("tools/list")).status_code == 401
-            alice.headers |= {"authorization": f"Bearer {issuer.sign()}"}
-            async with alice.listening(CHANGES) as again:
-                assert "result" in await alice.request("tools/list")
-                assert not again.has_ended
+    async with trusting(tmp_path) as (issuer, shared):
+        soon = time.time() - LEEWAY + 4
+        alice = await shared.visitor(issuer.sign(exp=soon), era)
+        bob = await shared.visitor(issuer.sign(sub="bob"), era)
+        async with alice.listening(CHANGES) as ending, bob.listening(CHANGES) as kept:
+            await poll(lambda: ending.has_ended)
+            assert not kept.has_ended
+        assert (await alice.send("tools/list")).status_code == 401
+        alice.headers |= {"authorization": f"Bearer {issuer.sign()}"}
+        async with alice.listening(CHANGES) as again:
+            assert "result" in await alice.request("tools/list")
+            assert not again.has_ended
 
 
 async def test_a_name_that_is_allowed_while_it_runs_counts_from_then_on(tmp_path: Path) -> None:
