@@ -74,7 +74,8 @@ async def test_a_call_is_made_again_only_once(connect: Connect) -> None:
         session = await connect(remote(http))
         failure = failure_of(await session.use_tool("dev", "web", "echo", {"text": "hello"}))
     assert failure == (
-        "Error executing tool 'echo' in server 'web' (toolbox 'dev'): the server has ended the session"
+        "Error executing tool 'echo' in server 'web' (toolbox 'dev'): the server has ended the session. "
+        "Nothing was done."
     )
     assert len(http.calls("tools/call")) == 2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from mcp_workbench.errors import BadStatus, BrokenOff, Refused, Unreachable, quote_stderr
+from mcp_workbench.errors import BadStatus, BrokenOff, NotTaken, Refused, Unreachable, quote_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -115,6 +115,8 @@ def explain(error: WireError) -> str:
         may_have_acted = not 300 <= error.status < 500
     elif isinstance(error, (BrokenOff, Unreachable)):
         may_have_acted = isinstance(error, BrokenOff)
+    elif isinstance(error, NotTaken):
+        return f"{error}. Nothing was done."
     else:
         return str(error)
     repeated = "The call was not repeated, because it may have taken effect." if may_have_acted else ""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 HELD_UP = 1.0
 """Seconds by which a timer may be late before that is more than a busy machine."""
 
-ENDED_BEFORE = "the server had ended before the call. Nothing was done; the next use starts it again"
+ENDED_BEFORE = "the server had ended before it could be sent the call"
 
 ID_DIGITS = 18
 """More than any id of ours has; a number without end must not be read."""
