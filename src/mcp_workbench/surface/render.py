@@ -82,9 +82,9 @@ class _Listing:
         return b'{"content":[{"type":"text","text":"', text, b'"}],"structuredContent":', structure, b"}"
 
 
-def error_result(error: CallError) -> tuple[bytes, ...]:
-    """A failure that the model should know of."""
-    text = clean_text(str(error))
+def error_result(error: CallError, advice: str = "") -> tuple[bytes, ...]:
+    """A failure that the model should know of, and what it can do about it."""
+    text = clean_text(str(error)) + (f"\n{advice}" if advice else "")
     return (b'{"content":[{"type":"text","text":%b}],"isError":true}' % encode(text),)
 
 
@@ -94,7 +94,7 @@ def _tools(toolbox: str, server: str, index: Index, notes: list[Note]) -> Iterat
         definition, removed = clean_definition(bytes(raw))
         if removed:
             cleaned.append(name)
-        yield _tool(toolbox, server, name, definition)
+        yield tool_definition(toolbox, server, name, definition)
     if cleaned:
         shown = ", ".join(clean_text(name) for name in cleaned[:NAMES_SHOWN])
         more = f" and {len(cleaned) - NAMES_SHOWN} more" if len(cleaned) > NAMES_SHOWN else ""
@@ -103,7 +103,7 @@ def _tools(toolbox: str, server: str, index: Index, notes: list[Note]) -> Iterat
         notes.append(_note(server, note))
 
 
-def _tool(toolbox: str, server: str, name: str, definition: bytes) -> bytes:
+def tool_definition(toolbox: str, server: str, name: str, definition: bytes) -> bytes:
     """A definition as it came, with our identifying fields and the origin before its description."""
     members = decode_members(definition)
     description = decode_text(members.get("description", ABSENT)) or ""
