@@ -50,7 +50,7 @@ _decode_result = msgspec.json.Decoder(_Result).decode
 _decode_blocks = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-def advice(shelf: Shelf, tool: str, arguments: Body, said: str, *, is_refused: bool) -> str:
+def advice_on(shelf: Shelf, tool: str, arguments: Body, said: str, *, is_refused: bool) -> str:
     """What is to be said after a failure, if anything. Whether the server refuses the arguments by its code
     or not, it may do so by what it said."""
     said = said[:LOOKED_AT]
@@ -90,7 +90,9 @@ def advised(shelf: Shelf, tool: str, arguments: Body, result: msgspec.Raw) -> ms
     try:
         found = _decode_result(result)
         blocks = _decode_blocks(found.content) if found.is_error == _TRUE else None
-        if blocks is None or not (told := advice(shelf, tool, arguments, _first(blocks), is_refused=False)):
+        if blocks is None or not (
+            told := advice_on(shelf, tool, arguments, _first(blocks), is_refused=False)
+        ):
             return result
         comma = b"," if blocks else b""
         added = b'%b%b{"type":"text","text":%b}]' % (bytes(found.content)[:-1], comma, encode(told))

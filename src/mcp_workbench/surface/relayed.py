@@ -36,7 +36,7 @@ _ARGUMENTS: Final = b',"arguments":'
 _IS_ERROR: Final = b'"isError"'
 _IS_ERROR_END: Final = len(_IS_ERROR) + 8
 """Where its value has begun, even with some white space."""
-TAIL: Final = 4096
+TAIL: Final = 1024
 """Bytes at the end of a result in which it is looked for: all SDKs have it after the content."""
 
 MOST_KEPT: Final = 256
@@ -230,7 +230,9 @@ class Use(Relayed):
             from mcp_workbench.surface import advice  # noqa: PLC0415 - few calls fail
 
             is_refused = error.code == INVALID_PARAMS
-            told = advice.advice(self.shelf, self.name, self.arguments, error.message, is_refused=is_refused)
+            told = advice.advice_on(
+                self.shelf, self.name, self.arguments, error.message, is_refused=is_refused
+            )
         self.calls.refuse(self.request_id, self.shelf.explain(self.name, error), self.caller, told)
 
     def advised(self, result: msgspec.Raw) -> msgspec.Raw:
