@@ -176,6 +176,10 @@ async def test_a_tool_that_the_server_does_not_have_is_not_defined(plain: Failin
     assert plain.refused(INVALID_PARAMS, message).endswith(message)
 
 
+async def test_what_is_missing_may_be_something_else_by_the_same_name(plain: Failing) -> None:
+    assert plain.refused(-32000, "read not found: no such tool").endswith(f"no such tool\n{MISSING}")
+
+
 async def test_a_long_definition_is_asked_for(tmp_path: Path) -> None:
     tool = {**READ, "description": "x" * LONGEST_SHOWN}
     long = Failing(tmp_path, modern=False, modern_server=False, tool=tool)

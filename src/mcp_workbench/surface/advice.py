@@ -37,6 +37,7 @@ _MISFIT: Final = re.compile(
 )
 _OTHERWISE: Final = ("unknown tool", "output validation error")
 _ABSENT: Final = ("not found", "disabled", "does not exist")
+_UNQUOTED: Final = str.maketrans("", "", "'\"`")
 _TRUE: Final = msgspec.Raw(b"true")
 _CONTENT: Final = re.compile(rb'"content"\s*:\s*')
 
@@ -66,9 +67,8 @@ def advice_on(shelf: Shelf, tool: str, arguments: Body, said: str, *, is_refused
 
 def _is_about_something_else(said: str, tool: str) -> bool:
     """Whether it is the tool that the server misses, or its own result that does not fit."""
-    _, named, after = said.partition(tool)
-    is_gone = bool(named) and after.lstrip("'\"` ").removeprefix("is ").startswith(_ABSENT)
-    return is_gone or any(words in said for words in _OTHERWISE)
+    *_, after = said.translate(_UNQUOTED).partition(f"tool {tool.translate(_UNQUOTED)} ")
+    return after.removeprefix("is ").startswith(_ABSENT) or any(words in said for words in _OTHERWISE)
 
 
 def _shown(shelf: Shelf, tool: str, raw: msgspec.Raw) -> str:
