@@ -185,8 +185,11 @@ class ToolMemory:
     def _sweep(self) -> None:
         """Drops what nobody has used for long, what is too much, and drafts of processes that were killed."""
         now, size = time.time(), 0
+        files: list[tuple[str, os.stat_result]] = []
         with os.scandir(self.directory) as entries:
-            files = [(entry.path, entry.stat(follow_symlinks=False)) for entry in entries]
+            for entry in entries:
+                with suppress(OSError):  # other processes have their drafts there
+                    files.append((entry.path, entry.stat(follow_symlinks=False)))
         for path, status in sorted(files, key=lambda file: _last_use(file[1]), reverse=True):
             size += status.st_size
             too_old = FRESH if path.endswith(".draft") else UNUSED
