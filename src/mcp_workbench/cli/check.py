@@ -12,7 +12,7 @@ import msgspec
 
 from mcp_workbench.cli.check_display import Display
 from mcp_workbench.config import load, locate
-from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
+from mcp_workbench.downstream.era_memory import cache_directory
 from mcp_workbench.errors import ConfigError, StartError
 from mcp_workbench.serve.logs import report, set_up
 from mcp_workbench.serve.signals import cancel_on_request_to_end
@@ -82,7 +82,7 @@ async def _connect(
 ) -> None:
     """Starts every server at once, fills in its row when it is ready or has failed, and ends them all."""
     cancel_on_request_to_end()
-    workbench = build(loaded, environ=os.environ, memory=EraMemory(cache_directory(os.environ)))
+    workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
     try:
         await asyncio.gather(
             *(
