@@ -32,6 +32,12 @@ A, B = tool("a"), tool("b")
 ERAS = {"legacy": "legacy", "modern": "2026-07-28"}
 
 
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is to be served first."""
+    monkeypatch.setattr(recording, "DELAY", 0.0)
+
+
 def in_memory(directory: Path) -> list[Json]:
     """The records, as a person would read them."""
     files = (directory / "cache" / "catalogue").glob("*")
@@ -57,6 +63,7 @@ async def test_what_a_server_lists_is_there_once_it_has_ended(tmp_path: Path, se
     assert kept["tools"] == [json.loads(A), json.loads(B)]
 
 
+@pytest.mark.usefixtures("at_once")
 async def test_it_is_there_soon_while_the_server_runs(tmp_path: Path) -> None:
     async with server(scripted(tools=[A]), tmp_path) as it:
         listed = await it.tools()
@@ -77,6 +84,7 @@ async def test_another_process_finds_it_by_the_same_configuration(tmp_path: Path
         assert other.recalled() is None
 
 
+@pytest.mark.usefixtures("at_once")
 async def test_a_changed_list_takes_the_place_of_the_last(tmp_path: Path, server_era: Era) -> None:
     changing = acting("change", "change_tools", era=server_era, tools=[A, B])
     async with server(changing, tmp_path) as it:

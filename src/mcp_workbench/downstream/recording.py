@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.session import Origin
     from mcp_workbench.downstream.tool_memory import ToolMemory
 
-DELAY: Final = 0.25
+DELAY: Final = 1.0
 """Seconds before a record is written: whoever has opened the server is served first, and of the lists of a
 server that changes them all the time only some are kept."""
 LIMIT: Final = 1.0

@@ -99,7 +99,8 @@ class ToolMemory:
         self._swept_at: float | None = None
         self._written = 0
         """Bytes since then."""
-        self._has_complained = False
+        self.trouble: str | None = None
+        """Why a record could not be written, the last time that this was so."""
 
     def recall(self, identity: str) -> Record | None:
         """What is remembered of a configuration: the same object for as long as the file is the same."""
@@ -121,9 +122,9 @@ class ToolMemory:
                 self._write(identity, record)
                 self._sweep_now_and_then()
         except OSError as error:
-            if not self._has_complained:
-                self._has_complained = True
+            if self.trouble is None:
                 log.debug("the catalogue cannot be written: %s", error)
+            self.trouble = str(error)
         finally:
             self._writing.release()
 

@@ -47,6 +47,7 @@ class Workbench:
         """What clients want to hear about, by the place that the names of the resources tell."""
         self.valve = surroundings.valve
         self.audience = surroundings.audience
+        self.catalogue = surroundings.catalogue
         self._hold(toolboxes)
 
     @property
