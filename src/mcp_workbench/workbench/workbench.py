@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.config import is_same_program
 from mcp_workbench.downstream.audience import Audience
+from mcp_workbench.downstream.era_memory import EraMemory
 from mcp_workbench.downstream.server import Server, Surroundings
+from mcp_workbench.downstream.tool_memory import ToolMemory
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.wire.guard import Guard
 from mcp_workbench.workbench.shelf import Shelf
@@ -21,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mcp_workbench.config import LoadedConfig, Secrets, ServerConfig
-    from mcp_workbench.downstream.era_memory import EraMemory
     from mcp_workbench.downstream.session import Origin
     from mcp_workbench.downstream.watching import Watches
+    from mcp_workbench.errors import StrPath
 
 LINGER = 0.1
 """Seconds between two looks whether a server that is no longer configured is still in use."""
@@ -45,6 +47,7 @@ class Workbench:
         """What clients want to hear about, by the place that the names of the resources tell."""
         self.valve = surroundings.valve
         self.audience = surroundings.audience
+        self.catalogue = surroundings.catalogue
         self._hold(toolboxes)
 
     @property
@@ -143,10 +146,16 @@ def build(
     loaded: LoadedConfig,
     *,
     environ: Mapping[str, str],
-    memory: EraMemory,
+    cache: StrPath,
     hide: Callable[[Secrets], None] = lambda _: None,
 ) -> Workbench:
-    """The workbench that a configuration describes. Starts nothing. `hide` gets what no log may hold."""
-    workbench = Workbench([], Surroundings(environ, memory, Guard(environ), Valve(), Audience(), hide))
+    """The workbench that a configuration describes. Starts nothing.
+
+    What is worth remembering is kept in the directory `cache`. `hide` gets what no log may hold.
+    """
+    surroundings = Surroundings(
+        environ, EraMemory(cache), ToolMemory(cache), Guard(environ), Valve(), Audience(), hide
+    )
+    workbench = Workbench([], surroundings)
     workbench.reconfigure(loaded)
     return workbench
