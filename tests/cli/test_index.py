@@ -6,7 +6,7 @@ import json
 import re
 import signal
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +15,7 @@ from tests.support.processes import wait_until_gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.cli.commands import Bench
     from tests.support.client import Json
@@ -39,7 +40,7 @@ def catalogue(bench: Bench) -> dict[str, str]:
     return {" ".join(tool["name"] for tool in record["tools"]): record["era"] for record in records}
 
 
-def directory(bench: Bench) -> Any:
+def directory(bench: Bench) -> Path:
     return bench.directory / "cache" / "mcp-workbench" / "catalogue"
 
 
