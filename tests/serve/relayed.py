@@ -74,7 +74,8 @@ class Behind:
         )
         self._server = Server("dev", "files", config, Secrets({}), surroundings)
         self._server.connection = self._connection
-        toolbox = Toolbox("dev", "Files", [Shelf("dev", self._server)], [], 15)
+        shelf = Shelf("dev", self._server)
+        toolbox = Toolbox("dev", "Files", [shelf], [], open_deadline=15, listing_budget=8000)
         self.workbench = Workbench([toolbox], surroundings)
 
     def disconnect(self) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_workbench.workbench.signatures import display_name, shorten, signature, summary
+from mcp_workbench.workbench.shortening import shorten
+from mcp_workbench.workbench.signatures import display_name, signature, summary
 
 if TYPE_CHECKING:
     from tests.support.client import Json

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.shortening import MORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +33,6 @@ TYPE: Final = 400
 
 ANY: Final = "any"
 NULL: Final = "null"
-MORE: Final = "…"
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][\w.\-/:]*", re.ASCII)
 _WORD: Final = re.compile(r"[a-zA-Z][\w\-]{0,20}", re.ASCII)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text
-from mcp_workbench.workbench.schema_types import MORE, SchemaTypes, display_name, literal
+from mcp_workbench.workbench.schema_types import SchemaTypes, display_name, literal
+from mcp_workbench.workbench.shortening import MORE, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["display_name", "shorten", "signature", "summary"]
+__all__ = ["display_name", "signature", "summary"]
 
 PARAMETERS: Final = 1000
 """Characters of all parameters with their types. The last are left out if there are more, optional ones."""
@@ -52,19 +53,6 @@ def summary(description: str, width: int) -> str:
     """The first sentence in one line; cut after a word if it is longer than so many characters."""
     first, *_ = _SENTENCE_END.split(description.strip(), maxsplit=1)
     return shorten(first, width)
-
-
-def shorten(text: str, width: int) -> str:
-    """One line of at most so many characters, cut after a word."""
-    line = " ".join(text.split())
-    if len(line) <= width:
-        return line
-    if width < 1:
-        return ""
-    cut = line[: width - 1]
-    if not line[width - 1].isspace() and len(whole := cut.rpartition(" ")[0]) > width // 2:
-        cut = whole
-    return cut.rstrip(" ,;:") + MORE
 
 
 def _members(definition: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:

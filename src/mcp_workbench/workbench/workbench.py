@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config import is_same_program
+from mcp_workbench.config.model import LISTING_BUDGET
 from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.downstream.era_memory import EraMemory
 from mcp_workbench.downstream.server import Server, Surroundings
@@ -20,12 +21,13 @@ from mcp_workbench.workbench.shelf import Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from mcp_workbench.config import LoadedConfig, Secrets, ServerConfig
     from mcp_workbench.downstream.session import Origin
     from mcp_workbench.downstream.watching import Watches
     from mcp_workbench.errors import StrPath
+    from mcp_workbench.workbench.finding import Finder
 
 LINGER = 0.1
 """Seconds between two looks whether a server that is no longer configured is still in use."""
@@ -48,6 +50,9 @@ class Workbench:
         self.valve = surroundings.valve
         self.audience = surroundings.audience
         self.catalogue = surroundings.catalogue
+        self._finder: Finder | None = None
+        self.listing_budget = LISTING_BUDGET
+        """Tokens that tools may take which were found in several toolboxes."""
         self._hold(toolboxes)
 
     @property
@@ -90,7 +95,17 @@ class Workbench:
             enabled = {server: config for server, config in toolbox.servers.items() if not config.disabled}
             shelves = [shelve(name, server, config) for server, config in enabled.items()]
             disabled = [server for server in toolbox.servers if server not in enabled]
-            toolboxes.append(Toolbox(name, toolbox.description, shelves, disabled, toolbox.open_deadline))
+            toolboxes.append(
+                Toolbox(
+                    name,
+                    toolbox.description,
+                    shelves,
+                    disabled,
+                    open_deadline=toolbox.open_deadline,
+                    listing_budget=toolbox.listing_budget,
+                )
+            )
+        self.listing_budget = loaded.config.listing_budget
         self._hold(toolboxes)
         for place, shelf in before.items():
             if self.shelves.get(place) is not shelf:
@@ -98,6 +113,19 @@ class Workbench:
                 label = {"server": "/".join(place)}
                 log.info("%s, and what runs of it ends when its calls have", what, extra=label)
                 self.retire(shelf.server)
+
+    async def find(self, query: str, limit: int, among: Container[Origin]) -> list[tuple[Origin, str]]:
+        """The best tools for a query, by their places and names, among what is known of some servers."""
+        from mcp_workbench.workbench.finding import Finder, Source  # noqa: PLC0415 - few search at all
+
+        if self._finder is None:
+            self._finder = Finder()
+        sources = {
+            origin: Source(known.index, self.toolboxes[origin[0]].description)
+            for origin, shelf in self.shelves.items()
+            if (known := shelf.known()) is not None
+        }
+        return await self._finder.find(query, limit, sources, among)
 
     async def close(self) -> None:
         """Ends everything downstream, in parallel."""
