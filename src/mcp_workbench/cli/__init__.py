@@ -33,6 +33,12 @@ configuration: --config, else $WORKBENCH_CONFIG, else ./workbench-config.json
 exit codes: 0 all is well, 1 something failed, 2 the command line or the configuration is wrong"""
 
 
+INDEX_DESCRIPTION = """\
+Starts every server, a few at a time, and keeps what tools it has in the catalogue, in your
+cache directory: from then on they are found without starting anything.
+
+Exit code: 0 all is well, 1 a server failed, 2 a bad file, or a name that is not in it."""
+
 LOGIN_DESCRIPTION = """\
 Logs in to a remote server. The login is kept in the system's keyring, or else in a file
 that only you can read, and renewed by the workbench while it lasts.
@@ -103,6 +109,16 @@ def _run(options: argparse.Namespace) -> int:
         return run_demo()
     if options.command in ("login", "logout"):
         return _run_login(options)
+    if options.command == "index":
+        from mcp_workbench.cli.index import run as run_index
+
+        return run_index(
+            options.config,
+            options.names,
+            as_json=options.json,
+            log_level=options.log_level or "off",
+            log_format=options.log_format or "text",
+        )
     from mcp_workbench.cli.check import run as run_check
 
     return run_check(
@@ -182,6 +198,16 @@ def _parser() -> argparse.ArgumentParser:
         "--connect", action="store_true", help="also start every server, in parallel, and list its tools"
     )
     check.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
+    index = commands.add_parser(
+        "index",
+        parents=[shared],
+        help="list the tools of all servers once, so that they can be found without starting any",
+        description=INDEX_DESCRIPTION,
+    )
+    index.add_argument(
+        "names", nargs="*", metavar="NAME", help="only these: toolboxes, or servers as TOOLBOX/SERVER"
+    )
+    index.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
     _add_login(commands, shared)
     commands.add_parser("demo", help="show the workbench at work on an embedded configuration")
     token = commands.add_parser(

@@ -21,7 +21,10 @@ Calls = Annotated[int, Meta(ge=1, le=100_000)]
 # At least what a server writes about itself in one message, and at most what still fits into memory.
 Bytes = Annotated[int, Meta(ge=65_536, le=1_073_741_824)]
 
+Tokens = Annotated[int, Meta(ge=500, le=10_000_000)]
+
 OPEN_DEADLINE = 15.0
+LISTING_BUDGET = 8000
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -227,6 +230,16 @@ class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
         ),
     ] = OPEN_DEADLINE
+    listing_budget: Annotated[
+        Tokens,
+        Meta(
+            description="Tokens, by estimate, up to which `open_toolbox` lists the tools with their whole "
+            "definitions. A longer list has signatures, or names. "
+            "Default: the `listingBudget` of the whole file.",
+            examples=[20000],
+            extra={"expected": "a number of tokens from 500 to 10000000, in digits only"},
+        ),
+    ] = LISTING_BUDGET
 
 
 class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -241,4 +254,13 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
             extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
         ),
     ] = OPEN_DEADLINE
+    listing_budget: Annotated[
+        Tokens,
+        Meta(
+            description="The `listingBudget` of the toolboxes that have none of their own, and of what is "
+            "found in all of them.",
+            examples=[8000],
+            extra={"expected": "a number of tokens from 500 to 10000000, in digits only"},
+        ),
+    ] = LISTING_BUDGET
     http: Annotated[HttpConfig, Meta(description="Who may come in over HTTP.")] = HttpConfig()

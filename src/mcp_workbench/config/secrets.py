@@ -29,7 +29,8 @@ class Secrets:
         return both
 
     def mask(self, text: str) -> str:
-        if not self._labels:
+        # Several times as fast as the pattern, and nearly all texts hold none.
+        if not any(value in text for value in self._labels):
             return text
         if self._pattern is None:
             longest_first = sorted(self._labels, key=len, reverse=True)

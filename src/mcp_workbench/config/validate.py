@@ -26,7 +26,8 @@ _TOOLBOX = '{ "description": "What it is for", "mcpServers": { … } }'
 _SERVER = '{ "command": "npx", "args": ["-y", "some-package"] }'
 
 # The other fields hold objects, which are read one by one.
-_OF_THE_FILE = [field for field in msgspec.structs.fields(WorkbenchConfig) if field.name == "open_deadline"]
+_SETTINGS = ("open_deadline", "listing_budget")
+_OF_THE_FILE = [field for field in msgspec.structs.fields(WorkbenchConfig) if field.name in _SETTINGS]
 _OF_A_TOOLBOX = [field for field in msgspec.structs.fields(ToolboxConfig) if field.name != "servers"]
 
 
@@ -36,7 +37,7 @@ def validate(tree: dict[str, object], findings: Findings) -> WorkbenchConfig:
     for key in pasted:
         what = "servers stand inside a toolbox, not at the top of the file"
         findings.problem((key,), what, f"Move them: {_NESTING}")
-    known = ("$schema", "http", "openDeadline", "toolboxes", "toolMode", *pasted)
+    known = ("$schema", "http", "listingBudget", "openDeadline", "toolboxes", "toolMode", *pasted)
     meant = check_keys(tree, known, (), findings)
     if "toolMode" in tree:
         _check_tool_mode(tree["toolMode"], findings)
@@ -95,7 +96,9 @@ def _read_toolbox(
     toolbox = as_object(value, place, _TOOLBOX, findings)
     if toolbox is None:
         return None
-    meant = check_keys(toolbox, ("description", "mcpServers", "openDeadline"), place, findings)
+    meant = check_keys(
+        toolbox, ("description", "listingBudget", "mcpServers", "openDeadline"), place, findings
+    )
     for key, example in (("description", '"What the toolbox is for"'), ("mcpServers", "{ … }")):
         if key not in meant:
             findings.problem((*place, key), "is missing", f'Write "{key}": {example}')

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.surface.render import tool_definition
+from mcp_workbench.surface.document import compact
+from mcp_workbench.surface.levels import Tool, whole
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, starts_with
 from mcp_workbench.workbench.misfit import misfits
 from mcp_workbench.workbench.sanitise import clean_definition
@@ -72,13 +73,11 @@ def _is_about_something_else(said: str, tool: str) -> bool:
 
 
 def _shown(shelf: Shelf, tool: str, raw: msgspec.Raw) -> str:
-    toolbox, server = shelf.origin
     if len(raw) <= LONGEST_READ:
-        definition = tool_definition(toolbox, server, tool, clean_definition(bytes(raw))[0])
-        compact = msgspec.json.format(definition, indent=-1)
-        if len(compact) <= LONGEST_SHOWN:
-            return f"The tool's definition: {compact.decode()}"
-    asked = encode({"toolbox_name": toolbox, "tools": [tool]}).decode()
+        definition = compact(whole(Tool(shelf.origin, tool, raw), clean_definition(bytes(raw))[0]))
+        if len(definition) <= LONGEST_SHOWN:
+            return f"The tool's definition: {definition.decode()}"
+    asked = encode({"toolbox_name": shelf.origin[0], "tools": [tool]}).decode()
     return f"The tool's definition is long: open_toolbox with {asked} returns it."
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mcp_workbench.config import is_same_program
 from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.errors import ToolboxNotFound
@@ -15,12 +17,34 @@ from mcp_workbench.workbench.principal import ANYONE
 from mcp_workbench.workbench.shelf import Shelf
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mcp_workbench.downstream.audience import Listener
     from mcp_workbench.downstream.offer import Capability
     from mcp_workbench.downstream.session import Origin, Session
     from mcp_workbench.workbench.principal import Principal
+    from mcp_workbench.workbench.shelf import Known
     from mcp_workbench.workbench.toolbox import Opening, Toolbox
     from mcp_workbench.workbench.workbench import Workbench
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A tool of which it is known that it is there, or was."""
+
+    origin: Origin
+    name: str
+    definition: msgspec.Raw
+    listed_at: float | None
+    """See `Known`."""
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """What a search came to."""
+
+    found: list[list[Found]]
+    """The best tools for each query, best first."""
+    unknown: list[Origin]
+    """The servers of which it is not known what they have."""
 
 
 class Desk:
@@ -101,6 +125,39 @@ class Desk:
     async def open(self, toolbox: str) -> Opening:
         """Connects a toolbox and returns its tools. Raises CallError."""
         return await self._find(toolbox).open()
+
+    async def find(self, queries: Sequence[str], limit: int, toolbox: str | None) -> Findings:
+        """Searches what is known of the tools of one toolbox, or of all. Starts nothing. Raises CallError."""
+        known = self._known(toolbox)
+        listed = {origin: tools for origin, tools in known.items() if tools is not None}
+        found = [
+            [
+                Found(origin, name, listed[origin].index[name], listed[origin].listed_at)
+                for origin, name in places
+                # One that is a client's own may have fewer than another of the kind.
+                if name in listed[origin].index
+            ]
+            for places in await self._workbench.find(queries, limit, listed)
+        ]
+        return Findings(found, [origin for origin, tools in known.items() if tools is None])
+
+    def known_tools(self) -> list[Found]:
+        """All tools that are known, without starting a server."""
+        return [
+            Found(origin, name, definition, known.listed_at)
+            for origin, known in self._known(None).items()
+            if known is not None
+            for name, definition in known.index.items()
+        ]
+
+    def listing_budget(self, toolbox: str | None) -> int:
+        """Tokens that a list of tools may take, of one toolbox or of all. Raises CallError."""
+        return self._workbench.listing_budget if toolbox is None else self._find(toolbox).listing_budget
+
+    def _known(self, toolbox: str | None) -> dict[Origin, Known | None]:
+        """What can be told of the servers of a toolbox, or of all. Raises CallError."""
+        shelves = self.shelves.values() if toolbox is None else self._find(toolbox).shelves.values()
+        return {shelf.origin: shelf.known() for shelf in shelves}
 
     def shelf(self, toolbox: str, server: str) -> Shelf:
         """The place of one server. Raises CallError."""

@@ -10,20 +10,24 @@ import logging
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config import is_same_program
+from mcp_workbench.config.model import LISTING_BUDGET
 from mcp_workbench.downstream.audience import Audience
+from mcp_workbench.downstream.era_memory import EraMemory
 from mcp_workbench.downstream.server import Server, Surroundings
+from mcp_workbench.downstream.tool_memory import ToolMemory
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.wire.guard import Guard
 from mcp_workbench.workbench.shelf import Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from mcp_workbench.config import LoadedConfig, Secrets, ServerConfig
-    from mcp_workbench.downstream.era_memory import EraMemory
     from mcp_workbench.downstream.session import Origin
     from mcp_workbench.downstream.watching import Watches
+    from mcp_workbench.errors import StrPath
+    from mcp_workbench.workbench.finding import Finder
 
 LINGER = 0.1
 """Seconds between two looks whether a server that is no longer configured is still in use."""
@@ -45,6 +49,10 @@ class Workbench:
         """What clients want to hear about, by the place that the names of the resources tell."""
         self.valve = surroundings.valve
         self.audience = surroundings.audience
+        self.catalogue = surroundings.catalogue
+        self._finder: Finder | None = None
+        self.listing_budget = LISTING_BUDGET
+        """Tokens that tools may take which were found in several toolboxes."""
         self._hold(toolboxes)
 
     @property
@@ -87,7 +95,17 @@ class Workbench:
             enabled = {server: config for server, config in toolbox.servers.items() if not config.disabled}
             shelves = [shelve(name, server, config) for server, config in enabled.items()]
             disabled = [server for server in toolbox.servers if server not in enabled]
-            toolboxes.append(Toolbox(name, toolbox.description, shelves, disabled, toolbox.open_deadline))
+            toolboxes.append(
+                Toolbox(
+                    name,
+                    toolbox.description,
+                    shelves,
+                    disabled,
+                    open_deadline=toolbox.open_deadline,
+                    listing_budget=toolbox.listing_budget,
+                )
+            )
+        self.listing_budget = loaded.config.listing_budget
         self._hold(toolboxes)
         for place, shelf in before.items():
             if self.shelves.get(place) is not shelf:
@@ -95,6 +113,21 @@ class Workbench:
                 label = {"server": "/".join(place)}
                 log.info("%s, and what runs of it ends when its calls have", what, extra=label)
                 self.retire(shelf.server)
+
+    async def find(
+        self, queries: Sequence[str], limit: int, among: Container[Origin]
+    ) -> list[list[tuple[Origin, str]]]:
+        """The best tools for each query, by their places and names, among what is known of some servers."""
+        from mcp_workbench.workbench.finding import Finder, Source  # noqa: PLC0415 - few search at all
+
+        if self._finder is None:
+            self._finder = Finder()
+        sources = {
+            origin: Source(known.index, self.toolboxes[origin[0]].description)
+            for origin, shelf in self.shelves.items()
+            if (known := shelf.known()) is not None
+        }
+        return [await self._finder.find(query, limit, sources, among) for query in queries]
 
     async def close(self) -> None:
         """Ends everything downstream, in parallel."""
@@ -143,10 +176,16 @@ def build(
     loaded: LoadedConfig,
     *,
     environ: Mapping[str, str],
-    memory: EraMemory,
+    cache: StrPath,
     hide: Callable[[Secrets], None] = lambda _: None,
 ) -> Workbench:
-    """The workbench that a configuration describes. Starts nothing. `hide` gets what no log may hold."""
-    workbench = Workbench([], Surroundings(environ, memory, Guard(environ), Valve(), Audience(), hide))
+    """The workbench that a configuration describes. Starts nothing.
+
+    What is worth remembering is kept in the directory `cache`. `hide` gets what no log may hold.
+    """
+    surroundings = Surroundings(
+        environ, EraMemory(cache), ToolMemory(cache), Guard(environ), Valve(), Audience(), hide
+    )
+    workbench = Workbench([], surroundings)
     workbench.reconfigure(loaded)
     return workbench

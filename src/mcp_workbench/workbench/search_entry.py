@@ -1,0 +1,80 @@
+"""What is searched of a tool, read out of its definition as a server listed it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+__all__ = ["Entry", "read_entry"]
+
+MOST_PARAMETERS: Final = 100
+DEEPEST: Final = 6
+"""Levels of a schema that are looked into; two of them for each level of properties."""
+LONGEST_TEXT: Final = 20_000
+"""Characters of one text that are read."""
+_NESTING: Final = ("items", "anyOf", "oneOf", "allOf", "additionalProperties")
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """What is searched of one tool."""
+
+    name: str
+    server: str
+    title: str = ""
+    description: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
+    """Names and descriptions, those of nested properties too."""
+    about: str = ""
+    """What its server or its toolbox says about itself."""
+
+
+def read_entry(raw: bytes | msgspec.Raw, server: str, about: str = "") -> Entry:
+    """What is searched of a tool. Whatever is odd in its definition is left out."""
+    tool = _decode(raw)
+    if not isinstance(tool, dict):
+        return Entry("", server, about=about)
+    parameters: list[tuple[str, str]] = []
+    _collect(tool.get("inputSchema"), parameters, DEEPEST)
+    annotations = tool.get("annotations")
+    title = _text(tool.get("title"))
+    if not title and isinstance(annotations, dict):
+        title = _text(annotations.get("title"))
+    return Entry(
+        _text(tool.get("name")), server, title, _text(tool.get("description")), tuple(parameters), about
+    )
+
+
+def _decode(raw: bytes | msgspec.Raw) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        pass
+    import json  # noqa: PLC0415 - only for what msgspec refuses: lone surrogates
+
+    try:
+        return json.loads(bytes(raw))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _collect(schema: object, found: list[tuple[str, str]], depth: int) -> None:
+    if not isinstance(schema, dict) or not depth or len(found) >= MOST_PARAMETERS:
+        return
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        for name, described in properties.items():
+            if len(found) >= MOST_PARAMETERS:
+                return
+            text = _text(described.get("description")) if isinstance(described, dict) else ""
+            found.append((name, text))
+        for described in properties.values():
+            _collect(described, found, depth - 1)
+    for key in _NESTING:
+        nested = schema.get(key)
+        for part in nested if isinstance(nested, list) else (nested,):
+            _collect(part, found, depth - 1)
+
+
+def _text(value: object) -> str:
+    return value[:LONGEST_TEXT] if isinstance(value, str) else ""

@@ -1,0 +1,118 @@
+"""Mistyped words: which words of the index somebody may have meant.
+
+Owns finding words that are one or two slips of the finger away (a letter left out, added, changed, or swapped
+with its neighbour). What the words found are worth is `search`'s to say.
+
+Two words are one slip apart only if they are equal after leaving out at most one letter of each. So every
+word is filed under itself and under all that is left of it without one letter, by hash: chains through flat
+arrays, a tenth of the memory of a dictionary of strings. What a hash finds is then compared, so its seed
+changes nothing.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["Spelling", "slips"]
+
+LONGEST: Final = 24
+"""Letters. Longer words are neither filed nor repaired."""
+LEAST_FOR_TWO: Final = 6
+"""Letters that a word must have to be repaired by two slips: shorter ones are near to too many."""
+FEWEST_CHAINS: Final = 1024
+
+
+class Spelling:
+    """Words filed by what may become of them."""
+
+    def __init__(self) -> None:
+        self._words: list[str] = []
+        self._heads = array("i", [-1]) * FEWEST_CHAINS
+        self._next = array("i")
+        self._word_of = array("I")
+
+    @property
+    def size(self) -> int:
+        """How many words are filed, those included that are in the index no longer."""
+        return len(self._words)
+
+    def add(self, words: Iterable[str]) -> None:
+        """Files more words."""
+        for word in words:
+            if len(word) > LONGEST:
+                continue
+            number = len(self._words)
+            self._words.append(word)
+            for key in _shortened(word):
+                self._word_of.append(number)
+                self._chain(len(self._next), hash(key))
+        if len(self._next) > len(self._heads):
+            self._rechain()
+
+    def _chain(self, link: int, key: int) -> None:
+        slot = key % len(self._heads)
+        self._next.append(self._heads[slot])
+        self._heads[slot] = link
+
+    def _rechain(self) -> None:
+        chains = len(self._heads)
+        while chains < len(self._next):
+            chains *= 2
+        self._heads = array("i", [-1]) * chains
+        self._next = array("i")
+        for word in self._words:
+            for key in _shortened(word):
+                self._chain(len(self._next), hash(key))
+
+    def near(self, word: str, is_known: Callable[[str], bool]) -> list[tuple[str, int]]:
+        """The known words near a word, with the number of slips, those with the fewest only."""
+        if len(word) > LONGEST:
+            return []
+        for keys, most in ((_shortened(word), 1), (_shortened_twice(word), 2)):
+            if most == 2 and len(word) < LEAST_FOR_TWO:
+                break
+            found = {other: slips(word, other, most) for other in self._filed(keys) if is_known(other)}
+            if near := [(other, count) for other, count in found.items() if count <= most]:
+                return near
+        return []
+
+    def _filed(self, keys: Iterable[str]) -> Iterator[str]:
+        heads, following, words, word_of = self._heads, self._next, self._words, self._word_of
+        chains = len(heads)
+        for key in keys:
+            link = heads[hash(key) % chains]
+            while link >= 0:
+                yield words[word_of[link]]
+                link = following[link]
+
+
+def _shortened(word: str) -> set[str]:
+    return {word, *[word[:place] + word[place + 1 :] for place in range(len(word))]}
+
+
+def _shortened_twice(word: str) -> set[str]:
+    return {shorter for once in _shortened(word) for shorter in _shortened(once)}
+
+
+def slips(one: str, other: str, most: int) -> int:
+    """How many slips make one word of the other; more than `most` is `most + 1`."""
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        current = [row]
+        for column, opposite in enumerate(other, 1):
+            cost = last[column - 1] + (letter != opposite)
+            cost = min(cost, last[column] + 1, current[column - 1] + 1)
+            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == opposite:
+                cost = min(cost, before[column - 2] + 1)
+            current.append(cost)
+        if min(current) > most:
+            return most + 1
+        before, last = last, current
+    return min(last[-1], most + 1)
