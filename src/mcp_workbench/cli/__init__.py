@@ -39,6 +39,19 @@ cache directory: from then on they are found without starting anything.
 
 Exit code: 0 all is well, 1 a server failed, 2 a bad file, or a name that is not in it."""
 
+TOKENS_DESCRIPTION = """\
+Counts, by estimate, what the configuration costs a model: all tools natively (name,
+description and input schema, as clients show them), the start of the workbench, each toolbox
+opened at each level of detail, a search, and a call. Starts nothing: tools are taken from the
+catalogue. A toolbox's row is for a workbench that has it alone.
+
+Break-even: all tools natively cost once per conversation. The workbench costs its start, and
+for each call a search before it (the query and its answer, the mean of up to 20 queries, each
+for the words of a tool's name) and the longer name. It is the number of calls up to which the
+workbench costs no more.
+
+Exit code: 0 all is well, 1 no tools are known or a server failed, 2 a bad file."""
+
 LOGIN_DESCRIPTION = """\
 Logs in to a remote server. The login is kept in the system's keyring, or else in a file
 that only you can read, and renewed by the workbench while it lasts.
@@ -115,6 +128,16 @@ def _run(options: argparse.Namespace) -> int:
         return run_index(
             options.config,
             options.names,
+            as_json=options.json,
+            log_level=options.log_level or "off",
+            log_format=options.log_format or "text",
+        )
+    if options.command == "tokens":
+        from mcp_workbench.cli.tokens import run as run_tokens
+
+        return run_tokens(
+            options.config,
+            connect=options.connect,
             as_json=options.json,
             log_level=options.log_level or "off",
             log_format=options.log_format or "text",
@@ -208,6 +231,18 @@ def _parser() -> argparse.ArgumentParser:
         "names", nargs="*", metavar="NAME", help="only these: toolboxes, or servers as TOOLBOX/SERVER"
     )
     index.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
+    tokens = commands.add_parser(
+        "tokens",
+        parents=[shared],
+        help="say how many tokens the configuration costs a model, and how many it saves",
+        description=TOKENS_DESCRIPTION,
+    )
+    tokens.add_argument(
+        "--connect",
+        action="store_true",
+        help="first start every server and list its tools anew, as index does",
+    )
+    tokens.add_argument("--json", action="store_true", help="print the figures as JSON, for scripts")
     _add_login(commands, shared)
     commands.add_parser("demo", help="show the workbench at work on an embedded configuration")
     token = commands.add_parser(
