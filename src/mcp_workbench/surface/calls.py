@@ -64,6 +64,8 @@ class Calls:
         self._taken = taken
         """Ids that are in use by something else."""
         self._in_flight: dict[Id, Relayed | asyncio.Task[None]] = {}
+        self.in_flight: Collection[Id] = self._in_flight
+        """The ids of these, to be counted."""
         self._quiet: asyncio.Event | None = None
         """Set when no call is in flight, once somebody waits for that."""
         self.bridge = bridge
@@ -201,9 +203,9 @@ class Calls:
         if (parked := self.parked.get(request_id)) is not None:
             parked.answer = make_line
 
-    def refuse(self, request_id: Id, error: CallError, caller: Caller) -> None:
+    def refuse(self, request_id: Id, error: CallError, caller: Caller, advice: str = "") -> None:
         """Ends a call with a result that says why it failed."""
-        self.answer(request_id, *results.own(render.error_result(error), caller))
+        self.answer(request_id, *results.own(render.error_result(error, advice), caller))
 
     def fail_with(self, request_id: Id, error: RemoteError) -> None:
         """Ends a request with the error that its server gave."""

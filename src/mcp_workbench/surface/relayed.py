@@ -10,7 +10,7 @@ import msgspec
 
 from mcp_workbench.downstream.call import Call
 from mcp_workbench.errors import BadAnswer, NotTaken, RemoteError
-from mcp_workbench.protocol import META_PROGRESS, MISSING_CAPABILITY, URL_ELICITATION_REQUIRED
+from mcp_workbench.protocol import INVALID_PARAMS, META_PROGRESS, MISSING_CAPABILITY, URL_ELICITATION_REQUIRED
 from mcp_workbench.surface import results
 from mcp_workbench.surface.hops import log_line, passed_on
 from mcp_workbench.surface.progress import Progress
@@ -32,6 +32,17 @@ if TYPE_CHECKING:
 
 _NAME: Final = b',"method":"tools/call","params":{"name":'
 _ARGUMENTS: Final = b',"arguments":'
+
+_IS_ERROR: Final = b'"isError"'
+_IS_ERROR_END: Final = len(_IS_ERROR) + 8
+"""Where its value has begun, even with some white space."""
+TAIL: Final = 1024
+"""Bytes at the end of a result in which it is looked for: all SDKs have it after the content."""
+
+MOST_KEPT: Final = 256
+"""Calls of one client that keep their arguments, to explain a failure with."""
+LONGEST_KEPT: Final = 64 * 1024
+"""Bytes of the arguments of each. Longer ones would not be looked at."""
 
 
 class Relayed(Call):
@@ -92,11 +103,18 @@ class Relayed(Call):
     def bound(self) -> bytes:
         """Stands for the request, in the state that a modern client brings back with it."""
 
+    def advised(self, result: msgspec.Raw) -> msgspec.Raw:
+        """A result that may be an error, with what its client can do about that, if there is anything."""
+        return result
+
     def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
         """Passes the result on as it came."""
         try:
             if self.progress is not None:
                 self.progress.end()
+            tail = bytes(memoryview(result)[-TAIL:])
+            if (at := tail.rfind(_IS_ERROR)) >= 0 and b"t" in tail[at + len(_IS_ERROR) : at + _IS_ERROR_END]:
+                result = self.advised(result)
             if self.caller.is_modern:
                 stamped = results.modern(result, stamps, is_cacheable=self.is_cacheable)
                 self.calls.answer(self.request_id, *stamped)
@@ -179,7 +197,9 @@ class Use(Relayed):
         """Calls the tool."""
         self.session = session = connection.session
         arguments = self.arguments
-        if not (self.caller.is_modern or session.is_modern or session.may_repeat):
+        if not (self.caller.is_modern or session.is_modern or session.may_repeat) and (
+            len(arguments) > LONGEST_KEPT or len(self.calls.in_flight) > MOST_KEPT
+        ):
             self.arguments = b""
         extra = self.extra if session.is_modern else ()
         head = (_NAME, encode(self.name), _ARGUMENTS, arguments, *extra)
@@ -204,5 +224,19 @@ class Use(Relayed):
         are_modern = self.caller.is_modern and self.session.is_modern
         if are_modern and isinstance(error, RemoteError) and error.code == MISSING_CAPABILITY:
             self.calls.fail_with(self.request_id, self.shelf.masked(error))
-        else:
-            self.refuse(self.shelf.explain(self.name, error))
+            return
+        told = ""
+        if isinstance(error, RemoteError):
+            from mcp_workbench.surface import advice  # noqa: PLC0415 - few calls fail
+
+            is_refused = error.code == INVALID_PARAMS
+            told = advice.advice_on(
+                self.shelf, self.name, self.arguments, error.message, is_refused=is_refused
+            )
+        self.calls.refuse(self.request_id, self.shelf.explain(self.name, error), self.caller, told)
+
+    def advised(self, result: msgspec.Raw) -> msgspec.Raw:
+        """With the tool's definition, if the arguments do not fit."""
+        from mcp_workbench.surface import advice  # noqa: PLC0415 - few calls fail
+
+        return advice.advised(self.shelf, self.name, self.arguments, result)

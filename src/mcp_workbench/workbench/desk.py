@@ -130,17 +130,15 @@ class Desk:
         """Searches what is known of the tools of one toolbox, or of all. Starts nothing. Raises CallError."""
         known = self._known(toolbox)
         listed = {origin: tools for origin, tools in known.items() if tools is not None}
-        found = []
-        for query in queries:
-            places = await self._workbench.find(query, limit, listed)
-            found.append(
-                [
-                    Found(origin, name, listed[origin].index[name], listed[origin].listed_at)
-                    for origin, name in places
-                    # One that is a client's own may have fewer than another of the kind.
-                    if name in listed[origin].index
-                ]
-            )
+        found = [
+            [
+                Found(origin, name, listed[origin].index[name], listed[origin].listed_at)
+                for origin, name in places
+                # One that is a client's own may have fewer than another of the kind.
+                if name in listed[origin].index
+            ]
+            for places in await self._workbench.find(queries, limit, listed)
+        ]
         return Findings(found, [origin for origin, tools in known.items() if tools is None])
 
     def known_tools(self) -> list[Found]:

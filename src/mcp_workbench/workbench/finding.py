@@ -52,6 +52,9 @@ class Finder:
         self, query: str, limit: int, sources: Mapping[Origin, Source], among: Container[Origin]
     ) -> list[tuple[Origin, str]]:
         """The best tools for a query, by their places and names, among those of some of the sources."""
+        await asyncio.sleep(
+            0
+        )  # a search takes milliseconds where there are many tools, and may be one of many
         await self._catch_up(sources)
         hits = self._search.search(query, limit, among)
         read = [(self._read[hit.group], hit.position) for hit in hits]

@@ -120,6 +120,10 @@ class Shelf:
             self._read(connection.listed)
         return connection if tool is None or tool in self._index else None
 
+    def definition(self, tool: str) -> msgspec.Raw | None:
+        """What the server says of a tool, if it is known to have it."""
+        return self._index.get(tool)
+
     async def connect(self, tool: str | None, size: int) -> Connection:
         """Where a tool can be called, or something that is no tool, which the caller does at once, with
         arguments of that size. Connects first if need be, and waits for its turn. Raises CallError.

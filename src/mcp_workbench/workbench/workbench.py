@@ -114,8 +114,10 @@ class Workbench:
                 log.info("%s, and what runs of it ends when its calls have", what, extra=label)
                 self.retire(shelf.server)
 
-    async def find(self, query: str, limit: int, among: Container[Origin]) -> list[tuple[Origin, str]]:
-        """The best tools for a query, by their places and names, among what is known of some servers."""
+    async def find(
+        self, queries: Sequence[str], limit: int, among: Container[Origin]
+    ) -> list[list[tuple[Origin, str]]]:
+        """The best tools for each query, by their places and names, among what is known of some servers."""
         from mcp_workbench.workbench.finding import Finder, Source  # noqa: PLC0415 - few search at all
 
         if self._finder is None:
@@ -125,7 +127,7 @@ class Workbench:
             for origin, shelf in self.shelves.items()
             if (known := shelf.known()) is not None
         }
-        return await self._finder.find(query, limit, sources, among)
+        return [await self._finder.find(query, limit, sources, among) for query in queries]
 
     async def close(self) -> None:
         """Ends everything downstream, in parallel."""
