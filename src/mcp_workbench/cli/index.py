@@ -49,12 +49,12 @@ def run(option: str | None, names: Sequence[str], *, as_json: bool, log_level: s
         return 2
     rows = _chosen(known, names) if names else known
     if as_json:
-        catalogue = asyncio.run(_fill(loaded, rows, lambda: None))
+        catalogue = asyncio.run(fill(loaded, rows, lambda: None))
         _print_json(loaded, rows, catalogue)
     else:
         heading = f"Listing the tools of {count(len(rows), 'server', 'servers')}"
         with Display(heading, loaded.warnings, list(rows.values()), connecting=True) as display:
-            catalogue = asyncio.run(_fill(loaded, rows, display.update))
+            catalogue = asyncio.run(fill(loaded, rows, display.update))
         print(_summary(rows, catalogue))
         if catalogue.trouble is not None:
             _complain(f"the catalogue cannot be written: {catalogue.trouble}")
@@ -67,7 +67,7 @@ def _chosen(rows: Rows, names: Sequence[str]) -> Rows:
     return {origin: row for origin, row in rows.items() if origin[0] in names or "/".join(origin) in names}
 
 
-async def _fill(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) -> ToolMemory:
+async def fill(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) -> ToolMemory:
     """Starts these servers, some at a time, and ends each when it has listed its tools."""
     cancel_on_request_to_end()
     workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
