@@ -54,6 +54,8 @@ ADVICE = {
 _PLACES = {
     **{field.encode_name.lower(): "in a server" for field in msgspec.structs.fields(ServerConfig)},
     "opendeadline": "in a toolbox, or at the top of the file for all of them",
+    "inlinelimit": 'in "results"',
+    **dict.fromkeys(("lifetime", "memory", "quota"), 'in the "results" at the top of the file'),
 }
 
 
