@@ -26,6 +26,7 @@ WorkbenchError
     ├── ToolboxNotFound
     ├── ServerNotFound
     ├── ToolNotFound
+    ├── NotKept              a handle that leads to no result, or not any more
     ├── TooManyRequests      the client has more in flight than is kept
     ├── OpeningFailed        too little of a toolbox came up for it to be of use
     └── ExecutionFailed      the server behind the tool did not deliver
@@ -282,6 +283,17 @@ class ToolNotFound(CallError):
         help_ = f"open_toolbox with toolbox_name '{toolbox}' lists the tools there are."
         super().__init__(
             f"Tool '{tool}' not found in server '{server}' (toolbox '{toolbox}').{guess} {help_}"
+        )
+
+
+class NotKept(CallError):
+    """Nothing is kept under a handle for this client. Whether it is another's is not said."""
+
+    def __init__(self, handle: str) -> None:
+        self.handle = handle
+        super().__init__(
+            f"No result is kept under the handle '{handle}': it has expired, or is none that you were given. "
+            "Call the tool that made it once more"
         )
 
 

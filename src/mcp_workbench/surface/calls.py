@@ -22,7 +22,8 @@ from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import error_line, notification_line, result_line
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Awaitable, Callable, Collection, Coroutine
+    from typing import Any
 
     from mcp_workbench.downstream.caller import Caller
     from mcp_workbench.errors import RemoteError
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.requests import Meta
     from mcp_workbench.wire.message import Body, Id, Outgoing
     from mcp_workbench.workbench.desk import Desk
+    from mcp_workbench.workbench.kept import Drawer
 
     Parts = tuple[Body, ...]
 
@@ -64,12 +66,19 @@ class Calls:
         self._taken = taken
         """Ids that are in use by something else."""
         self._in_flight: dict[Id, Relayed | asyncio.Task[None]] = {}
+        self._unheard: set[asyncio.Task[None]] = set()
+        """Work for requests whose client has yet to come back."""
         self._quiet: asyncio.Event | None = None
         """Set when no call is in flight, once somebody waits for that."""
         self.bridge = bridge
         """Takes what servers ask in the middle of calls to the client."""
         self.parked: dict[Id, Parked] = {}
         """Calls that have been answered with a question, by what they are called until they go on."""
+
+    @property
+    def drawer(self) -> Drawer | None:
+        """What is kept for the client, if anything is."""
+        return self._desk.drawer
 
     def __contains__(self, request_id: Id | None) -> bool:
         return request_id in self._in_flight
@@ -139,6 +148,15 @@ class Calls:
     def work(self, request_id: Id, make: Callable[[], Awaitable[Parts]], caller: Caller) -> None:
         """Answers with a result of ours that takes its time."""
         self._in_flight[request_id] = asyncio.create_task(self._work(request_id, make, caller))
+
+    def finish_after(self, request: Relayed, work: Coroutine[Any, Any, None]) -> None:
+        """Lets work be done before a request is answered, which the client can cancel meanwhile."""
+        task = asyncio.create_task(self._finish_after(request, work))
+        if request.request_id in self._in_flight:
+            self._in_flight[request.request_id] = task
+        else:
+            self._unheard.add(task)
+            task.add_done_callback(self._unheard.discard)
 
     def resume(self, request: Relayed, request_id: Id, caller: Caller, meta: Meta) -> None:
         """Goes on with a request that was parked, as the answer to this one."""
@@ -234,6 +252,12 @@ class Calls:
             request.refuse(error)
         except Exception:  # noqa: BLE001 - the client must get an answer
             self.fail(request.request_id)
+
+    async def _finish_after(self, request: Relayed, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Exception:  # noqa: BLE001 - the client must get an answer
+            request.calls.fail(request.request_id)
 
     async def _work(self, request_id: Id, make: Callable[[], Awaitable[Parts]], caller: Caller) -> None:
         try:

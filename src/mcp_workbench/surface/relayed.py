@@ -93,8 +93,10 @@ class Relayed(Call):
         """Stands for the request, in the state that a modern client brings back with it."""
 
     def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
-        """Passes the result on as it came."""
+        """Passes the result on as it came, unless it is to be made short first."""
         try:
+            if len(result) > self.shelf.inline_limit and self.set_aside(result, stamps):
+                return
             if self.progress is not None:
                 self.progress.end()
             if self.caller.is_modern:
@@ -106,6 +108,10 @@ class Relayed(Call):
             self.on_failure(error)
         except Exception:  # noqa: BLE001 - the client must get an answer
             self.calls.fail(self.request_id)
+
+    def set_aside(self, result: msgspec.Raw, stamps: Stamps | None) -> bool:  # noqa: ARG002 - see Use
+        """Has a result made short that is too large to be passed on. Whether that is done."""
+        return False
 
     def on_failure(self, error: WireError) -> None:
         """Says what went wrong, or what is to be done first."""
@@ -170,6 +176,9 @@ class Relayed(Call):
 class Use(Relayed):
     """A call of a server's tool."""
 
+    is_short: bool = False
+    """Whether its result is as short as it can be made."""
+
     @property
     def tool(self) -> str:
         """That one."""
@@ -184,6 +193,16 @@ class Use(Relayed):
         extra = self.extra if session.is_modern else ()
         head = (_NAME, encode(self.name), _ARGUMENTS, arguments, *extra)
         session.call(self, head, self.meta, connection.timeout, size=len(arguments))
+
+    def set_aside(self, result: msgspec.Raw, stamps: Stamps | None) -> bool:
+        """Keeps what is large in it, for the client to read in parts."""
+        drawer = self.calls.drawer
+        if self.is_short or drawer is None:
+            return False
+        from mcp_workbench.surface.keeping import keep  # noqa: PLC0415 - most configurations do not want it
+
+        self.is_short = True
+        return keep(self, result, stamps, drawer)
 
     def fail(self, error: WireError) -> None:
         """Ends it, or makes it anew, for which it needs again what it has given up."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from mcp_workbench.workbench.json_parts import items_of, kind_of, members_of
 
@@ -11,6 +14,7 @@ if TYPE_CHECKING:
 
 DEEPEST: Final = 4
 MOST_KEYS: Final = 20
+FEW_KEYS: Final = 5
 SAMPLED: Final = 10
 """Items at each end of an array that are looked at for their type."""
 PIECE: Final = 1024 * 1024
@@ -41,40 +45,71 @@ def longest_line(text: bytes) -> int:
 
 def shape_of_json(text: bytes, room: int) -> str:
     """Its keys with their types and the lengths of its arrays, as deep as there is room for."""
-    value = text.strip()
-    for depth in range(DEEPEST, 0, -1):
-        for most in (MOST_KEYS, MOST_KEYS // 4):
-            shape = _shape(value, depth, most)
-            if len(shape) <= room:
-                return shape
-    return _shape(value, 0, 0)
+    value = _Value(text.strip())
+    shape = value.shape(0, 0)
+    # From the top down: each level is looked into once, and none that would not be shown.
+    for depth in range(1, DEEPEST + 1):
+        fitting = (it for most in (MOST_KEYS, FEW_KEYS) if len(it := value.shape(depth, most)) <= room)
+        deeper = next(fitting, None)
+        if deeper is None:
+            break
+        shape = deeper
+    return shape
 
 
-def _shape(value: Body, depth: int, most: int) -> str:
-    kind = kind_of(value)
-    if kind == "object":
-        return _shape_of_object(value, depth, most)
-    return _shape_of_array(value, depth, most) if kind == "array" else kind
+class _Value:
+    """A value, and what is in it once that was looked at."""
+
+    def __init__(self, raw: Body) -> None:
+        self._raw = raw
+        self._kind = kind_of(raw)
+        self._inside: _Inside | None = None
+
+    def shape(self, depth: int, most: int) -> str:
+        """To so many levels, with so many keys in each object."""
+        if self._kind not in ("object", "array"):
+            return self._kind
+        if self._inside is None:
+            self._inside = _object(self._raw) if self._kind == "object" else _array(self._raw)
+        inside = self._inside
+        if depth == 0 or not inside.count:
+            return "{}" if (self._kind, inside.count) == ("object", 0) else f"{self._kind}[{inside.size}]"
+        if self._kind == "array":
+            of = inside.of or inside.values[0][1].shape(depth - 1, most)
+            return f"array[{inside.size}] of {of}"
+        shown = [f"{key}: {value.shape(depth - 1, most)}" for key, value in inside.values[:most]]
+        if inside.count > most:
+            shown.append(f"… {inside.count - most:,} more keys")
+        return f"{{{', '.join(shown)}}}"
 
 
-def _shape_of_object(value: Body, depth: int, most: int) -> str:
-    members = members_of(value)
+class _Inside(msgspec.Struct, frozen=True):
+    """What is in an object or an array."""
+
+    count: int | None
+    """None if it is not known."""
+    values: list[tuple[str, _Value]]
+    """The first of them."""
+    of: str = ""
+    """The types of items that are of several."""
+
+    @property
+    def size(self) -> str:
+        return "very many" if self.count is None else str(self.count)
+
+
+def _object(raw: Body) -> _Inside:
+    members = members_of(raw)
     if members is None:
-        return "object[very many]"
-    if depth == 0:
-        return f"object[{len(members)}]" if members else "{}"
-    shown = [f"{key}: {_shape(member, depth - 1, most)}" for key, member in list(members.items())[:most]]
-    if len(members) > most:
-        shown.append(f"… {len(members) - most:,} more keys")
-    return f"{{{', '.join(shown)}}}"
+        return _Inside(None, [])
+    return _Inside(len(members), [(key, _Value(it)) for key, it in islice(members.items(), MOST_KEYS)])
 
 
-def _shape_of_array(value: Body, depth: int, most: int) -> str:
-    items = items_of(value)
+def _array(raw: Body) -> _Inside:
+    items = items_of(raw)
     if items is None:
-        return "array[very many]"
-    if not items or depth == 0:
-        return f"array[{len(items)}]"
+        return _Inside(None, [])
     kinds = sorted({kind_of(item) for item in (*items[:SAMPLED], *items[-SAMPLED:])})
-    of = _shape(items[0], depth - 1, most) if len(kinds) == 1 else " | ".join(kinds)
-    return f"array[{len(items)}] of {of}"
+    return _Inside(
+        len(items), [("", _Value(it)) for it in items[:1]], " | ".join(kinds) if len(kinds) > 1 else ""
+    )

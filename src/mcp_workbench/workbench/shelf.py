@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 SIMILAR_SHOWN = 3
 NOTES_SHOWN = 10
+NO_LIMIT = 2**63
+"""Bytes that no result has."""
 ATTEMPTS = 3
 """How often a server is made ready for one call, if it ends before the call is sent."""
 
@@ -61,6 +63,8 @@ class Shelf:
         self.notes: list[str] = []
         """What had to be done to the list to make it usable."""
         self.server = server
+        self.inline_limit = _inline_limit(server.config)
+        """Bytes from which on a result is kept and shown in short."""
 
     @property
     def origin(self) -> Origin:
@@ -72,6 +76,7 @@ class Shelf:
         if config.tool_filters != self.server.config.tool_filters:
             self._shows = compile_filters(config.tool_filters)
             self._listed, self._index = (), {}
+        self.inline_limit = _inline_limit(config)
         self.server.adopt(config, secrets)
 
     async def tools(self) -> Index:
@@ -186,6 +191,10 @@ class Shelf:
         self.notes = notes
         self._index = index
         self._listed = listed
+
+
+def _inline_limit(config: ServerConfig) -> int:
+    return NO_LIMIT if isinstance(config.results, bool) else config.results.inline_limit
 
 
 def _similar(name: str, index: Index) -> list[str]:

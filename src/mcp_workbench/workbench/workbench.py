@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.config import is_same_program
 from mcp_workbench.downstream.audience import Audience
+from mcp_workbench.downstream.era_memory import cache_directory
 from mcp_workbench.downstream.server import Server, Surroundings
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.wire.guard import Guard
-from mcp_workbench.workbench.shelf import Shelf
+from mcp_workbench.workbench.shelf import NO_LIMIT, Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from mcp_workbench.config import LoadedConfig, Secrets, ServerConfig
+    from mcp_workbench.config import LoadedConfig, ResultsConfig, Secrets, ServerConfig
     from mcp_workbench.downstream.era_memory import EraMemory
     from mcp_workbench.downstream.session import Origin
     from mcp_workbench.downstream.watching import Watches
+    from mcp_workbench.workbench.kept_store import Store
 
 LINGER = 0.1
 """Seconds between two looks whether a server that is no longer configured is still in use."""
@@ -43,6 +45,8 @@ class Workbench:
         """Servers that are some client's own."""
         self._watches: dict[Origin, Watches] = {}
         """What clients want to hear about, by the place that the names of the resources tell."""
+        self.store: Store | None = None
+        """What is kept of results, once the configuration has wanted some to be."""
         self.valve = surroundings.valve
         self.audience = surroundings.audience
         self._hold(toolboxes)
@@ -89,6 +93,7 @@ class Workbench:
             disabled = [server for server in toolbox.servers if server not in enabled]
             toolboxes.append(Toolbox(name, toolbox.description, shelves, disabled, toolbox.open_deadline))
         self._hold(toolboxes)
+        self._prepare_to_keep(loaded.config.results)
         for place, shelf in before.items():
             if self.shelves.get(place) is not shelf:
                 what = "has changed; its next use starts it anew" if place in self.shelves else "is removed"
@@ -96,9 +101,21 @@ class Workbench:
                 log.info("%s, and what runs of it ends when its calls have", what, extra=label)
                 self.retire(shelf.server)
 
+    def _prepare_to_keep(self, config: ResultsConfig) -> None:
+        if self.store is None and any(shelf.inline_limit < NO_LIMIT for shelf in self.shelves.values()):
+            # Most configurations do not want it.
+            from mcp_workbench.downstream.kept_files import KeptFiles  # noqa: PLC0415 - see above
+            from mcp_workbench.workbench.kept_store import Store  # noqa: PLC0415 - see above
+
+            self.store = Store(KeptFiles(cache_directory(self._surroundings.environ)))
+        if self.store is not None:
+            self.store.adopt(config)
+
     async def close(self) -> None:
         """Ends everything downstream, in parallel."""
         self._is_closed = True
+        if self.store is not None:
+            self.store.close()
         for task in self._retiring.values():
             task.cancel()
         await asyncio.gather(*(server.close() for server in self._servers))
