@@ -73,9 +73,9 @@ async def test_lines_are_read_and_found_by_their_numbers(connect: Connect, serve
     found = await builtin(
         session, "search_result", handle=handle, regex="^NEED.e$", ignore_case=True, limit=1
     )
-    assert text_of(found).splitlines() == [
-        "The first 1 match for the regex '^NEED.e$'; there are more. "
-        "Search for something rarer, or raise limit.",
+    summary, *lines = text_of(found).splitlines()
+    assert summary.startswith("The first 1 match for the regex '^NEED.e$'; there are more.")
+    assert lines == [
         "1- some line",
         "2: needle",
         "3- some line",
@@ -127,6 +127,36 @@ async def test_an_image_is_given_back_whole(connect: Connect, server_era: Era) -
     assert result["content"][0]["type"] == "text"
     again = await builtin(session, "read_result", handle=handle_in(result))
     assert again["content"] == [image]
+
+
+async def test_a_kept_result_goes_to_another_tool_without_passing_through_the_client(
+    connect: Connect, server_era: Era, journal: Journal
+) -> None:
+    rows = {"rows": [{"id": number, "f": 1.50} for number in range(2000)]}
+    config = toolboxes(dev={"data": server(era=server_era), "sink": server(journal, era=server_era)})
+    session = await connect(keeping(config))
+    handle = handle_in(await session.use_tool("dev", "data", "echo", rows))
+    await session.use_tool("dev", "sink", "echo")  # the next call can be sent at once
+    arguments = (
+        f'{{"first":{{"$result":"{handle}","pointer":"/rows/1"}}, "all":{{"$result":"{handle}"}},"n":1.0}}'
+    )
+    assert "handle res_" in (await session.use_tool_raw("dev", "sink", "echo", arguments)).line.decode()
+    filled = f'"arguments":{{"first":{{"id": 1, "f": 1.5}}, "all":{json.dumps(json.dumps(rows))},"n":1.0}}'
+    assert filled in journal.lines[-1]
+
+
+async def test_a_reference_that_leads_nowhere_is_sent_to_nobody(connect: Connect, journal: Journal) -> None:
+    session = await connect(keeping(toolboxes(dev={"echo": server(journal)})))
+    await session.use_tool("dev", "echo", "echo")
+    wrong = await session.use_tool("dev", "echo", "echo", {"a": {"$result": "res_unknown"}})
+    assert failure_of(wrong).startswith("No result is kept under the handle 'res_unknown'")
+    assert len(journal.messages("tools/call")) == 1
+
+
+async def test_where_nothing_is_kept_arguments_pass_unchanged(connect: Connect) -> None:
+    session = await connect(toolboxes(dev={"echo": server()}))
+    told = {"a": {"$result": "res_unknown"}}
+    assert text_of(await session.use_tool("dev", "echo", "echo", told)) == json.dumps(told)
 
 
 async def test_what_the_built_in_toolbox_does_not_have_is_said_as_for_any_other(connect: Connect) -> None:

@@ -14,7 +14,6 @@ from mcp_workbench.errors import InvalidCall, NotKept, ServerNotFound, ToolNotFo
 from mcp_workbench.surface import kept_found, kept_part
 from mcp_workbench.surface.builtin_names import READ_RESULT, SEARCH_RESULT, SERVER, TOOLBOX
 from mcp_workbench.wire.message import encode
-from mcp_workbench.wire.threads import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,10 +110,10 @@ async def use(drawer: Drawer, tool: ToolId, arguments: Body) -> tuple[Body, ...]
         raise NotKept(asked.handle)
     content = msgspec.structs.replace(kept.content, data=data)
     answer = partial(asked.answer, content, kept.limit)
-    if len(data) <= SOON:
+    if asked.is_quick and len(data) <= SOON:
         return _result(answer())
     try:
-        return _result(await in_thread(answer, LIMIT))
+        return _result(await drawer.work(answer, LIMIT))
     except TimeoutError:
         raise InvalidCall(f"It took more than {LIMIT:g} s. Ask for a smaller part") from None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,11 @@ MOST_IN_FLIGHT = 50_000
 OUR_FAULT = "Internal error: this is a fault of the workbench; its log has the details"
 
 log = logging.getLogger(__name__)
+
+
+def refer(arguments: Body) -> bool:
+    """Whether there may be references to kept results in them."""
+    return re.search(rb'"\$result"', arguments) is not None
 
 
 class Calls:
@@ -100,7 +106,7 @@ class Calls:
             return False
         try:
             caller = self._callers.of(meta) if meta else self._callers.legacy
-            if caller is None:
+            if caller is None or (self._desk.drawer is not None and refer(arguments.arguments)):
                 return False
             shelf = self._desk.shelves.get((tool.toolbox, tool.server))
             if shelf is None or (connection := shelf.ready(tool.tool)) is None:
@@ -126,7 +132,11 @@ class Calls:
     ) -> None:
         """Calls a tool. Raises CallError."""
         shelf = self._desk.shelf(tool.toolbox, tool.server)
-        self.start(Use(caller, self, request_id, shelf, tool.tool, arguments, meta, extra))
+        request = Use(caller, self, request_id, shelf, tool.tool, arguments, meta, extra)
+        if (drawer := self._desk.drawer) is not None and refer(arguments):
+            self._in_flight[request_id] = asyncio.create_task(self._fill_in(request, drawer))
+        else:
+            self.start(request)
 
     def start(self, request: Relayed) -> None:
         """Makes a request, at once if it can be; else when its server is ready."""
@@ -248,6 +258,19 @@ class Calls:
             connection = await request.shelf.connect(request.tool, len(request.arguments))
             self._in_flight[request.request_id] = request
             request.send(connection)
+        except CallError as error:
+            request.refuse(error)
+        except Exception:  # noqa: BLE001 - the client must get an answer
+            self.fail(request.request_id)
+
+    async def _fill_in(self, request: Use, drawer: Drawer) -> None:
+        """Makes a call whose arguments refer to what is kept."""
+        from mcp_workbench.surface.kept_arguments import fill_in  # noqa: PLC0415 - few calls do
+
+        try:
+            filled = await fill_in(request.arguments, drawer)
+            request.given, request.arguments = request.arguments, filled
+            self.start(request)
         except CallError as error:
             request.refuse(error)
         except Exception:  # noqa: BLE001 - the client must get an answer

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.surface.kept_results import shorten
-from mcp_workbench.wire.threads import in_thread
 
 if TYPE_CHECKING:
     import msgspec
@@ -38,7 +37,7 @@ def keep(use: Use, result: msgspec.Raw, stamps: Stamps | None, drawer: Drawer) -
 async def _keep_later(use: Use, result: msgspec.Raw, stamps: Stamps | None, drawer: Drawer) -> None:
     server, limit = use.shelf.server, use.shelf.inline_limit
     try:
-        short = await in_thread(partial(shorten, result, limit), LIMIT)
+        short = await drawer.work(partial(shorten, result, limit), LIMIT)
     except TimeoutError:
         short = None
     is_kept = short is not None and await drawer.keep(short.contents, server, limit)

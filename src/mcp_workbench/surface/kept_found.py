@@ -57,6 +57,11 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True):
     def _sought(self) -> str:
         return self.text or self.regex or ""
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether it takes no time in a short content, as no expression is certain to."""
+        return self.text is not None and not self.ignore_case
+
     def answer(self, content: Content, limit: int) -> list[msgspec.Raw]:
         """What was found. Raises InvalidCall."""
         if content.kind == "binary":

@@ -50,6 +50,11 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True):
     def _is_by_bytes(self) -> bool:
         return not (self.offset is None and self.length is None)
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether it takes no time in a short content."""
+        return True
+
     def answer(self, content: Content, limit: int) -> list[msgspec.Raw]:
         """The part, and a note on what comes next. Raises InvalidCall."""
         has_range = self._is_by_lines or self._is_by_bytes

@@ -178,6 +178,8 @@ class Use(Relayed):
 
     is_short: bool = False
     """Whether its result is as short as it can be made."""
+    given: Body = b""
+    """Its arguments as the client has written them, if references in them have been replaced."""
 
     @property
     def tool(self) -> str:
@@ -216,7 +218,8 @@ class Use(Relayed):
 
     def bound(self) -> bytes:
         """Stands for the tool and the arguments."""
-        return bind("tools/call", *self.session.origin, self.name, arguments=self.arguments)
+        arguments = self.given or self.arguments
+        return bind("tools/call", *self.session.origin, self.name, arguments=arguments)
 
     def explain(self, error: WireError) -> None:
         """Says what went wrong to the model; to a modern client itself, what it cannot do for the server."""

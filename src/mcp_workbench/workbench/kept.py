@@ -9,15 +9,18 @@ from __future__ import annotations
 import asyncio
 import os
 from binascii import b2a_base64
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
 
 import msgspec
 
+from mcp_workbench.wire.threads import in_thread
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mcp_workbench.workbench.kept_store import Store
 
+T = TypeVar("T")
 Kind = Literal["text", "json", "binary"]
 
 PREFIX: Final = "res_"
@@ -120,6 +123,11 @@ class Drawer:
             return True
         self._drop(handles)
         return False
+
+    async def work(self, work: Callable[[], T], limit: float) -> T:
+        """What work on a content comes to, done beside the loop. TimeoutError after the limit."""
+        async with self._store.workers:
+            return await in_thread(work, limit)
 
     def forget(self, kept: Kept) -> None:
         """It is no longer kept."""

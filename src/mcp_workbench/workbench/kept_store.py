@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from mcp_workbench.workbench.kept import Kept
 
+MOST_WORKERS: Final = 4
+"""Contents that are looked through at once: there may be thousands of calls that want that."""
 FILE_LIMIT: Final = 60.0
 """Seconds for a file to be written, read or removed."""
 
@@ -56,6 +58,7 @@ class Store:
         self._in_files = 0
         self._numbers = count(1)
         """Names of files: another one each time, so that a file can be removed while the next is written."""
+        self.workers = asyncio.Semaphore(MOST_WORKERS)
         self._settling = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
