@@ -27,6 +27,7 @@ WorkbenchError
     ├── ServerNotFound
     ├── ToolNotFound
     ├── ToolsNotFound        none of those is there whose definitions are wanted
+    ├── NotKept              a handle that leads to no result, or not any more
     ├── TooManyRequests      the client has more in flight than is kept
     ├── OpeningFailed        too little of a toolbox came up for it to be of use
     └── ExecutionFailed      the server behind the tool did not deliver
@@ -299,6 +300,17 @@ class ToolsNotFound(CallError):
             "open_toolbox with query finds tools by what they do, with toolbox_name alone it lists them all."
         )
         super().__init__(f"{what} {', '.join(named)} not found in {where}.{guess} {help_}")
+
+
+class NotKept(CallError):
+    """Nothing is kept under a handle for this client. Whether it is another's is not said."""
+
+    def __init__(self, handle: str) -> None:
+        self.handle = handle
+        super().__init__(
+            f"No result is kept under the handle '{handle}': it has expired, or is none that you were given. "
+            "Call the tool that made it once more"
+        )
 
 
 class TooManyRequests(CallError):

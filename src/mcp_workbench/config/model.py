@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from mcp_workbench.config.access import HttpConfig
 from mcp_workbench.config.oauth import OAuthConfig
+from mcp_workbench.config.results import InlineConfig, ResultsConfig
 
 Transport = Literal["stdio", "http", "sse"]
 
@@ -160,6 +161,14 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "a number of bytes from 65536 to 1073741824, in digits only"},
         ),
     ] = 67_108_864
+    results: Annotated[
+        InlineConfig | bool,
+        Meta(
+            description="Which of its results are kept by the workbench and shown in short; false for none. "
+            "Default: as the toolbox has it.",
+            examples=[{"inlineLimit": 100000}],
+        ),
+    ] = False
     isolation: Annotated[
         Literal["shared", "client"],
         Meta(
@@ -197,6 +206,7 @@ _WHILE_IT_RUNS = (
     "input_timeout",
     "call_limit",
     "message_limit",
+    "results",
 )
 
 
@@ -240,6 +250,14 @@ class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "a number of tokens from 500 to 10000000, in digits only"},
         ),
     ] = LISTING_BUDGET
+    results: Annotated[
+        InlineConfig | bool,
+        Meta(
+            description="Which results of its servers are kept by the workbench and shown in short; false "
+            "for none. Default: as the whole file has it.",
+            examples=[{"inlineLimit": 100000}],
+        ),
+    ] = False
 
 
 class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -264,3 +282,7 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
         ),
     ] = LISTING_BUDGET
     http: Annotated[HttpConfig, Meta(description="Who may come in over HTTP.")] = HttpConfig()
+    results: Annotated[
+        ResultsConfig,
+        Meta(description="Which results are kept by the workbench and shown in short; false for none."),
+    ] = ResultsConfig()

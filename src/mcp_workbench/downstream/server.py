@@ -178,6 +178,10 @@ class Server:
         """`text` without the secret values of the configuration, nor those that logins have brought."""
         return self._tokens.mask(self.secrets.mask(text))
 
+    def holds_secret(self, data: bytes) -> bool:
+        """Whether such a value stands in it."""
+        return self.secrets.occur_in(data) or self._tokens.occur_in(data)
+
     def _hide(self, secrets: Secrets) -> None:
         self._tokens |= secrets
         self._surroundings.hide(secrets)

@@ -26,7 +26,7 @@ from mcp_workbench.protocol import (
     MODERN_VERSIONS,
     PARSE_ERROR,
 )
-from mcp_workbench.surface import metatools, render, results
+from mcp_workbench.surface import builtin_names, metatools, render, results
 from mcp_workbench.surface.announcements import Announcements
 from mcp_workbench.surface.asking import Asker
 from mcp_workbench.surface.bridge import Bridge
@@ -250,7 +250,12 @@ class Face:
         if caller.is_modern and (params.state or params.responses):
             bound = bind("tools/call", tool.toolbox, tool.server, tool.tool, arguments=arguments)
             extra = self._bridge.retry(self._calls, request_id, caller, params, bound)
-        if extra is not None:
+        drawer = self._seat.desk.drawer
+        if drawer is not None and tool.toolbox == builtin_names.TOOLBOX:
+            from mcp_workbench.surface import builtin  # noqa: PLC0415 - most configurations do not have it
+
+            self._calls.work(request_id, partial(builtin.use, drawer, tool, arguments), caller)
+        elif extra is not None:
             self._calls.use(request_id, tool, arguments, params.meta, caller=caller, extra=extra)
 
     async def _open(self, arguments: Body) -> tuple[Body, ...]:

@@ -108,8 +108,10 @@ class Relayed(Call):
         return result
 
     def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
-        """Passes the result on as it came."""
+        """Passes the result on as it came, unless it is to be made short first."""
         try:
+            if len(result) > self.shelf.inline_limit and self.set_aside(result, stamps):
+                return
             if self.progress is not None:
                 self.progress.end()
             tail = bytes(memoryview(result)[-TAIL:])
@@ -124,6 +126,10 @@ class Relayed(Call):
             self.on_failure(error)
         except Exception:  # noqa: BLE001 - the client must get an answer
             self.calls.fail(self.request_id)
+
+    def set_aside(self, result: msgspec.Raw, stamps: Stamps | None) -> bool:  # noqa: ARG002 - see Use
+        """Has a result made short that is too large to be passed on. Whether that is done."""
+        return False
 
     def on_failure(self, error: WireError) -> None:
         """Says what went wrong, or what is to be done first."""
@@ -188,6 +194,11 @@ class Relayed(Call):
 class Use(Relayed):
     """A call of a server's tool."""
 
+    is_short: bool = False
+    """Whether its result is as short as it can be made."""
+    given: Body = b""
+    """Its arguments as the client has written them, if references in them have been replaced."""
+
     @property
     def tool(self) -> str:
         """That one."""
@@ -205,6 +216,16 @@ class Use(Relayed):
         head = (_NAME, encode(self.name), _ARGUMENTS, arguments, *extra)
         session.call(self, head, self.meta, connection.timeout, size=len(arguments))
 
+    def set_aside(self, result: msgspec.Raw, stamps: Stamps | None) -> bool:
+        """Keeps what is large in it, for the client to read in parts."""
+        drawer = self.calls.drawer
+        if self.is_short or drawer is None:
+            return False
+        from mcp_workbench.surface.keeping import keep  # noqa: PLC0415 - most configurations do not want it
+
+        self.is_short = True
+        return keep(self, result, stamps, drawer)
+
     def fail(self, error: WireError) -> None:
         """Ends it, or makes it anew, for which it needs again what it has given up."""
         if isinstance(error, NotTaken) and error.params is not None and not self.arguments:
@@ -217,7 +238,8 @@ class Use(Relayed):
 
     def bound(self) -> bytes:
         """Stands for the tool and the arguments."""
-        return bind("tools/call", *self.session.origin, self.name, arguments=self.arguments)
+        arguments = self.given or self.arguments
+        return bind("tools/call", *self.session.origin, self.name, arguments=arguments)
 
     def explain(self, error: WireError) -> None:
         """Says what went wrong to the model; to a modern client itself, what it cannot do for the server."""

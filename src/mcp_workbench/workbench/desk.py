@@ -14,7 +14,7 @@ from mcp_workbench.config import is_same_program
 from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.errors import ToolboxNotFound
 from mcp_workbench.workbench.principal import ANYONE
-from mcp_workbench.workbench.shelf import Shelf
+from mcp_workbench.workbench.shelf import NO_LIMIT, Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.audience import Listener
     from mcp_workbench.downstream.offer import Capability
     from mcp_workbench.downstream.session import Origin, Session
+    from mcp_workbench.workbench.kept import Drawer
     from mcp_workbench.workbench.principal import Principal
     from mcp_workbench.workbench.shelf import Known
     from mcp_workbench.workbench.toolbox import Opening, Toolbox
@@ -61,7 +62,15 @@ class Desk:
         self.principal = principal
         self.toolboxes: dict[str, Toolbox] = {}
         self.shelves: dict[Origin, Shelf] = {}
+        self.drawer: Drawer | None = None
+        """What is kept for the client of results, if that is done for any server here."""
+        self._drawer: Drawer | None = None
         self.refresh()
+
+    @property
+    def keeps_results(self) -> bool:
+        """Whether large results of some server here are kept, to be read in parts."""
+        return self.drawer is not None
 
     def refresh(self, principal: Principal | None = None) -> None:
         """Looks at the workbench anew, with what the client may use by now if that has changed."""
@@ -79,9 +88,19 @@ class Desk:
         else:
             toolboxes = self.toolboxes.values()
             self.shelves = {shelf.origin: shelf for box in toolboxes for shelf in box.shelves.values()}
+        self._look_for_drawer()
         for place, shelf in before.items():
             if self._own.get(place) is not shelf:
                 workbench.retire(shelf.server)
+
+    def _look_for_drawer(self) -> None:
+        store = self._workbench.store
+        if store is None:
+            return
+        if self._drawer is None:
+            self._drawer = store.drawer()
+        is_used = any(shelf.inline_limit < NO_LIMIT for shelf in self.shelves.values())
+        self.drawer = self._drawer if is_used else None
 
     def _with_own_servers(self, toolbox: Toolbox, before: dict[Origin, Shelf]) -> Toolbox:
         shared = toolbox.shelves.values()
@@ -169,7 +188,9 @@ class Desk:
         return [shelf for shelf in shelves if (offer := shelf.server.offer) and offer.has(capability)]
 
     def close(self) -> None:
-        """The client is gone, and with it go the servers that were its own."""
+        """The client is gone, and with it go the servers that were its own, and what was kept for it."""
+        if self._drawer is not None:
+            self._drawer.close()
         own, self._own = self._own, {}
         for shelf in own.values():
             self._workbench.retire(shelf.server)

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 SIMILAR_SHOWN = 3
 NOTES_SHOWN = 10
+NO_LIMIT = 2**63
+"""Bytes that no result has."""
 ATTEMPTS = 3
 """How often a server is made ready for one call, if it ends before the call is sent."""
 
@@ -73,6 +75,8 @@ class Shelf:
         self.notes: list[str] = []
         """What had to be done to the list to make it usable."""
         self.server = server
+        self.inline_limit = _inline_limit(server.config)
+        """Bytes from which on a result is kept and shown in short."""
 
     @property
     def origin(self) -> Origin:
@@ -85,6 +89,7 @@ class Shelf:
             self._shows = compile_filters(config.tool_filters)
             self._listed, self._index = (), {}
             self._recalled = None, None
+        self.inline_limit = _inline_limit(config)
         self.server.adopt(config, secrets)
 
     async def tools(self) -> Index:
@@ -222,6 +227,10 @@ class Shelf:
             elif self._shows(name):
                 index[name] = tool
         return index
+
+
+def _inline_limit(config: ServerConfig) -> int:
+    return NO_LIMIT if isinstance(config.results, bool) else config.results.inline_limit
 
 
 def similar_names(name: str, names: Iterable[str]) -> list[str]:
