@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tests.support.journal import Journal
 
 LEVELS = ("full", "signatures", "names", "auto")
+SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 DYING = {"command": "/bin/sh", "args": ["-c", "exit 3"]}
 
 
@@ -91,6 +92,13 @@ async def read_by_searching(session: ModernSession, queries: list[str], **where:
     return round(mean(read))
 
 
+def cells_of(costs: Json) -> list[str]:
+    """A row of the table."""
+    opened = (costs["opened"][level] for level in LEVELS)
+    at_first = (costs[name] for name in ("servers", "tools", "native", "start"))
+    return [f"{figure:,}" for figure in (*at_first, *opened, costs["search"], costs["break_even_calls"])]
+
+
 def named_by_us(toolbox: str, server: str, definition: str) -> int:
     """What a call takes more than a native one."""
     name = json.loads(definition)["name"]
@@ -145,21 +153,26 @@ def test_the_break_even_is_the_last_call_with_which_the_workbench_costs_no_more(
 
 def test_people_get_a_table_and_what_it_comes_to_in_words(bench: Bench) -> None:
     bench.write(config())
-    bench.run("index")
-    total = bench.run_json("tokens", "--json")[1]["total"]
+    total = bench.run_json("tokens", "--connect", "--json")[1]["total"]
     done = bench.run("tokens")
     assert (done.returncode, done.stderr) == (0, "")
     rows = {cells[0]: cells[1:] for line in done.stdout.splitlines() if (cells := line.split())}
     assert list(rows)[:4] == ["toolbox", "dev", "office", "all"]
-    opened = (total["opened"][level] for level in LEVELS)
-    figures = (2, 26, total["native"], total["start"], *opened, total["search"], total["break_even_calls"])
-    assert rows["all"] == [f"{figure:,}" for figure in figures]
-    text = " ".join(done.stdout.split())
+    assert rows["all"] == cells_of(total)
     share = 100 * total["start"] / total["native"]
     assert (
         f"26 tools of 2 servers would take {total['native']:,} tokens in every conversation; "
         f"the workbench takes {total['start']:,} at the start ({share:.1f} %)."
-    ) in text
+    ) in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_terminal_shows_every_figure_whole(bench: Bench, columns: int) -> None:
+    bench.write(config())
+    _, account = bench.run_json("tokens", "--connect", "--json")
+    _, shown = bench.run_on_terminal("tokens", columns=columns)
+    (row,) = [line for line in SEQUENCE.sub("", shown).splitlines() if re.match(r"\W*all ", line)]
+    assert re.findall(r"[\d,]+", row) == cells_of(account["total"])
 
 
 def test_a_configuration_for_which_a_workbench_does_not_pay_is_told_so(bench: Bench) -> None:

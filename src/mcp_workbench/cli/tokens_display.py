@@ -29,6 +29,8 @@ HEADINGS: Final = (
     "search",
     "calls",
 )
+FRAMED: Final = 120
+"""Columns from which on there is room for frames."""
 LEGEND: Final = (
     "Tokens, by estimate. native: name, description and input schema of every tool, as clients show them. "
     "start: the instructions and two tools of a workbench with this toolbox alone. full to auto: "
@@ -42,11 +44,13 @@ def show(toolboxes: Mapping[str, Costs], total: Costs) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=PLAIN_WIDTH)
-    shape = box.ROUNDED if console.is_terminal else None
-    table = Table(header_style="bold", pad_edge=shape is not None, box=shape)
+    # Figures are never cut: on a narrow terminal they do without frames, and names are folded.
+    shape = box.ROUNDED if console.is_terminal and console.width >= FRAMED else None
+    padding = (0, 1) if shape else (0, 1, 0, 0)
+    table = Table(header_style="bold", pad_edge=shape is not None, box=shape, padding=padding)
     table.add_column("toolbox", overflow="fold")
     for heading in HEADINGS:
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for name, costs in toolboxes.items():
         table.add_row(Text(name), *_cells(costs))
     if len(toolboxes) > 1:
