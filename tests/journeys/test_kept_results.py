@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import signal
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
+from tests.grid.benches import conversing_server
+from tests.grid.questions import form
 from tests.support.configs import acting, server, toolboxes
-from tests.support.sessions import failure_of, result_of, text_of
+from tests.support.sessions import ModernSession, failure_of, result_of, text_of
+from tests.support.talking import Talker, able, using
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.conftest import Connect
+    from tests.conftest import Connect, Start
     from tests.support.client import Json
     from tests.support.journal import Journal
     from tests.support.sessions import Era, Session
@@ -143,6 +147,53 @@ async def test_a_kept_result_goes_to_another_tool_without_passing_through_the_cl
     assert "handle res_" in (await session.use_tool_raw("dev", "sink", "echo", arguments)).line.decode()
     filled = f'"arguments":{{"first":{{"id": 1, "f": 1.5}}, "all":{json.dumps(json.dumps(rows))},"n":1.0}}'
     assert filled in journal.lines[-1]
+
+
+async def test_a_call_that_refers_and_is_asked_something_goes_on_and_its_long_result_is_kept(
+    connect: Connect, client_era: Era, server_era: Era, journal: Journal
+) -> None:
+    servers = {"echo": server(), "talk": conversing_server(server_era, journal)}
+    session = await connect(keeping(toolboxes(dev=servers)))
+    session.capabilities = able(client_era)
+    await session.greet()
+    talker = Talker(session)
+    handle = handle_in(await session.use_tool("dev", "echo", "echo", {"text": "x" * 20_000}))
+    said = "a question " * 2000
+    arguments = {"steps": [{"ask": [form(said)]}], "data": {"$result": handle, "pointer": "/text"}}
+    result = await talker.request("tools/call", using("talk", arguments))
+    told = json.loads(await whole(session, handle_in(result)))
+    assert told["answers"][0][0]["result"]["content"] == {"said": said}
+    calls = journal.messages("tools/call")
+    assert {call["params"]["arguments"]["data"] for call in calls} == {"x" * 20_000}
+
+
+async def test_what_a_killed_workbench_has_left_is_removed_by_the_next(start: Start, tmp_path: Path) -> None:
+    config = keeping(toolboxes(dev={"echo": server()}), memory=0)
+    contents: list[set[Path]] = []
+    for _ in range(2):
+        session = ModernSession(await start(config))
+        await session.use_tool("dev", "echo", "echo", {"text": "x" * 20_000})
+        contents.append({path for path in (tmp_path / "cache").rglob("results/*/*") if path.name != "lock"})
+        await session.client.signal(signal.SIGKILL)
+    first, second = contents
+    assert len(first) == len(second) == 1
+    assert not first & second
+
+
+async def test_where_no_file_can_be_written_results_are_kept_in_memory(
+    connect_modern: Connect, tmp_path: Path
+) -> None:
+    (tmp_path / "cache").write_text("where a directory would have to be")
+    session = await connect_modern(keeping(toolboxes(dev={"echo": server()}), memory=50_000))
+    told = [{"text": letter * 20_000} for letter in "abcd"]
+    handles = [handle_in(await session.use_tool("dev", "echo", "echo", it)) for it in told]
+    assert await whole(session, handles[-1], pointer="/text") == "d" * 20_000
+    assert failure_of(await builtin(session, "read_result", handle=handles[0])).startswith(
+        "No result is kept"
+    )
+    too_much = {"text": "x" * 60_000}
+    assert text_of(await session.use_tool("dev", "echo", "echo", too_much)) == json.dumps(too_much)
+    assert "results are kept in memory only" in session.client.stderr
 
 
 async def test_a_reference_that_leads_nowhere_is_sent_to_nobody(connect: Connect, journal: Journal) -> None:
