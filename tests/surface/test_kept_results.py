@@ -122,7 +122,7 @@ def test_an_image_or_a_sound_is_kept_with_what_its_block_had(kind: str) -> None:
     assert shown["type"] == "text"
     assert shown["annotations"] == {"priority": 0.5}
     assert shown["text"].startswith("Result kept by the workbench: 15,360 bytes of x/y, handle res_")
-    assert "returns it whole" in shown["text"]
+    assert "To get it whole: use_tool" in shown["text"]
 
 
 def test_an_embedded_resource_is_kept_by_its_text_or_its_blob() -> None:
