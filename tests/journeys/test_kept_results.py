@@ -276,22 +276,6 @@ async def test_a_secret_of_the_configuration_never_gets_into_a_file(
     assert not [path for path in (tmp_path / "cache").rglob("results/*/*") if path.name != "lock"]
 
 
-async def test_a_call_that_is_cancelled_while_its_result_is_kept_gets_no_answer(
-    connect: Connect, journal: Journal
-) -> None:
-    session = await connect(keeping(toolboxes(dev={"echo": server(journal)}), memory=0))
-    await session.use_tool("dev", "echo", "echo", {})
-    answer = await session.begin_tool(
-        "dev", "echo", "echo", json.dumps({"text": "x" * 3_000_000}), request_id="large"
-    )
-    await journal.wait_for_call(2)
-    await session.client.notify("notifications/cancelled", {"requestId": "large"})
-    assert text_of(await session.use_tool("dev", "echo", "echo", {"a": 1})) == '{"a": 1}'
-    # It may have been answered before it was cancelled; if not, it never is.
-    if not answer.done():
-        assert [it for it in session.client.received if it.get("id") == "large"] == []
-
-
 async def test_others_are_answered_while_a_very_large_result_is_kept(
     connect_modern: Connect, tmp_path: Path
 ) -> None:
