@@ -15,7 +15,7 @@ from array import array
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["Spelling", "slips"]
 
@@ -68,17 +68,24 @@ class Spelling:
             for key in _shortened(word):
                 self._chain(len(self._next), hash(key))
 
-    def near(self, word: str, is_known: Callable[[str], bool]) -> list[tuple[str, int]]:
-        """The known words near a word, with the number of slips, those with the fewest only."""
+    def near(self, word: str) -> list[tuple[str, int]]:
+        """The words near a word, with the number of slips: those of one, or else those of two."""
         if len(word) > LONGEST:
             return []
-        for keys, most in ((_shortened(word), 1), (_shortened_twice(word), 2)):
-            if most == 2 and len(word) < LEAST_FOR_TWO:
-                break
-            found = {other: slips(word, other, most) for other in self._filed(keys) if is_known(other)}
-            if near := [(other, count) for other, count in found.items() if count <= most]:
-                return near
-        return []
+        if near := self._within(word, _shortened(word), 1):
+            return near
+        return self._within(word, _shortened_twice(word), 2) if len(word) >= LEAST_FOR_TWO else []
+
+    def _within(self, word: str, keys: Iterable[str], most: int) -> list[tuple[str, int]]:
+        # Most of what is found has only its hash in common; a slip changes two letters of the set at most.
+        letters = set(word)
+        likely = dict.fromkeys(self._filed(keys))
+        compared = [
+            (other, slips(word, other, most))
+            for other in likely
+            if len(letters.symmetric_difference(other)) <= 2 * most
+        ]
+        return [(other, count) for other, count in compared if count <= most]
 
     def _filed(self, keys: Iterable[str]) -> Iterator[str]:
         heads, following, words, word_of = self._heads, self._next, self._words, self._word_of
@@ -102,13 +109,13 @@ def slips(one: str, other: str, most: int) -> int:
     """How many slips make one word of the other; more than `most` is `most + 1`."""
     if abs(len(one) - len(other)) > most:
         return most + 1
+    one, other = _where_they_differ(one, other)
     before: list[int] = []
     last = list(range(len(other) + 1))
     for row, letter in enumerate(one, 1):
         current = [row]
         for column, opposite in enumerate(other, 1):
-            cost = last[column - 1] + (letter != opposite)
-            cost = min(cost, last[column] + 1, current[column - 1] + 1)
+            cost = min(last[column - 1] + (letter != opposite), last[column] + 1, current[column - 1] + 1)
             if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == opposite:
                 cost = min(cost, before[column - 2] + 1)
             current.append(cost)
@@ -116,3 +123,15 @@ def slips(one: str, other: str, most: int) -> int:
             return most + 1
         before, last = last, current
     return min(last[-1], most + 1)
+
+
+def _where_they_differ(one: str, other: str) -> tuple[str, str]:
+    """Both without what they begin and end with alike."""
+    shorter = min(len(one), len(other))
+    start = 0
+    while start < shorter and one[start] == other[start]:
+        start += 1
+    end = 0
+    while end < shorter - start and one[-1 - end] == other[-1 - end]:
+        end += 1
+    return one[start : len(one) - end], other[start : len(other) - end]
