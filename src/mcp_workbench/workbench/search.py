@@ -22,6 +22,8 @@ from mcp_workbench.workbench.search_words import STOP_WORDS, is_repairable, spli
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterable, Sequence
 
+    from mcp_workbench.workbench.search_meaning import Meaning
+
 __all__ = ["Entry", "Hit", "SearchIndex", "read_entry"]
 
 SATURATION: Final = 1.2
@@ -72,7 +74,8 @@ class _Group:
 class SearchIndex:
     """Tools by group, to be searched together or in some of the groups only."""
 
-    def __init__(self) -> None:
+    def __init__(self, meaning: Meaning | None = None) -> None:
+        self._meaning = meaning
         self._groups: dict[Hashable, _Group] = {}
         self._next_place = 0
         self._owners: list[_Group | None] = []
@@ -120,6 +123,8 @@ class SearchIndex:
                 self._fresh.append(word)
             uses[word] = count + 1
         self._live += len(entries)
+        if self._meaning is not None:
+            self._meaning.put(added.first, entries)
 
     def drop(self, group: Hashable) -> None:
         """Forgets a group, if there is such a group."""
@@ -162,12 +167,16 @@ class SearchIndex:
             self._tool_names[number] = ""
             self._owners[number] = None
         self._live -= group.count
+        if self._meaning is not None:
+            self._meaning.drop(first, end)
         if len(self._owners) > 2 * self._live + SPARE_NUMBERS:
             self._renumber()
 
     def _renumber(self) -> None:
         """Closes the gaps that groups left behind; the order stays."""
         kept = [number for number, owner in enumerate(self._owners) if owner is not None]
+        if self._meaning is not None:
+            self._meaning.renumber(kept)
         numbers = array("I", bytes(4 * len(self._owners)))
         for new, old in enumerate(kept):
             numbers[old] = new
@@ -186,6 +195,10 @@ class SearchIndex:
             return []
         query = query[:QUERY_CHARACTERS]
         scores = self._scores(self._query_terms(query))
+        if self._meaning is not None:
+            among = [owner for key, owner in self._groups.items() if groups is None or key in groups]
+            tools = [range(owner.first, owner.first + owner.count) for owner in among]
+            scores = self._meaning.mix(query, scores, tools)
         self._prefer_names(query.strip(), scores)
         if groups is not None:
             scores = self._within(scores, groups)
