@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.workbench.search_entry import Entry, read_entry
+from mcp_workbench.workbench.search_query import read_query
 from mcp_workbench.workbench.search_repair import Spelling
+from mcp_workbench.workbench.search_stems import stem
 from mcp_workbench.workbench.search_synonyms import synonyms
-from mcp_workbench.workbench.search_words import STOP_WORDS, is_repairable, split_words, stem
+from mcp_workbench.workbench.search_words import STOP_WORDS, is_repairable, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterable, Sequence
@@ -28,16 +30,17 @@ __all__ = ["Entry", "Hit", "SearchIndex", "read_entry"]
 
 SATURATION: Final = 1.2
 """How soon more of the same word counts for less: BM25's k1."""
-NAME = (2.5, 0.5, 3.0)
+NAME = (3.75, 0.5, 3.0)
 """Of each field: its weight, how far its length counts (BM25's b), and the length that counts as usual."""
 SERVER = (1.5, 0.3, 2.0)
 TITLE = (1.0, 0.5, 3.0)
 FIRST = (1.0, 0.5, 12.0)
-REST = (1.0, 0.5, 30.0)
+REST = (0.6, 0.5, 30.0)
 PARAMETER = (0.7, 0.5, 5.0)
 PARAMETER_TEXT = (0.5, 0.5, 30.0)
 ABOUT = (0.0, 0.5, 20.0)
-SYNONYM = 0.3
+SYNONYM = 0.1
+IDF_POWER = 1.0
 PRIOR = 0.25
 STOP_DF = 1000
 REPAIR1 = 0.8
@@ -274,21 +277,19 @@ class SearchIndex:
 
     def _query_terms(self, query: str) -> dict[str, float]:
         terms: dict[str, float] = {}
-        for word in split_words(query)[:QUERY_WORDS]:
-            if word in STOP_WORDS:
-                continue
+        for word, worth in read_query(query).items():
             term = self._stems.get(word) or stem(word)
             if term in self._postings:
-                terms[term] = terms.get(term, 0.0) + 1
+                terms[term] = terms.get(term, 0.0) + worth
             elif is_repairable(word):
                 for term, w in self._repair(word).items():
-                    terms[term] = terms.get(term, 0.0) + w
+                    terms[term] = terms.get(term, 0.0) + w * worth
         out = {}
         for term, n in terms.items():
-            out[term] = self._idf(term) * n
-        for term in terms:
+            out[term] = self._idf(term) ** IDF_POWER * n
+        for term, n in terms.items():
             for other in synonyms(term):
-                w = SYNONYM * self._idf(other)
+                w = SYNONYM * self._idf(other) * n
                 if w > out.get(other, 0.0):
                     out[other] = w
         return out

@@ -9,6 +9,7 @@ import msgspec
 __all__ = ["Entry", "read_entry"]
 
 MOST_PARAMETERS: Final = 100
+MOST_VALUES: Final = 20
 DEEPEST: Final = 6
 """Levels of a schema that are looked into; two of them for each level of properties."""
 LONGEST_TEXT: Final = 20_000
@@ -66,14 +67,23 @@ def _collect(schema: object, found: list[tuple[str, str]], depth: int) -> None:
         for name, described in properties.items():
             if len(found) >= MOST_PARAMETERS:
                 return
-            text = _text(described.get("description")) if isinstance(described, dict) else ""
-            found.append((name, text))
+            found.append((name, _about_parameter(described)))
         for described in properties.values():
             _collect(described, found, depth - 1)
     for key in _NESTING:
         nested = schema.get(key)
         for part in nested if isinstance(nested, list) else (nested,):
             _collect(part, found, depth - 1)
+
+
+def _about_parameter(schema: object) -> str:
+    """Its description, and the values that it can have, which often say more."""
+    if not isinstance(schema, dict):
+        return ""
+    text, values = _text(schema.get("description")), schema.get("enum")
+    if not isinstance(values, list):
+        return text
+    return " ".join((text, *[_text(value) for value in values[:MOST_VALUES]]))
 
 
 def _text(value: object) -> str:

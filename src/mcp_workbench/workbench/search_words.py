@@ -1,7 +1,7 @@
-"""Words as search sees them: taken out of names and texts of any script, folded, and brought to their stems.
+"""Words as search sees them: taken out of names and texts of any script, and folded.
 
-Owns what counts as a word, which words say nothing, and which forms of a word are the same word. What a word
-is worth, and what is done about words that nobody has, is decided elsewhere.
+Owns what counts as a word, and which words say nothing. What a word is worth, which of its forms are the
+same, and what is done about words that nobody has, is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Final
 
-__all__ = ["STOP_WORDS", "is_repairable", "split_words", "stem"]
+__all__ = ["STOP_WORDS", "is_repairable", "split_words"]
 
 LONGEST_WORD: Final = 40
 """Characters. What is longer is a key or a blob, and is cut."""
@@ -39,7 +39,7 @@ _ASCII_WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _ANY_WORD: Final = re.compile(
     r"(?:[^\W_]|[\u0900-\u0dff\u0f00-\u109f\u1780-\u17ff])+|[\u2190-\u2bff\U0001f000-\U0001faff]"
 )
-_HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
+_HUMP: Final = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
 # Scripts that put no spaces between words, and Hangul, whose words carry their particles with them.
 _UNSPACED: Final = re.compile(
     r"[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
@@ -98,27 +98,3 @@ def _without_marks(text: str) -> str:
 def is_repairable(word: str) -> bool:
     """Whether a mistake in a word can be told from another word: it must be letters, and not too few."""
     return len(word) >= 3 and word.isalpha() and not _UNSPACED.match(word)
-
-
-# --- stems: not a linguist's, just the same for the forms of a word that tools and people use --------------
-
-_LEAST_STEM: Final = 3
-_ENDINGS: Final = (
-    # Longest first; each is left off if enough of a word stays.
-    "ations", "ation", "ators", "ator", "ating", "ated", "ates", "ate", "ative",
-    "izations", "ization", "izing", "ized", "izes", "izer", "ize", "ising", "ised", "ises", "iser", "ise",
-    "ments", "ment", "ings", "ing", "ions", "ion", "ers", "er", "ors", "or", "ed", "es", "ly", "al", "ive",
-    "ity", "ities", "ness", "able", "ible", "ies", "y", "e", "s",
-)  # fmt: skip
-
-
-def stem(word: str) -> str:
-    for ending in _ENDINGS_BY_LENGTH:
-        if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
-            if ending == "s" and word[-2] in "su":
-                continue
-            return word[: -len(ending)]
-    return word
-
-
-_ENDINGS_BY_LENGTH: Final = sorted(_ENDINGS, key=len, reverse=True)
