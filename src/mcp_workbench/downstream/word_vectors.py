@@ -17,6 +17,8 @@ PACKAGE: Final = "wordllama"
 WEIGHTS: Final = ("weights", "l2_supercat_256.safetensors")
 TENSOR: Final = "embedding.weight"
 TOKENIZER: Final = ("tokenizers", "l2_supercat_tokenizer_config.json")
+MOST_PIECES: Final = 2
+"""Of a word. Most words are one piece, and mistyped ones fall apart."""
 
 
 def is_installed() -> bool:
@@ -52,6 +54,10 @@ class WordVectors:
             if length := float(np.linalg.norm(row)):
                 rows[number] = row / length
         return rows.astype(np.float16).astype(np.float32)
+
+    def is_word(self, word: str) -> bool:
+        """Whether it looks like a word: mistyped ones do not."""
+        return len(self._tokenizer.encode(_valid(word), add_special_tokens=False).ids) <= MOST_PIECES
 
     def pack(self, rows: Any) -> list[bytes]:
         """The rows as bytes, to be kept."""

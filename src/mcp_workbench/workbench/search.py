@@ -201,7 +201,7 @@ class SearchIndex:
         if self._meaning is not None:
             among = [owner for key, owner in self._groups.items() if groups is None or key in groups]
             tools = [range(owner.first, owner.first + owner.count) for owner in among]
-            scores = self._meaning.mix(query, scores, tools)
+            scores = self._meaning.mix(query, scores, tools, self._meant)
         self._prefer_names(query.strip(), scores)
         if groups is not None:
             scores = self._within(scores, groups)
@@ -253,11 +253,24 @@ class SearchIndex:
     def _is_known(self, word: str) -> bool:
         return word in self._uses or word in STOP_WORDS
 
-    def _repair(self, word: str) -> dict[str, float]:
+    def _near(self, word: str) -> list[tuple[str, int]]:
         if self._fresh:
             self._spelling.add(w for w in self._fresh if is_repairable(w))
             self._fresh = []
-        near = self._spelling.near(word, self._is_known)
+        return self._spelling.near(word, self._is_known)
+
+    def _meant(self, written: str) -> str:
+        """A word that may be mistyped, as it was most likely meant."""
+        word = written.casefold()
+        if self._is_known(word) or stem(word) in self._postings or not is_repairable(word):
+            return written
+        return max(
+            ((-slips, self._uses.get(near, STOP_DF), near) for near, slips in self._near(word)),
+            default=(0, 0, written),
+        )[2]
+
+    def _repair(self, word: str) -> dict[str, float]:
+        near = self._near(word)
         if not near:
             return {}
         got: dict[str, float] = {}

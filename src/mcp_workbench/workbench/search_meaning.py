@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mcp_workbench.workbench.search_entry import Entry
 
@@ -22,5 +22,12 @@ class Meaning(Protocol):
     def renumber(self, kept: Sequence[int]) -> None:
         """These are the tools now, in this order."""
 
-    def mix(self, query: str, scores: Mapping[int, float], among: Iterable[range]) -> dict[int, float]:
-        """The scores by words, mixed with those by meaning, of tools in these ranges."""
+    def mix(
+        self,
+        query: str,
+        scores: Mapping[int, float],
+        among: Iterable[range],
+        meant: Callable[[str], str],
+    ) -> dict[int, float]:
+        """The scores by words, mixed with those by meaning, of tools in these ranges. `meant` gives, for a
+        word that may be mistyped, the one that the tools have."""

@@ -34,6 +34,7 @@ LONGEST_TEXT: Final = 2000
 MOST_PARTS: Final = 12
 SECONDS_TO_LEARN: Final = 60.0
 
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
 _JOINT: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_./:-]+")
 _BREAK: Final = re.compile(r"(?<=[.?!;])\s+|,?\s+and\s+|,\s+")
 
@@ -92,10 +93,18 @@ class Senses:
         except Exception as error:  # noqa: BLE001 - whatever an extra does must not cost the search
             self._give_up(error)
 
-    def mix(self, query: str, scores: Mapping[int, float], among: Iterable[range]) -> dict[int, float]:
+    def mix(
+        self,
+        query: str,
+        scores: Mapping[int, float],
+        among: Iterable[range],
+        meant: Callable[[str], str],
+    ) -> dict[int, float]:
         """The scores of tools by words, mixed with how near in sense the tools of these ranges are."""
-        if self._model is None or self._rows is None:
+        if self._model is None or self._rows is None or not _LETTERS.search(query):
             return dict(scores)
+        is_word = self._model.is_word
+        query = _LETTERS.sub(lambda word: word[0] if is_word(word[0]) else meant(word[0]), query)
         return self._rows.mix(self._model.embed([query, *parts_of(query)]), scores, among)
 
     def _work_out(self, texts: Sequence[str]) -> tuple[WordVectors, dict[str, bytes]]:
