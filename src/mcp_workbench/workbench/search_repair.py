@@ -15,7 +15,7 @@ from array import array
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["Spelling", "slips"]
 
@@ -68,17 +68,17 @@ class Spelling:
             for key in _shortened(word):
                 self._chain(len(self._next), hash(key))
 
-    def near(self, word: str, is_known: Callable[[str], bool]) -> list[tuple[str, int]]:
-        """The known words near a word, with the number of slips, those with the fewest only."""
+    def near(self, word: str) -> list[tuple[str, int]]:
+        """The words near a word, with the number of slips: those of one, or else those of two."""
         if len(word) > LONGEST:
             return []
-        for keys, most in ((_shortened(word), 1), (_shortened_twice(word), 2)):
-            if most == 2 and len(word) < LEAST_FOR_TWO:
-                break
-            found = {other: slips(word, other, most) for other in self._filed(keys) if is_known(other)}
-            if near := [(other, count) for other, count in found.items() if count <= most]:
-                return near
-        return []
+        if near := self._within(word, _shortened(word), 1):
+            return near
+        return self._within(word, _shortened_twice(word), 2) if len(word) >= LEAST_FOR_TWO else []
+
+    def _within(self, word: str, keys: Iterable[str], most: int) -> list[tuple[str, int]]:
+        compared = {other: slips(word, other, most) for other in self._filed(keys)}
+        return [(other, count) for other, count in compared.items() if count <= most]
 
     def _filed(self, keys: Iterable[str]) -> Iterator[str]:
         heads, following, words, word_of = self._heads, self._next, self._words, self._word_of

@@ -30,7 +30,7 @@ __all__ = ["Senses", "find_senses"]
 log = logging.getLogger(__name__)
 
 LONGEST_TEXT: Final = 2000
-"""Characters of a tool that are looked at: a mean of more would say less."""
+"""Characters of a tool or a query that are looked at: a mean of more would say less."""
 MOST_PARTS: Final = 12
 SECONDS_TO_LEARN: Final = 60.0
 
@@ -101,6 +101,7 @@ class Senses:
         meant: Callable[[str], str],
     ) -> dict[int, float]:
         """The scores of tools by words, mixed with how near in sense the tools of these ranges are."""
+        query = query[:LONGEST_TEXT]
         if self._model is None or self._rows is None or not _LETTERS.search(query):
             return dict(scores)
         is_word = self._model.is_word

@@ -1,0 +1,106 @@
+"""What somebody asks for, as words with weights.
+
+Owns what a query says about the tool that is wanted, and what are only values to call it with: quoted text,
+addresses, paths and numbers. Knows no index.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+from mcp_workbench.workbench.search_stems import stem
+from mcp_workbench.workbench.search_words import STOP_WORDS, split_words
+
+__all__ = ["read_query"]
+
+LONGEST: Final = 4000
+"""Characters of a query that are read."""
+MOST_WORDS: Final = 100
+"""Of one sentence."""
+MOST_SENTENCES: Final = 10
+"""The rest of the query belongs to the last one."""
+VALUE: Final = 0.3
+NUMBER: Final = 0.1
+REPEATED: Final = 0.5
+"""What a value counts, a number, and a word that was there before."""
+SMALL_TALK: Final = 0.6
+WORDY: Final = 5
+"""What small talk counts in a query of so many words: in a shorter one every word is meant."""
+# Plain English that every request is full of. In a small index such words are rare, and would seem to matter.
+_SMALL_TALK: Final = """
+able accurate active actual actually advance allow allowing appreciate appropriate area aspect assist
+assistance attend available based basic become believe better boost bring budget business busy care
+certain choose company comprehensive concept consider consist contain convenient cool curious currently
+daily day days decide detailed different difficult easily easy effective effectively efficient engage
+enhance enjoy ensure essential exact exactly exciting existing expand experience explore face family feel
+feeling few focus follow following friend friends full fun general good great greatly happen hard hear
+heard high highly hope idea ideas important improve include included includes including increase
+individual interest interested interesting involve keep kinds lately learn level long look looking looks
+love main make making manner mean mention month months mood nature necessary next nice numerous organize
+part particular party person personal point popular potential potentially prefer prepare previous
+professional provide purpose put quick quickly ready real reason receive recent recently relate related
+relevant require required requirement respective right seem several significant similar simple simply
+special specific specifically specified start stay stuck subject suit suitable surprise take taking talk
+think today tomorrow trouble try trying turn two understand unique upcoming useful usual valuable variety
+various vary wait week weekend weeks witness wonder wondering work working world year years
+"""
+
+
+@cache
+def _small_talk() -> frozenset[str]:
+    return frozenset(map(stem, _SMALL_TALK.split()))
+
+
+@cache
+def _values() -> re.Pattern[str]:
+    quoted = (rf"{start}[^{end}\n]{{1,200}}{end}" for start, end in ('""', "“”", "«»", "``"))
+    apostrophes = r"(?<!\w)'[^'\n]{1,200}'(?!\w)"
+    address, mail, path = r"\b[a-z]{2,20}://\S+", r"\S{1,64}@\S+", r"(?<!\S)[~.]{0,2}(?:/[\w.-]+){2,}"
+    return re.compile("|".join((*quoted, apostrophes, address, mail, path)))
+
+
+@cache
+def _sentence_end() -> re.Pattern[str]:
+    return re.compile(r"[.?!;]+\s+|\n+|[\u3002\uff01\uff1b\uff1f]")
+
+
+def read_query(query: str) -> list[dict[str, float]]:
+    """The words that count of each sentence, each with how much it says about the tool."""
+    # Values go first: the end of an address or a quotation is not the end of a sentence.
+    sentences: list[dict[str, float]] = [{}]
+    at = 0
+    for value in _values().finditer(query := query[:LONGEST]):
+        _read(query[at : value.start()], sentences)
+        _count(value[0], VALUE, sentences[-1])
+        at = value.end()
+    _read(query[at:], sentences)
+    is_wordy = sum(map(len, sentences)) >= WORDY
+    return [_weighed(words) if is_wordy else words for words in sentences]
+
+
+def _read(text: str, sentences: list[dict[str, float]]) -> None:
+    first, *more = _sentence_end().split(text)
+    _count(first, 1.0, sentences[-1])
+    for sentence in more:
+        if len(sentences) < MOST_SENTENCES and sentences[-1]:
+            sentences.append({})
+        _count(sentence, 1.0, sentences[-1])
+
+
+def _weighed(words: dict[str, float]) -> dict[str, float]:
+    return {
+        word: weight * SMALL_TALK if stem(word) in _small_talk() else weight for word, weight in words.items()
+    }
+
+
+def _count(text: str, weight: float, words: dict[str, float]) -> None:
+    for word in split_words(text):
+        if word in STOP_WORDS or (len(word) == 1 and word.isascii() and word.isalpha()):
+            continue
+        if len(words) >= MOST_WORDS:
+            return
+        worth = weight * NUMBER if word.isdigit() else weight
+        had = words.get(word)
+        words[word] = worth if had is None else max(had, worth) + REPEATED * min(had, worth)

@@ -1,0 +1,190 @@
+"""The words of an index: which tools have them, what they are worth, and what a query's words stand for.
+
+Owns the postings, and the way from the words of a query to weighted stems: those words themselves, what was
+meant by a word that no tool has, and other words for the same thing.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from math import log
+from typing import TYPE_CHECKING, Final
+
+from mcp_workbench.workbench.search_repair import Spelling
+from mcp_workbench.workbench.search_stems import stem
+from mcp_workbench.workbench.search_synonyms import synonyms
+from mcp_workbench.workbench.search_words import STOP_WORDS, is_repairable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+__all__ = ["Vocabulary"]
+
+SYNONYM = 0.12
+"""What another word for the same thing counts."""
+ONE_SLIP = 0.9
+TWO_SLIPS = 0.5
+"""What a word counts that may have been meant."""
+MOST_MEANT = 5
+"""Words that one mistyped word may stand for."""
+PRIOR = 0.25
+STOP_WORD_TOOLS = 1000
+"""How many tools a stop word is taken to have, where a mistyped word may be one."""
+GLUED = 0.8
+LEAST_GLUED = 3
+LEFT_OVER: Final = 1000
+
+_Posting = tuple["array[int]", "array[float]"]
+
+
+class Vocabulary:
+    """Stems with their tools, and words as they are written with their stems."""
+
+    def __init__(self) -> None:
+        self.tools = 0
+        self._postings: dict[str, _Posting] = {}
+        """By stem, the numbers of the tools that have it, ascending, and what it weighs in each."""
+        self._stems: dict[str, str] = {}
+        self._uses: dict[str, int] = {}
+        """By word, how many groups have it."""
+        self._spelling: Spelling | None = None
+        self._unfiled: list[str] = []
+        """Words that are new since the spelling was last asked for."""
+
+    def stem_of(self, word: str) -> str:
+        """The stem of a word, known or not."""
+        found = self._stems.get(word)
+        if found is None:
+            found = self._stems[word] = stem(word)
+        return found
+
+    def post(self, term: str, number: int, weight: float) -> None:
+        """Notes what a stem weighs in a tool, whose number is greater than all before."""
+        posting = self._postings.get(term)
+        if posting is None:
+            posting = self._postings[term] = (array("I"), array("f"))
+        posting[0].append(number)
+        posting[1].append(weight)
+
+    def posting(self, term: str) -> _Posting:
+        """The tools that have a stem, and what it weighs in each."""
+        return self._postings[term]
+
+    def count(self, words: Sequence[str], tools: int) -> None:
+        """Notes that one more group has these words, and so many tools."""
+        uses = self._uses
+        for word in words:
+            if word not in uses:
+                uses[word] = 0
+                self._unfiled.append(word)
+            uses[word] += 1
+        self.tools += tools
+
+    def remove(self, words: Sequence[str], first: int, end: int) -> None:
+        """Forgets the tools of those numbers, which have these words and no others."""
+        for term in {self._stems[word] for word in words}:
+            numbers, weights = self._postings[term]
+            here = slice(bisect_left(numbers, first), bisect_left(numbers, end))
+            del numbers[here], weights[here]
+            if not numbers:
+                del self._postings[term]
+        for word in words:
+            self._uses[word] -= 1
+            if not self._uses[word]:
+                del self._uses[word], self._stems[word]
+        self.tools -= end - first
+
+    def renumber(self, new: Sequence[int]) -> None:
+        """Gives the tools their new numbers, which are in the same order."""
+        for term, (numbers, weights) in self._postings.items():
+            self._postings[term] = array("I", [new[number] for number in numbers]), weights
+
+    # --- from the words of a query to stems ---------------------------------------------------------------
+
+    def terms(self, words: Mapping[str, float]) -> dict[str, float]:
+        """What to look for, with weights: stems that some tool has."""
+        meant: dict[str, float] = {}
+        for word, weight in words.items():
+            for term, share in self._meant(word):
+                meant[term] = meant.get(term, 0.0) + weight * share
+        rarity = {term: self._rarity(term) for term in meant}
+        terms = {term: weight * rarity[term] for term, weight in meant.items()}
+        for term, weight in meant.items():
+            for other in synonyms(term):
+                if other in self._postings:
+                    worth = SYNONYM * weight * min(self._rarity(other), rarity[term])
+                    if worth > terms.get(other, 0.0):
+                        terms[other] = worth
+        return terms
+
+    def put_right(self, word: str) -> str:
+        """A word that no tool has, as it was most likely meant; any other as it is."""
+        folded = word.casefold()
+        if stem(folded) in self._postings or not is_repairable(folded):
+            return word
+        near = [
+            (slips, -self._uses.get(other, STOP_WORD_TOOLS), other) for other, slips in self._near(folded)
+        ]
+        return min(near, default=(0, 0, word))[2]
+
+    def _rarity(self, term: str) -> float:
+        having = len(self._postings[term][0])
+        return log(1 + (self.tools - having + 0.5) / (having + 0.5))
+
+    def _meant(self, word: str) -> Collection[tuple[str, float]]:
+        term = self._stems.get(word) or stem(word)
+        if term in self._postings:
+            return ((term, 1.0),)
+        if not is_repairable(word):
+            return ()
+        return self._apart(word) or self._repaired(word)
+
+    def _apart(self, word: str) -> list[tuple[str, float]]:
+        """Two words that were written as one."""
+        best: list[str] = []
+        for place in range(LEAST_GLUED, len(word) - LEAST_GLUED + 1):
+            parts = [word[:place], word[place:]]
+            if not all(part in self._uses for part in parts):
+                continue
+            if not best or self._fewest(parts) > self._fewest(best):
+                best = parts
+        return [(self._stems[part], GLUED) for part in best]
+
+    def _fewest(self, words: Iterable[str]) -> int:
+        return min(len(self._postings[self._stems[word]][0]) for word in words)
+
+    def _repaired(self, word: str) -> list[tuple[str, float]]:
+        near = self._near(word)
+        if not near:
+            return []
+        fewest = min(slips for _, slips in near)
+        likely: dict[str, float] = {}
+        for other, slips in near:
+            if slips > fewest:
+                continue
+            if other in STOP_WORDS:
+                likely[""] = STOP_WORD_TOOLS**PRIOR
+            else:
+                term = self._stems[other]
+                likely[term] = len(self._postings[term][0]) ** PRIOR
+        most = max(likely.values())
+        share = ONE_SLIP if fewest == 1 else TWO_SLIPS
+        best = sorted(likely.items(), key=lambda item: (-item[1], item[0]))[:MOST_MEANT]
+        return [(term, share * weight / most) for term, weight in best if term]
+
+    def _near(self, word: str) -> list[tuple[str, int]]:
+        return [
+            (other, slips)
+            for other, slips in self._filed().near(word)
+            if other in self._uses or other in STOP_WORDS
+        ]
+
+    def _filed(self) -> Spelling:
+        if self._spelling is None or self._spelling.size > 2 * len(self._uses) + LEFT_OVER:
+            self._spelling = Spelling()
+            self._unfiled = [*sorted(STOP_WORDS), *self._uses]
+        if self._unfiled:
+            self._spelling.add([word for word in self._unfiled if is_repairable(word)])
+            self._unfiled = []
+        return self._spelling
