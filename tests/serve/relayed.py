@@ -13,6 +13,7 @@ from mcp_workbench.downstream.connection import Connection
 from mcp_workbench.downstream.era_memory import EraMemory
 from mcp_workbench.downstream.offer import Offer
 from mcp_workbench.downstream.server import Server, Surroundings
+from mcp_workbench.downstream.tool_memory import ToolMemory
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.serve.pressure import Pressure
 from mcp_workbench.surface.face import Face
@@ -68,10 +69,13 @@ class Behind:
         self._connection.listed = (msgspec.Raw(b'{"name":"read"}'),)
         if modern:
             self._connection.session.speak_modern(Offer())
-        surroundings = Surroundings({}, EraMemory(directory), Guard({}), Valve(), audience)
+        surroundings = Surroundings(
+            {}, EraMemory(directory), ToolMemory(directory), Guard({}), Valve(), audience
+        )
         self._server = Server("dev", "files", config, Secrets({}), surroundings)
         self._server.connection = self._connection
-        toolbox = Toolbox("dev", "Files", [Shelf("dev", self._server)], [], 15)
+        shelf = Shelf("dev", self._server)
+        toolbox = Toolbox("dev", "Files", [shelf], [], open_deadline=15, listing_budget=8000)
         self.workbench = Workbench([toolbox], surroundings)
 
     def disconnect(self) -> None:

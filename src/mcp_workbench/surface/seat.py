@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.surface import metatools
 from mcp_workbench.surface.callers import Callers
-from mcp_workbench.surface.instructions import instructions
+from mcp_workbench.surface.welcome import welcome
 from mcp_workbench.wire.message import encode
 
 if TYPE_CHECKING:
@@ -44,6 +43,7 @@ class Seat:
         """Takes what the desk shows by now. Whether the tools are no longer what they were."""
         before = self.tools
         toolboxes = list(self.desk.toolboxes.values())
-        self.instructions = encode(instructions(toolboxes))
-        self.tools = metatools.definitions(toolboxes)
+        words = welcome(toolboxes)
+        self.instructions = encode(words.instructions)
+        self.tools = words.tools
         return self.tools != before

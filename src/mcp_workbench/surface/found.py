@@ -1,0 +1,136 @@
+"""What `open_toolbox` shows of tools that were searched for, or asked for by their names."""
+
+from __future__ import annotations
+
+import time
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from mcp_workbench.errors import ToolsNotFound
+from mcp_workbench.surface.document import Document
+from mcp_workbench.surface.levels import FOR_THE_WHOLE, Cleaner, Tool, describe, fit, whole
+from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.shelf import similar_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mcp_workbench.downstream.session import Origin
+    from mcp_workbench.surface.levels import Fit, Level
+    from mcp_workbench.surface.wanted import Wanted
+    from mcp_workbench.wire.message import Body
+    from mcp_workbench.workbench.desk import Findings, Found
+
+AGES: Final = ((86400, "day"), (3600, "hour"), (60, "minute"))
+
+NOTHING_FITS: Final = "Nothing fits. Try other words, or open a toolbox to see all of its tools."
+NOT_SEARCHED: Final = (
+    "What the servers in not_searched have is not known yet: open_toolbox with their toolbox_name connects "
+    "them. (The user can make all known at once: mcp-workbench index)"
+)
+
+
+def findings_result(findings: Findings, wanted: Wanted, budget: int) -> tuple[Body, ...]:
+    """The tools for one query, or for each of several; a tool is shown once."""
+    cleaner = Cleaner()
+    answers = [_dated(tools) for tools in findings.found]
+    shown = {(tool.origin, tool.name): tool for tools in answers for tool in tools}
+    fitting = fit(list(shown.values()), wanted.detail, budget, _as_object(cleaner))
+    pieces = dict(zip(shown, fitting.pieces, strict=False))
+    document = Document()
+    document.add(b'{"results":[' if wanted.is_list else b"{")
+    for number, (query, tools) in enumerate(zip(wanted.queries, answers, strict=True)):
+        if wanted.is_list:
+            document.add(b",{" if number else b"{")
+        document.add(b'"query":%b,"tools":[' % encode(query))
+        # What stands under an earlier query need not be read twice.
+        document.add_list(pieces.pop((tool.origin, tool.name), b"") or _identify(tool) for tool in tools)
+        document.add(b"]}" if wanted.is_list else b"]")
+    if wanted.is_list:
+        document.add(b"]")
+    document.add_members(
+        {
+            "hint": " ".join(_hints(findings, fitting)),
+            "not_searched": _by_toolbox(findings.unknown),
+            "notes": cleaner.notes(),
+        }
+    )
+    document.add(b"}")
+    return document.result()
+
+
+def named_result(known: Sequence[Found], wanted: Wanted) -> tuple[Body, ...]:
+    """Tools by their names, of all that are known. Raises ToolsNotFound."""
+    cleaner = Cleaner()
+    document = Document()
+    document.add(b"{")
+    add_named(document, _dated(known), wanted, cleaner, where="any toolbox of which the tools are known")
+    document.add_members({"notes": cleaner.notes()})
+    document.add(b"}")
+    return document.result()
+
+
+def add_named(
+    document: Document, tools: Sequence[Tool], wanted: Wanted, cleaner: Cleaner, *, where: str
+) -> None:
+    """The tools that are wanted by name, whole unless somebody wants less. Raises ToolsNotFound."""
+    chosen = [tool for tool in tools if tool.name in wanted.names]
+    there = {tool.name for tool in chosen}
+    all_names = list(dict.fromkeys(tool.name for tool in tools))
+    missing = {name: similar_names(name, all_names) for name in wanted.names if name not in there}
+    if not chosen:
+        raise ToolsNotFound(where, missing)
+    detail = "full" if wanted.detail == "auto" else wanted.detail
+    document.add(b'"tools":[')
+    document.add_list(fit(chosen, detail, 0, _as_object(cleaner)).pieces)
+    document.add(b"]")
+    document.add_members({"not_found": [{"name": name, "similar": near} for name, near in missing.items()]})
+
+
+def _as_object(cleaner: Cleaner) -> Callable[[Level, Tool], bytes]:
+    """Shows a tool among those of other servers: with what `use_tool` needs to know."""
+
+    def show(level: Level, tool: Tool) -> bytes:
+        definition = cleaner.clean(tool)
+        if level.is_full:
+            return whole(tool, definition)
+        return _identify(tool, **{level.word: describe(level, tool, definition, named=False)})
+
+    return show
+
+
+def _identify(tool: Tool, **more: str) -> bytes:
+    toolbox, server = tool.origin
+    dated = {"listed": tool.listed} if tool.listed else {}
+    return encode({"name": tool.name, "toolbox_name": toolbox, "source_server": server, **more, **dated})
+
+
+def _hints(findings: Findings, fitting: Fit) -> Iterator[str]:
+    if not any(findings.found):
+        yield NOTHING_FITS
+    elif not fitting.level.is_full:
+        yield FOR_THE_WHOLE
+    if findings.unknown:
+        yield NOT_SEARCHED
+
+
+def _by_toolbox(origins: Sequence[Origin]) -> dict[str, list[str]]:
+    return {
+        toolbox: [server for _, server in within] for toolbox, within in groupby(origins, lambda it: it[0])
+    }
+
+
+def _dated(found: Sequence[Found]) -> list[Tool]:
+    now = time.time()
+    return [
+        Tool(it.origin, it.name, it.definition, "" if it.listed_at is None else age(now - it.listed_at))
+        for it in found
+    ]
+
+
+def age(seconds: float) -> str:
+    """How long ago something was, as people say it."""
+    for unit, word in AGES:
+        if count := int(seconds // unit):
+            return f"{count} {word}{'' if count == 1 else 's'} ago"
+    return "just now"
