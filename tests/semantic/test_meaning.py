@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.downstream.vector_memory import VectorMemory
 from mcp_workbench.downstream.word_vectors import WordVectors, load_word_vectors
 from mcp_workbench.workbench.search import Entry, Hit, SearchIndex
-from mcp_workbench.workbench.semantic import Senses, find_senses
+from mcp_workbench.workbench.semantic import Senses
 from tests.structure.package import ROOT
 
 if TYPE_CHECKING:
@@ -33,22 +32,21 @@ WORLD = [
 
 
 def searching(cache: Path) -> tuple[SearchIndex, Senses]:
-    senses = find_senses(cache)
-    assert senses is not None
+    senses = Senses(cache)
     return SearchIndex(senses), senses
 
 
-async def found(index: SearchIndex, senses: Senses, query: str, limit: int = 5) -> list[Hit]:
-    await senses.prepare()
+def found(index: SearchIndex, senses: Senses, query: str, limit: int = 5) -> list[Hit]:
+    senses.learn()
     return index.search(query, limit)
 
 
 @pytest.fixture
-async def both(tmp_path: Path) -> tuple[SearchIndex, Senses]:
+def both(tmp_path: Path) -> tuple[SearchIndex, Senses]:
     index, senses = searching(tmp_path)
     index.put("files", FILES)
     index.put("world", WORLD)
-    await senses.prepare()
+    senses.learn()
     return index, senses
 
 
@@ -87,21 +85,21 @@ def test_a_mistyped_word_is_taken_as_it_was_meant(both: tuple[SearchIndex, Sense
     assert (right[0].group, right[0].position) == (mistyped[0].group, mistyped[0].position) == ("world", 0)
 
 
-async def test_tools_that_come_later_are_found_after_the_next_preparation(tmp_path: Path) -> None:
+def test_tools_that_come_later_are_found_once_they_are_learnt(tmp_path: Path) -> None:
     index, senses = searching(tmp_path)
     index.put("files", FILES)
-    assert await found(index, senses, "bill my client") == []
+    assert found(index, senses, "bill my client") == []
     index.put("world", WORLD)
-    assert [hit.position for hit in await found(index, senses, "bill my client", 1)] == [1]
+    assert [hit.position for hit in found(index, senses, "bill my client", 1)] == [1]
 
 
-async def test_an_index_that_tools_came_to_and_went_from_finds_what_a_fresh_one_finds(tmp_path: Path) -> None:
+def test_an_index_that_tools_came_to_and_went_from_finds_what_a_fresh_one_finds(tmp_path: Path) -> None:
     index, senses = searching(tmp_path)
     for step in range(60):
         passing = [Entry(f"passing_{n}", "s", description="Passing by") for n in range(50)]
         index.put(f"g{step % 4}", passing)
         if step % 7 == 0:
-            await senses.prepare()
+            senses.learn()
         index.drop(f"g{step % 3}")
     for group in ("g0", "g1", "g2", "g3"):
         index.drop(group)
@@ -111,7 +109,7 @@ async def test_an_index_that_tools_came_to_and_went_from_finds_what_a_fresh_one_
     fresh.put("files", FILES)
     fresh.put("world", WORLD)
     query = "bill my client and read the weather"
-    assert await found(index, senses, query) == await found(fresh, fresh_senses, query) != []
+    assert found(index, senses, query) == found(fresh, fresh_senses, query) != []
 
 
 class Recording(WordVectors):
@@ -126,31 +124,31 @@ class Recording(WordVectors):
         return super().embed(texts)
 
 
-async def given(cache: Path, entries: Sequence[Entry]) -> tuple[list[str], list[Hit]]:
+def given(cache: Path, entries: Sequence[Entry]) -> tuple[list[str], list[Hit]]:
     """What the model had to look at to learn these tools, and what is then found."""
     model = Recording(load_word_vectors())
-    senses = Senses(VectorMemory(cache), lambda: model)
+    senses = Senses(cache, lambda: model)
     index = SearchIndex(senses)
     index.put("all", entries)
-    await senses.prepare()
+    senses.learn()
     learnt_from = list(model.given)
     return learnt_from, index.search("bill my client", 3)
 
 
-async def test_vectors_are_kept_by_content_and_are_the_same_as_fresh_ones(tmp_path: Path) -> None:
-    looked_at, fresh = await given(tmp_path, WORLD)
+def test_vectors_are_kept_by_content_and_are_the_same_as_fresh_ones(tmp_path: Path) -> None:
+    looked_at, fresh = given(tmp_path, WORLD)
     assert len(looked_at) == 3
-    assert await given(tmp_path, WORLD) == ([], fresh)
+    assert given(tmp_path, WORLD) == ([], fresh)
     changed = [*WORLD[:2], Entry("play_song", "jukebox", description="Play a record")]
-    looked_at, _ = await given(tmp_path, changed)
+    looked_at, _ = given(tmp_path, changed)
     assert looked_at == ["jukebox play song. Play a record"]
 
 
-async def test_damaged_vectors_are_made_again(tmp_path: Path) -> None:
-    _, fresh = await given(tmp_path, WORLD)
+def test_damaged_vectors_are_made_again(tmp_path: Path) -> None:
+    _, fresh = given(tmp_path, WORLD)
     (file,) = (tmp_path / "vectors").iterdir()
     file.write_bytes(file.read_bytes()[:-3])
-    looked_at, again = await given(tmp_path, WORLD)
+    looked_at, again = given(tmp_path, WORLD)
     assert (len(looked_at), again) == (3, fresh)
 
 

@@ -7,10 +7,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from mcp_workbench.downstream import word_vectors
-from mcp_workbench.downstream.vector_memory import VectorMemory
 from mcp_workbench.workbench.search import Entry, SearchIndex
-from mcp_workbench.workbench.semantic import Senses, find_senses, parts_of, text_of
+from mcp_workbench.workbench.semantic import Senses, parts_of, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,50 +23,53 @@ ENTRIES = [
 ]
 
 
-def test_without_the_extra_there_is_nothing_to_search_by_but_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(word_vectors, "find_spec", lambda _name: None)
-    assert find_senses(tmp_path) is None
+FIND = """
+import asyncio, sys
+from mcp_workbench.downstream import word_vectors
+from mcp_workbench.workbench import finding
+
+word_vectors.find_spec = lambda name: None
+tools = finding.Source({"read_file": b'{"name": "read_file", "description": "Read a file"}'}, "")
+places = {("dev", "fs"): tools}
+print(asyncio.run(finding.Finder("nowhere").find("read", 5, places, places)))
+print([name for name in sys.modules if name.partition(".")[0] in ("numpy", "tokenizers", "wordllama")])
+print([name for name in sys.modules if name.startswith("mcp_workbench.workbench.semantic")])
+"""
 
 
-def test_looking_for_the_extra_imports_nothing_of_it() -> None:
-    look = (
-        "import sys; from mcp_workbench.workbench.semantic import find_senses; find_senses('nowhere');"
-        "print([name for name in ('numpy', 'tokenizers', 'wordllama') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", look], capture_output=True, check=True)
-    assert done.stdout.strip() == b"[]"
+def test_without_the_extra_nothing_of_it_is_imported_for_a_search() -> None:
+    done = subprocess.run([sys.executable, "-c", FIND], capture_output=True, check=True)
+    assert done.stdout.decode().splitlines() == ["[(('dev', 'fs'), 'read_file')]", "[]", "[]"]
 
 
-async def test_an_extra_that_does_not_work_is_told_of_once_and_words_are_searched(
+def test_an_extra_that_does_not_work_is_told_of_once_and_words_are_searched(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def load() -> WordVectors:
         raise ImportError("no such library")
 
-    senses = Senses(VectorMemory(tmp_path), load)
+    senses = Senses(tmp_path, load)
     index, plain = SearchIndex(senses), SearchIndex()
     with caplog.at_level(logging.WARNING):
         for group in ("a", "b"):
             index.put(group, ENTRIES)
             plain.put(group, ENTRIES)
-            await senses.prepare()
+            senses.learn()
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "ImportError: no such library" in caplog.text
     assert "mcp-workbench[semantic]" in caplog.text
     assert index.search("send a letter", 5) == plain.search("send a letter", 5) != []
 
 
-async def test_nothing_is_loaded_where_there_is_nothing_to_search(tmp_path: Path) -> None:
+def test_nothing_is_loaded_where_there_is_nothing_to_search(tmp_path: Path) -> None:
     def load() -> WordVectors:
         raise AssertionError("loaded")
 
-    senses = Senses(VectorMemory(tmp_path), load)
+    senses = Senses(tmp_path, load)
     index = SearchIndex(senses)
     index.put("a", ENTRIES)
     index.drop("a")
-    await senses.prepare()
+    senses.learn()
     assert index.search("send a letter", 5) == []
 
 

@@ -1,21 +1,18 @@
 """Finding tools by what is meant, with the extra `semantic`: sentence vectors mixed with the words' ranking.
 
-Owns when the model is loaded and when tools are given their vectors: beside the loop, before the first search
-and before those after a change. Nothing of the extra is imported until then. An extra that is not in order is
-told of once, and searches go by words alone.
+Owns what is looked at of tools and queries, and the way from there to vectors. Nothing of the extra is
+imported before there is something to learn. An extra that does not work is told of once, and words alone are
+searched.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.downstream.vector_memory import VectorMemory, key_of
-from mcp_workbench.downstream.word_vectors import is_installed, load_word_vectors
-from mcp_workbench.wire.threads import in_thread
+from mcp_workbench.downstream.word_vectors import load_word_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,32 +22,25 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.search_entry import Entry
     from mcp_workbench.workbench.semantic_rows import Rows
 
-__all__ = ["Senses", "find_senses"]
+__all__ = ["Senses"]
 
 log = logging.getLogger(__name__)
 
 LONGEST_TEXT: Final = 2000
 """Characters of a tool or a query that are looked at: a mean of more would say less."""
 MOST_PARTS: Final = 12
-SECONDS_TO_LEARN: Final = 60.0
 
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _JOINT: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_./:-]+")
 _BREAK: Final = re.compile(r"(?<=[.?!;])\s+|,?\s+and\s+|,\s+")
 
 
-def find_senses(cache: StrPath) -> Senses | None:
-    """What a `SearchIndex` takes to search by meaning too; None without the extra."""
-    return Senses(VectorMemory(cache), load_word_vectors) if is_installed() else None
-
-
 class Senses:
     """The `Meaning` of an index: what its tools mean, as far as that has been learnt."""
 
-    def __init__(self, memory: VectorMemory, load: Callable[[], WordVectors]) -> None:
-        self._memory = memory
+    def __init__(self, cache: StrPath, load: Callable[[], WordVectors] = load_word_vectors) -> None:
+        self._memory = VectorMemory(cache)
         self._load = load
-        self._turn = asyncio.Lock()
         self._waiting: dict[int, str] = {}
         """By number, the texts of tools that have no row yet."""
         self._model: WordVectors | None = None
@@ -76,20 +66,13 @@ class Senses:
         if self._rows is not None:
             self._rows.renumber(kept)
 
-    async def prepare(self) -> None:
-        """Returns when all the tools can be found by meaning. The work is done beside the loop."""
-        async with self._turn:
-            while self._waiting:
-                texts = list(dict.fromkeys(self._waiting.values()))
-                try:
-                    self._take(await in_thread(partial(self._work_out, texts), SECONDS_TO_LEARN))
-                except Exception as error:  # noqa: BLE001 - whatever an extra does must not cost the search
-                    self._give_up(error)
-
     def learn(self) -> None:
-        """The same at once, for those who have no loop."""
+        """Finds out what the tools mean that have come since. It takes a while: not for the loop."""
+        texts = list(dict.fromkeys(self._waiting.values()))
+        if not texts:
+            return
         try:
-            self._take(self._work_out(list(dict.fromkeys(self._waiting.values()))))
+            self._take(texts)
         except Exception as error:  # noqa: BLE001 - whatever an extra does must not cost the search
             self._give_up(error)
 
@@ -108,8 +91,19 @@ class Senses:
         query = _LETTERS.sub(lambda word: word[0] if is_word(word[0]) else meant(word[0]), query)
         return self._rows.mix(self._model.embed([query, *parts_of(query)]), scores, among)
 
-    def _work_out(self, texts: Sequence[str]) -> tuple[WordVectors, dict[str, bytes]]:
-        model = self._model or self._load()
+    def _take(self, texts: Sequence[str]) -> None:
+        if self._model is None:
+            self._model = self._load()
+        if self._rows is None:
+            from mcp_workbench.workbench.semantic_rows import Rows  # noqa: PLC0415 - needs the extra
+
+            self._rows = Rows(self._model.dimensions)
+        vectors = self._vectors(self._model, texts)
+        rows = self._model.unpack([vectors[text] for text in self._waiting.values()])
+        self._rows.put(list(self._waiting), rows)
+        self._waiting = {}
+
+    def _vectors(self, model: WordVectors, texts: Sequence[str]) -> dict[str, bytes]:
         known = self._memory.recall(model.name, model.size)
         keys = {text: key_of(text) for text in texts}
         unknown = [text for text in texts if keys[text] not in known]
@@ -118,21 +112,7 @@ class Senses:
             fresh = {keys[text]: vector for text, vector in zip(unknown, made, strict=True)}
             self._memory.remember(model.name, model.size, fresh)
             known.update(fresh)
-        return model, {text: known[key] for text, key in keys.items()}
-
-    def _take(self, worked_out: tuple[WordVectors, dict[str, bytes]]) -> None:
-        from mcp_workbench.workbench.semantic_rows import Rows  # noqa: PLC0415 - needs the extra
-
-        model, vectors = worked_out
-        self._model = model
-        if self._rows is None:
-            self._rows = Rows(model.dimensions)
-        numbers = [number for number, text in self._waiting.items() if text in vectors]
-        if numbers:
-            rows = model.unpack([vectors[self._waiting[number]] for number in numbers])
-            self._rows.put(numbers, rows)
-        for number in numbers:
-            del self._waiting[number]
+        return {text: known[key] for text, key in keys.items()}
 
     def _give_up(self, error: Exception) -> None:
         log.warning(
