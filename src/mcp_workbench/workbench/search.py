@@ -29,6 +29,8 @@ SATURATION: Final = 1.2
 """How soon more of the same word counts for less: BM25's k1."""
 BEST_SENTENCE: Final = 2.0
 """A query of several sentences asks for several things: how much more a tool's best sentence counts."""
+SENTENCE_BEST: Final = 30
+"""Tools that are considered for each sentence, or as many as are wanted."""
 WORDS_READ: Final = 2000
 """Of one text: more says nothing more about a tool."""
 SPARE_NUMBERS: Final = 1000
@@ -114,16 +116,7 @@ class SearchIndex:
         """The best tools first, at most `limit` of them, only from the groups given; any if none are."""
         if limit < 1:
             return []
-        scores = self._scores(query)
-        if self._meaning is not None:
-            among = [group for key, group in self._groups.items() if groups is None or key in groups]
-            tools = [range(group.first, group.first + group.count) for group in among]
-            scores = self._meaning.mix(query, scores, tools, self._vocabulary.put_right)
-        self._prefer_named(query.strip(), scores)
-        if groups is not None:
-            allowed = {group for key, group in self._groups.items() if key in groups}
-            owners = self._owners
-            scores = {number: score for number, score in scores.items() if owners[number] in allowed}
+        scores = self._scores(query, limit, self._allowed(groups))
         if not scores:
             return []
         least = nlargest(limit, scores.values())[-1]
@@ -148,18 +141,32 @@ class SearchIndex:
                 weights[term] = weights.get(term, 0.0) + share
         return weights
 
-    def _scores(self, query: str) -> dict[int, float]:
-        sentences = [terms for words in read_query(query) if (terms := self._vocabulary.terms(words))]
-        if len(sentences) < 2:
-            return self._sum(sentences[0]) if sentences else {}
-        totals: dict[int, float] = {}
-        best: dict[int, float] = {}
-        for terms in sentences:
-            for number, score in self._sum(terms).items():
-                totals[number] = totals.get(number, 0.0) + score
-                if score >= best.get(number, 0.0):
-                    best[number] = score
-        return {number: score + BEST_SENTENCE * best[number] for number, score in totals.items()}
+    def _allowed(self, groups: Container[Hashable] | None) -> Container[_Group | None] | None:
+        return None if groups is None else {group for key, group in self._groups.items() if key in groups}
+
+    def _scores(self, query: str, limit: int, allowed: Container[_Group | None] | None) -> dict[int, float]:
+        sentences = [
+            self._within(self._sum(terms), allowed)
+            for words in read_query(query)
+            if (terms := self._vocabulary.terms(words))
+        ]
+        scores = sentences[0] if len(sentences) == 1 else _combined(sentences, max(limit, SENTENCE_BEST))
+        if self._meaning is not None:
+            among = [group for group in self._groups.values() if allowed is None or group in allowed]
+            tools = [range(group.first, group.first + group.count) for group in among]
+            scores = self._meaning.mix(query, scores, tools, self._vocabulary.put_right)
+        called = self._called.get(_bare(query.strip()), ())
+        more = max(scores.values(), default=0.0) + 1.0
+        for number in self._within(dict.fromkeys(called, 0.0), allowed):
+            is_exact = self._tool_names[number] == query.strip()
+            scores[number] = scores.get(number, 0.0) + (2 * more if is_exact else more)
+        return scores
+
+    def _within(self, scores: dict[int, float], allowed: Container[_Group | None] | None) -> dict[int, float]:
+        if allowed is None:
+            return scores
+        owners = self._owners
+        return {number: score for number, score in scores.items() if owners[number] in allowed}
 
     def _sum(self, terms: Mapping[str, float]) -> dict[int, float]:
         # The longest first: what comes into an empty dictionary need not be looked up there.
@@ -176,14 +183,6 @@ class SearchIndex:
             else:
                 scores.update(zip(numbers, [factor * weight for weight in weights], strict=True))
         return scores
-
-    def _prefer_named(self, query: str, scores: dict[int, float]) -> None:
-        """Who gives a name wants that tool: one of exactly that name before one of the same letters."""
-        if called := self._called.get(_bare(query)):
-            more = max(scores.values(), default=0.0) + 1.0
-            for number in called:
-                is_exact = self._tool_names[number] == query
-                scores[number] = scores.get(number, 0.0) + (2 * more if is_exact else more)
 
     def _remove(self, group: _Group) -> None:
         first, end = group.first, group.first + group.count
@@ -215,6 +214,19 @@ class SearchIndex:
         self._vocabulary.renumber(new)
         if self._meaning is not None:
             self._meaning.renumber(kept)
+
+
+def _combined(sentences: Sequence[Mapping[int, float]], most: int) -> dict[int, float]:
+    """Of the best tools for each sentence: what they score in all, and in their best sentence once more."""
+    found: dict[int, None] = {}
+    for scores in sentences:
+        least = nlargest(most, scores.values())[-1]
+        found.update(dict.fromkeys([number for number, score in scores.items() if score >= least]))
+    combined: dict[int, float] = {}
+    for number in found:
+        scored = [scores.get(number, 0.0) for scores in sentences]
+        combined[number] = sum(scored) + BEST_SENTENCE * max(scored)
+    return combined
 
 
 def _fields(entry: Entry) -> Iterator[tuple[_Field, str]]:

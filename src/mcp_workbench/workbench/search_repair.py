@@ -77,8 +77,15 @@ class Spelling:
         return self._within(word, _shortened_twice(word), 2) if len(word) >= LEAST_FOR_TWO else []
 
     def _within(self, word: str, keys: Iterable[str], most: int) -> list[tuple[str, int]]:
-        compared = {other: slips(word, other, most) for other in self._filed(keys)}
-        return [(other, count) for other, count in compared.items() if count <= most]
+        # Most of what is found has only its hash in common; a slip changes two letters of the set at most.
+        letters = set(word)
+        likely = dict.fromkeys(self._filed(keys))
+        compared = [
+            (other, slips(word, other, most))
+            for other in likely
+            if len(letters.symmetric_difference(other)) <= 2 * most
+        ]
+        return [(other, count) for other, count in compared if count <= most]
 
     def _filed(self, keys: Iterable[str]) -> Iterator[str]:
         heads, following, words, word_of = self._heads, self._next, self._words, self._word_of
@@ -102,13 +109,13 @@ def slips(one: str, other: str, most: int) -> int:
     """How many slips make one word of the other; more than `most` is `most + 1`."""
     if abs(len(one) - len(other)) > most:
         return most + 1
+    one, other = _where_they_differ(one, other)
     before: list[int] = []
     last = list(range(len(other) + 1))
     for row, letter in enumerate(one, 1):
         current = [row]
         for column, opposite in enumerate(other, 1):
-            cost = last[column - 1] + (letter != opposite)
-            cost = min(cost, last[column] + 1, current[column - 1] + 1)
+            cost = min(last[column - 1] + (letter != opposite), last[column] + 1, current[column - 1] + 1)
             if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == opposite:
                 cost = min(cost, before[column - 2] + 1)
             current.append(cost)
@@ -116,3 +123,15 @@ def slips(one: str, other: str, most: int) -> int:
             return most + 1
         before, last = last, current
     return min(last[-1], most + 1)
+
+
+def _where_they_differ(one: str, other: str) -> tuple[str, str]:
+    """Both without what they begin and end with alike."""
+    shorter = min(len(one), len(other))
+    start = 0
+    while start < shorter and one[start] == other[start]:
+        start += 1
+    end = 0
+    while end < shorter - start and one[-1 - end] == other[-1 - end]:
+        end += 1
+    return one[start : len(one) - end], other[start : len(other) - end]
