@@ -220,8 +220,31 @@ async def test_what_the_built_in_toolbox_does_not_have_is_said_as_for_any_other(
     assert gone.startswith("No result is kept under the handle 'res_AAAAAAAAAAAAAAAAAAAAAA': it has expired")
 
 
+async def test_the_built_in_toolbox_is_listed_opened_and_searched_like_any_other(connect: Connect) -> None:
+    session = await connect(keeping(toolboxes(dev={"echo": server()})))
+    assert "- workbench (1 server): Read and search large results" in session.greeting["instructions"]
+    opening, _ = await session.list_tools()
+    assert opening["inputSchema"]["properties"]["toolbox_name"]["enum"] == ["dev", "workbench"]
+    opened = (await session.open_toolbox("workbench"))["structuredContent"]
+    assert (opened["toolbox"], opened["servers_connected"]) == ("workbench", 1)
+    assert [(tool["source_server"], tool["name"]) for tool in opened["tools"]] == [
+        ("results", "read_result"),
+        ("results", "search_result"),
+    ]
+    names = (await session.open_toolbox("workbench", detail="names"))["structuredContent"]["tools"]
+    assert [line.partition(" — ")[0] for line in names["results"]] == ["read_result", "search_result"]
+    only = (await session.open_toolbox("workbench", tools=["search_result"]))["structuredContent"]["tools"]
+    assert [tool["name"] for tool in only] == ["search_result"]
+    for where in ({}, {"toolbox_name": "workbench"}):
+        found = await session.call("open_toolbox", {"query": "regular expression", **where})
+        assert found["structuredContent"]["tools"][0]["name"] == "search_result"
+    failure = failure_of(await session.open_toolbox("nowhere"))
+    assert failure == "Toolbox 'nowhere' not found. Available toolboxes: dev, workbench"
+
+
 async def test_without_kept_results_there_is_no_such_toolbox(connect: Connect) -> None:
     session = await connect(toolboxes(dev={"echo": server()}))
+    assert "workbench" not in session.greeting["instructions"]
     failure = failure_of(await builtin(session, "read_result", handle="res_x"))
     assert failure == "Toolbox 'workbench' not found. Available toolboxes: dev"
 
@@ -251,22 +274,6 @@ async def test_a_secret_of_the_configuration_never_gets_into_a_file(
     # It cannot be kept in memory either, and so it is passed on as it came.
     assert text_of(await session.use_tool("dev", "echo", "echo", told)) == json.dumps(told)
     assert not [path for path in (tmp_path / "cache").rglob("results/*/*") if path.name != "lock"]
-
-
-async def test_a_call_that_is_cancelled_while_its_result_is_kept_gets_no_answer(
-    connect: Connect, journal: Journal
-) -> None:
-    session = await connect(keeping(toolboxes(dev={"echo": server(journal)}), memory=0))
-    await session.use_tool("dev", "echo", "echo", {})
-    answer = await session.begin_tool(
-        "dev", "echo", "echo", json.dumps({"text": "x" * 3_000_000}), request_id="large"
-    )
-    await journal.wait_for_call(2)
-    await session.client.notify("notifications/cancelled", {"requestId": "large"})
-    assert text_of(await session.use_tool("dev", "echo", "echo", {"a": 1})) == '{"a": 1}'
-    # It may have been answered before it was cancelled; if not, it never is.
-    if not answer.done():
-        assert [it for it in session.client.received if it.get("id") == "large"] == []
 
 
 async def test_others_are_answered_while_a_very_large_result_is_kept(

@@ -113,10 +113,28 @@ async def test_a_toolbox_has_a_budget_of_its_own(connect_modern: Connect) -> Non
     session = await connect_modern(boxes | {"listingBudget": 500})
     assert len((await opened(session))["tools"]) == 150
     found = (await session.call("open_toolbox", {"query": "tool", "limit": 100}))["structuredContent"]
-    assert "inputSchema" not in found["tools"][0]
-    assert {"name", "toolbox_name", "source_server", "summary"} <= found["tools"][0].keys()
+    assert "inputSchema" not in found["tools"][-1]
     within = await session.call("open_toolbox", {"query": "tool", "toolbox_name": "dev", "limit": 100})
-    assert "inputSchema" in within["structuredContent"]["tools"][0]
+    assert all("inputSchema" in tool for tool in within["structuredContent"]["tools"])
+
+
+async def test_of_what_was_found_the_best_is_shown_whole_and_the_rest_in_brief(connect: Connect) -> None:
+    found = {}
+    session = await connect(toolboxes(dev={"many": large(40)}) | {"listingBudget": 2000})
+    await session.open_toolbox("dev")
+    for limit in (3, 40):
+        result = await session.call("open_toolbox", {"query": "number", "limit": limit})
+        found[limit] = result["structuredContent"]
+        assert estimate_tokens(text_of(result)) <= 2000
+    assert all("inputSchema" in tool for tool in found[3]["tools"])
+    assert "hint" not in found[3]
+    best, last = found[40]["tools"][0], found[40]["tools"][-1]
+    assert "inputSchema" in best
+    assert "inputSchema" not in last
+    assert {"name", "toolbox_name", "source_server"} < last.keys()
+    assert "tools: [its name]" in found[40]["hint"]
+    result = await session.call("open_toolbox", {"query": "number", "limit": 40, "detail": "full"})
+    assert all("inputSchema" in tool for tool in result["structuredContent"]["tools"])
 
 
 async def test_some_tools_are_shown_whole_by_their_names(connect: Connect) -> None:

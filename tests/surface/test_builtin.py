@@ -14,6 +14,7 @@ import pytest
 from mcp_workbench.errors import CallError
 from mcp_workbench.surface import builtin
 from mcp_workbench.surface.metatools import ToolId
+from mcp_workbench.workbench.builtin import TOOLS
 from mcp_workbench.workbench.kept import Content
 from tests.support.kept import Bench, Maker
 from tests.support.waiting import PATIENCE
@@ -74,8 +75,8 @@ async def failure(drawer: Drawer, tool: str, **arguments: object) -> str:
 
 
 def test_the_tools_are_listed_as_a_server_would() -> None:
-    assert list(builtin.TOOLS) == ["read_result", "search_result"]
-    for name, raw in builtin.TOOLS.items():
+    assert list(TOOLS) == ["read_result", "search_result"]
+    for name, raw in TOOLS.items():
         tool = json.loads(bytes(raw))
         assert tool["name"] == name
         assert tool["annotations"]["readOnlyHint"] is True

@@ -106,7 +106,7 @@ async def costs_of(desk: Desk, toolboxes: Sequence[Toolbox]) -> Costs:
         servers=sum(len(opening.tools) for opening in openings),
         tools=len(tools),
         native=estimate_tokens(b"[%b]" % b",".join(map(_native, tools))) if tools else 0,
-        start=welcome(toolboxes).tokens,
+        start=welcome(desk.boxes(toolboxes)).tokens,
         opened=Opened(
             full=_opened(openings, "full"),
             signatures=_opened(openings, "signatures"),

@@ -8,6 +8,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+TOOLBOX = "workbench"
+"""The name of the toolbox with which kept results are read."""
+
 # What stands in the place of a result takes a few hundred bytes by itself.
 _InlineLimit = Annotated[int, Meta(ge=1_000, le=1_073_741_824)]
 _Bytes = Annotated[int, Meta(ge=0, le=1_099_511_627_776)]

@@ -5,12 +5,12 @@ Owns its rules. Loaded only for a file that has one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from mcp_workbench.config.fields import check_keys, convert_fields, kind_of
-from mcp_workbench.config.results import InlineConfig, ResultsConfig
+from mcp_workbench.config.results import TOOLBOX, InlineConfig, ResultsConfig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from mcp_workbench.config.model import ToolboxConfig
 
     Inline = InlineConfig | bool
-
-TOOLBOX: Final = "workbench"
-"""The name of the toolbox with which kept results are read."""
 
 _EXAMPLE = '"results": { "inlineLimit": 100000 }'
 _INSIDE = msgspec.structs.fields(InlineConfig)

@@ -1,4 +1,4 @@
-"""The toolbox of our own with which kept results are read: its tools, and what they answer.
+"""The tools of our own with which kept results are read: what they take, and what they answer.
 
 Owns what is taken of a call, and the words of the answers. What is in a content is found in `workbench`.
 """
@@ -12,84 +12,20 @@ import msgspec
 
 from mcp_workbench.errors import InvalidCall, NotKept, ServerNotFound, ToolNotFound
 from mcp_workbench.surface import kept_found, kept_part
-from mcp_workbench.surface.builtin_names import READ_RESULT, SEARCH_RESULT, SERVER, TOOLBOX
 from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.builtin import READ_RESULT, SEARCH_RESULT, SERVER, TOOLBOX, TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mcp_workbench.surface.metatools import ToolId
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.kept import Drawer
 
 Form = TypeVar("Form", kept_part.Asked, kept_found.Asked)
 
-DESCRIPTION: Final = "Read and search large results that the workbench has kept, by their handles"
-
 SOON: Final = 256 * 1024
 """Bytes of a content that are looked through in less than 5 ms."""
 LIMIT: Final = 30.0
 """Seconds for any other."""
-
-_READ_ONLY: Final = {
-    "readOnlyHint": True,
-    "destructiveHint": False,
-    "idempotentHint": True,
-    "openWorldHint": False,
-}
-_HANDLE: Final = {"type": "string", "description": "As the shortened result gives it: res_…"}
-_DEFINITIONS: Final[tuple[dict[str, object], ...]] = (
-    {
-        "name": READ_RESULT,
-        "title": "Read result",
-        "description": "Read a part of a kept result: lines, bytes, or what a JSON pointer leads to. Without "
-        "a range, the beginning; an image, a sound or a file comes whole.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "handle": _HANDLE,
-                "start_line": {"type": "integer", "minimum": 1},
-                "end_line": {"type": "integer", "minimum": 1, "description": "Included"},
-                "offset": {"type": "integer", "minimum": 0, "description": "In bytes, in place of lines"},
-                "length": {"type": "integer", "minimum": 1, "description": "In bytes"},
-                "pointer": {
-                    "type": "string",
-                    "description": 'RFC 6901, as in "/rows/0/name". Lines and bytes then count in that part',
-                },
-            },
-            "required": ["handle"],
-        },
-        "annotations": _READ_ONLY,
-    },
-    {
-        "name": SEARCH_RESULT,
-        "title": "Search result",
-        "description": "Find a text or a regular expression in a kept result, with line numbers and context.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "handle": _HANDLE,
-                "text": {"type": "string", "description": "Found exactly so"},
-                "regex": {"type": "string", "description": "In place of text"},
-                "ignore_case": {"type": "boolean", "default": False},
-                "context": {
-                    "type": "integer",
-                    "minimum": 0,
-                    "maximum": kept_found.MOST_CONTEXT,
-                    "default": 2,
-                    "description": "Lines before and after",
-                },
-                "limit": {"type": "integer", "minimum": 1, "maximum": kept_found.MOST_MATCHES, "default": 20},
-            },
-            "required": ["handle"],
-        },
-        "annotations": _READ_ONLY,
-    },
-)
-TOOLS: Final[Mapping[str, msgspec.Raw]] = {
-    str(tool["name"]): msgspec.Raw(encode(tool)) for tool in _DEFINITIONS
-}
-"""As a server would list them."""
 
 
 async def use(drawer: Drawer, tool: ToolId, arguments: Body) -> tuple[Body, ...]:

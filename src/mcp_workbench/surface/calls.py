@@ -23,8 +23,7 @@ from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import error_line, notification_line, result_line
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Coroutine
-    from typing import Any
+    from collections.abc import Awaitable, Callable, Collection
 
     from mcp_workbench.downstream.caller import Caller
     from mcp_workbench.errors import RemoteError
@@ -161,7 +160,7 @@ class Calls:
         """Answers with a result of ours that takes its time."""
         self._in_flight[request_id] = asyncio.create_task(self._work(request_id, make, caller))
 
-    def finish_after(self, request: Relayed, work: Coroutine[Any, Any, None]) -> None:
+    def finish_after(self, request: Relayed, work: Callable[[], Awaitable[None]]) -> None:
         """Lets work be done before a request is answered, which the client can cancel meanwhile."""
         task = asyncio.create_task(self._finish_after(request, work))
         if request.request_id in self._in_flight:
@@ -278,9 +277,9 @@ class Calls:
         except Exception:  # noqa: BLE001 - the client must get an answer
             self.fail(request.request_id)
 
-    async def _finish_after(self, request: Relayed, work: Coroutine[Any, Any, None]) -> None:
+    async def _finish_after(self, request: Relayed, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            await work
+            await work()
         except Exception:  # noqa: BLE001 - the client must get an answer
             request.calls.fail(request.request_id)
 

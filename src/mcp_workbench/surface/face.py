@@ -26,7 +26,7 @@ from mcp_workbench.protocol import (
     MODERN_VERSIONS,
     PARSE_ERROR,
 )
-from mcp_workbench.surface import builtin_names, metatools, render, results
+from mcp_workbench.surface import metatools, render, results
 from mcp_workbench.surface.announcements import Announcements
 from mcp_workbench.surface.asking import Asker
 from mcp_workbench.surface.bridge import Bridge
@@ -39,6 +39,7 @@ from mcp_workbench.surface.subscriptions import Subscriptions
 from mcp_workbench.surface.wanted import read_open
 from mcp_workbench.wire.message import encode, error_line, result_line, starts_with
 from mcp_workbench.wire.peer import Peer
+from mcp_workbench.workbench.builtin import TOOLBOX
 
 if TYPE_CHECKING:
     from mcp_workbench.downstream.caller import Caller
@@ -251,7 +252,7 @@ class Face:
             bound = bind("tools/call", tool.toolbox, tool.server, tool.tool, arguments=arguments)
             extra = self._bridge.retry(self._calls, request_id, caller, params, bound)
         drawer = self._seat.desk.drawer
-        if drawer is not None and tool.toolbox == builtin_names.TOOLBOX:
+        if drawer is not None and tool.toolbox == TOOLBOX:
             from mcp_workbench.surface import builtin  # noqa: PLC0415 - most configurations do not have it
 
             self._calls.work(request_id, partial(builtin.use, drawer, tool, arguments), caller)
@@ -262,12 +263,14 @@ class Face:
         from mcp_workbench.surface import found, listing  # noqa: PLC0415 - the start does without
 
         desk = self._seat.desk
-        wanted = read_open(arguments, list(desk.toolboxes))
+        wanted = read_open(arguments, [box.name for box in desk.boxes()])
         if wanted.queries:
             findings = await desk.find(wanted.queries, wanted.limit, wanted.toolbox)
             return found.findings_result(findings, wanted, desk.listing_budget(wanted.toolbox))
         if wanted.toolbox is None:
             return found.named_result(desk.known_tools(), wanted)
+        if desk.has_own(wanted.toolbox):
+            return listing.own_result(wanted)
         opening = await desk.open(wanted.toolbox)
         # It may have megabytes, and a client that does not read may ask again and again.
         await self._room.wait()

@@ -6,20 +6,36 @@ import time
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from mcp_workbench.errors import ToolsNotFound
 from mcp_workbench.surface.document import Document
-from mcp_workbench.surface.levels import FOR_THE_WHOLE, Cleaner, Tool, describe, fit, whole
+from mcp_workbench.surface.levels import (
+    BRIEF,
+    FOR_THE_WHOLE,
+    FULL,
+    Cleaner,
+    Level,
+    Tool,
+    cost,
+    describe,
+    fit,
+    whole,
+)
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.shelf import similar_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from mcp_workbench.downstream.session import Origin
-    from mcp_workbench.surface.levels import Fit, Level
-    from mcp_workbench.surface.wanted import Wanted
+    from mcp_workbench.surface.levels import Key, Show
+    from mcp_workbench.surface.wanted import Detail, Wanted
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.desk import Findings, Found
+
+SHARE_OF_BEST: Final = 0.25
+"""Of the budget, for the tools that are shown whole, of each query."""
 
 AGES: Final = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
@@ -30,13 +46,18 @@ NOT_SEARCHED: Final = (
 )
 
 
+class _Piece(msgspec.Struct, frozen=True):
+    json: bytes
+    is_brief: bool
+    """Whether there is more to be known of the tool."""
+
+
 def findings_result(findings: Findings, wanted: Wanted, budget: int) -> tuple[Body, ...]:
     """The tools for one query, or for each of several; a tool is shown once."""
     cleaner = Cleaner()
     answers = [_dated(tools) for tools in findings.found]
-    shown = {(tool.origin, tool.name): tool for tools in answers for tool in tools}
-    fitting = fit(list(shown.values()), wanted.detail, budget, _as_object(cleaner))
-    pieces = dict(zip(shown, fitting.pieces, strict=False))
+    pieces = _pieces(answers, wanted.detail, budget, _as_object(cleaner))
+    is_brief = any(piece.is_brief for piece in pieces.values())
     document = Document()
     document.add(b'{"results":[' if wanted.is_list else b"{")
     for number, (query, tools) in enumerate(zip(wanted.queries, answers, strict=True)):
@@ -44,19 +65,45 @@ def findings_result(findings: Findings, wanted: Wanted, budget: int) -> tuple[Bo
             document.add(b",{" if number else b"{")
         document.add(b'"query":%b,"tools":[' % encode(query))
         # What stands under an earlier query need not be read twice.
-        document.add_list(pieces.pop((tool.origin, tool.name), b"") or _identify(tool) for tool in tools)
+        document.add_list(
+            shown.json if (shown := pieces.pop(tool.key, None)) else _identify(tool) for tool in tools
+        )
         document.add(b"]}" if wanted.is_list else b"]")
     if wanted.is_list:
         document.add(b"]")
     document.add_members(
         {
-            "hint": " ".join(_hints(findings, fitting)),
+            "hint": " ".join(_hints(findings, is_brief=is_brief)),
             "not_searched": _by_toolbox(findings.unknown),
             "notes": cleaner.notes(),
         }
     )
     document.add(b"}")
     return document.result()
+
+
+def _pieces(
+    answers: Sequence[Sequence[Tool]], detail: Detail, budget: float, show: Show
+) -> dict[Key, _Piece]:
+    """What is shown of each tool that was found. By itself the best are shown whole and the others in brief:
+    one of the best is called next, more often than not.
+    """
+    tools = {tool.key: tool for found in answers for tool in found}
+    if detail != "auto":
+        level = Level(detail)
+        return {key: _Piece(show(level, tool), not level.is_full) for key, tool in tools.items()}
+    pieces: dict[Key, _Piece] = {}
+    left = budget
+    for found in answers:
+        room = min(left, budget * SHARE_OF_BEST)
+        for tool in found:
+            if tool.key not in pieces and (price := cost(definition := show(FULL, tool))) <= room:
+                pieces[tool.key] = _Piece(definition, is_brief=False)
+                room -= price
+                left -= price
+    others = {key: tool for key, tool in tools.items() if key not in pieces}
+    brief = zip(others, fit(list(others.values()), "auto", left, show, BRIEF).pieces, strict=False)
+    return pieces | {key: _Piece(json, is_brief=True) for key, json in brief}
 
 
 def named_result(known: Sequence[Found], wanted: Wanted) -> tuple[Body, ...]:
@@ -87,7 +134,7 @@ def add_named(
     document.add_members({"not_found": [{"name": name, "similar": near} for name, near in missing.items()]})
 
 
-def _as_object(cleaner: Cleaner) -> Callable[[Level, Tool], bytes]:
+def _as_object(cleaner: Cleaner) -> Show:
     """Shows a tool among those of other servers: with what `use_tool` needs to know."""
 
     def show(level: Level, tool: Tool) -> bytes:
@@ -105,10 +152,10 @@ def _identify(tool: Tool, **more: str) -> bytes:
     return encode({"name": tool.name, "toolbox_name": toolbox, "source_server": server, **more, **dated})
 
 
-def _hints(findings: Findings, fitting: Fit) -> Iterator[str]:
+def _hints(findings: Findings, *, is_brief: bool) -> Iterator[str]:
     if not any(findings.found):
         yield NOTHING_FITS
-    elif not fitting.level.is_full:
+    if is_brief:
         yield FOR_THE_WHOLE
     if findings.unknown:
         yield NOT_SEARCHED

@@ -10,7 +10,7 @@ from mcp_workbench.workbench.shortening import shorten
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_workbench.workbench.toolbox import Toolbox
+    from mcp_workbench.workbench.toolbox import Box
 
 LIMIT = 2000
 """Characters: some clients cut instructions there."""
@@ -25,7 +25,7 @@ EMPTY = (
 )
 
 
-def instructions(toolboxes: Sequence[Toolbox], longest: int = LONGEST) -> str:
+def instructions(toolboxes: Sequence[Box], longest: int = LONGEST) -> str:
     """The text for the handshake. Descriptions are cut to that many characters, or to fit; names never."""
     if not toolboxes:
         return EMPTY
@@ -46,6 +46,5 @@ def instructions(toolboxes: Sequence[Toolbox], longest: int = LONGEST) -> str:
     return "Available Toolboxes:\n" + "\n".join(lines) + usage
 
 
-def _count(toolbox: Toolbox) -> str:
-    count = len(toolbox.shelves)
-    return f"{count} server{'' if count == 1 else 's'}"
+def _count(box: Box) -> str:
+    return f"{box.servers} server{'' if box.servers == 1 else 's'}"

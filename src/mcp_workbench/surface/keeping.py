@@ -23,7 +23,7 @@ LIMIT: Final = 60.0
 def keep(use: Use, result: msgspec.Raw, stamps: Stamps | None, drawer: Drawer) -> bool:
     """Answers a call with its result in short, now or later. False if it is to be passed on as it is."""
     if len(result) > SOON or not drawer.has_room(len(result)):
-        use.calls.finish_after(use, _keep_later(use, result, stamps, drawer))
+        use.calls.finish_after(use, partial(_keep_later, use, result, stamps, drawer))
         return True
     limit = use.shelf.inline_limit
     short = shorten(result, limit)

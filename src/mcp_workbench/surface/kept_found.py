@@ -8,6 +8,7 @@ import msgspec
 
 from mcp_workbench.errors import InvalidCall
 from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.builtin import MOST_CONTEXT, MOST_MATCHES
 from mcp_workbench.workbench.kept_reading import piece_of_bytes
 from mcp_workbench.workbench.kept_search import BadPattern, find_pattern, find_text
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.kept import Content
     from mcp_workbench.workbench.kept_search import Found, Match
 
-MOST_MATCHES: Final = 200
-MOST_CONTEXT: Final = 20
 LONGEST_PATTERN: Final = 1000
 LONG_LINE: Final = 500
 """Bytes of a line that is shown only around what was found in it."""

@@ -17,10 +17,13 @@ from mcp_workbench.workbench.sanitise import clean_definition, clean_text
 from mcp_workbench.workbench.signatures import display_name, signature, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mcp_workbench.downstream.session import Origin
     from mcp_workbench.surface.wanted import Detail
+
+    Key = tuple[Origin, str]
+    Show = Callable[["Level", "Tool"], bytes]
 
 LevelName = Literal["full", "signatures", "names"]
 
@@ -61,8 +64,10 @@ class Level(msgspec.Struct, frozen=True):
         return 1.0 if self.is_full else SHARE
 
 
-ALL: Final = (Level("full"), Level("signatures"), Level("names"), *(Level("names", it) for it in NARROWER))
+FULL: Final = Level("full")
+BRIEF: Final = (Level("signatures"), Level("names"), *(Level("names", width) for width in NARROWER))
 """From the richest to the poorest."""
+ALL: Final = (FULL, *BRIEF)
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -74,6 +79,11 @@ class Tool(msgspec.Struct, frozen=True):
     """As the server has it."""
     listed: str = ""
     """How long ago, if that was not now."""
+
+    @property
+    def key(self) -> Key:
+        """What tells it from all others."""
+        return self.origin, self.name
 
 
 class Cleaner:
@@ -111,26 +121,31 @@ class Fit(msgspec.Struct, frozen=True):
     """How many there was no room for at any level."""
 
 
-def fit(tools: list[Tool], detail: Detail, budget: float, show: Callable[[Level, Tool], bytes]) -> Fit:
-    """The tools at a level, or at the richest that takes no more tokens than the budget."""
+def fit(tools: list[Tool], detail: Detail, budget: float, show: Show, among: Sequence[Level] = ALL) -> Fit:
+    """The tools at a level, or at the richest among some that takes no more tokens than the budget."""
     if detail != "auto":
         level = Level(detail)
         # Not as a list: what somebody wants to have whole may be large.
         return Fit(level, (show(level, tool) for tool in tools))
     pieces: list[bytes] = []
-    for level in ALL:
+    for level in among:
         pieces = list(_affordable((show(level, tool) for tool in tools), budget * level.share))
         if len(pieces) == len(tools):
             return Fit(level, pieces)
-    return Fit(ALL[-1], pieces, len(tools) - len(pieces))
+    return Fit(level, pieces, len(tools) - len(pieces))
 
 
 def _affordable(pieces: Iterable[bytes], budget: float) -> Iterator[bytes]:
     for piece in pieces:
-        budget -= estimate_tokens(compact(piece)) + 1  # and the comma
+        budget -= cost(piece)
         if budget < 0:
             return
         yield piece
+
+
+def cost(piece: bytes) -> int:
+    """Tokens of one tool in a list."""
+    return estimate_tokens(compact(piece)) + 1  # the comma
 
 
 def whole(tool: Tool, definition: bytes) -> bytes:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from mcp_workbench.config.model import LISTING_BUDGET
 from mcp_workbench.surface.document import Document
 from mcp_workbench.surface.found import add_named
 from mcp_workbench.surface.levels import FOR_THE_WHOLE, Cleaner, Tool, describe, fit, whole
 from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench import builtin
 from mcp_workbench.workbench.sanitise import clean_text
+from mcp_workbench.workbench.toolbox import Box
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,25 +34,12 @@ def opening_result(opening: Opening, wanted: Wanted) -> tuple[Body, ...]:
         for shelf, index in opening.tools
         for name, definition in index.items()
     ]
+    box = Box(toolbox.name, toolbox.description, len(opening.tools))
     cleaner = Cleaner()
-    document = Document()
-    document.add(
-        b'{"toolbox":%b,"description":%b,"servers_connected":%d,'
-        % (encode(toolbox.name), encode(toolbox.description), len(opening.tools))
-    )
-    if wanted.names:
-        add_named(document, tools, wanted, cleaner, where=f"toolbox '{toolbox.name}'")
-    else:
-
-        def show(level: Level, tool: Tool) -> bytes:
-            definition = cleaner.clean(tool)
-            return whole(tool, definition) if level.is_full else encode(describe(level, tool, definition))
-
-        _add_all(document, tools, fit(tools, wanted.detail, toolbox.listing_budget, show))
-    servers = [shelf.server.name for shelf, _ in opening.tools]
+    document = _begin(box, tools, wanted, toolbox.listing_budget, cleaner)
     notes = [
-        {"server": server, "note": clean_text(note)}
-        for server, (shelf, _) in zip(servers, opening.tools, strict=True)
+        {"server": shelf.server.name, "note": clean_text(note)}
+        for shelf, _ in opening.tools
         for note in shelf.notes
     ]
     document.add_members(
@@ -61,6 +51,34 @@ def opening_result(opening: Opening, wanted: Wanted) -> tuple[Body, ...]:
     )
     document.add(b"}")
     return document.result()
+
+
+def own_result(wanted: Wanted) -> tuple[Body, ...]:
+    """The tools of the toolbox of our own, all or those that are wanted by name. Raises ToolsNotFound."""
+    box = Box(builtin.TOOLBOX, builtin.DESCRIPTION, 1)
+    tools = [Tool(builtin.ORIGIN, name, definition) for name, definition in builtin.TOOLS.items()]
+    document = _begin(box, tools, wanted, LISTING_BUDGET, Cleaner())
+    document.add(b"}")
+    return document.result()
+
+
+def _begin(box: Box, tools: list[Tool], wanted: Wanted, budget: int, cleaner: Cleaner) -> Document:
+    """All that is to be said of a toolbox of which everything has gone well."""
+    document = Document()
+    document.add(
+        b'{"toolbox":%b,"description":%b,"servers_connected":%d,'
+        % (encode(box.name), encode(box.description), box.servers)
+    )
+    if wanted.names:
+        add_named(document, tools, wanted, cleaner, where=f"toolbox '{box.name}'")
+        return document
+
+    def show(level: Level, tool: Tool) -> bytes:
+        definition = cleaner.clean(tool)
+        return whole(tool, definition) if level.is_full else encode(describe(level, tool, definition))
+
+    _add_all(document, tools, fit(tools, wanted.detail, budget, show))
+    return document
 
 
 def _add_all(document: Document, tools: Sequence[Tool], fitting: Fit) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body
-    from mcp_workbench.workbench.toolbox import Toolbox
+    from mcp_workbench.workbench.toolbox import Box
 
 OPEN_TOOLBOX = "open_toolbox"
 USE_TOOL = "use_tool"
@@ -24,13 +24,13 @@ KEEP_LOADED = {"anthropic/alwaysLoad": True}
 """Hosts that defer tools until they are searched for keep these two."""
 
 
-def definitions(toolboxes: Sequence[Toolbox], width: int) -> bytes:
+def definitions(toolboxes: Sequence[Box], width: int) -> bytes:
     """Both tools, as the JSON array that `tools/list` returns, with so many characters of each toolbox's
     description."""
     return encode([_open_toolbox(toolboxes, width), _use_tool()])
 
 
-def _open_toolbox(toolboxes: Sequence[Toolbox], width: int) -> dict[str, object]:
+def _open_toolbox(toolboxes: Sequence[Box], width: int) -> dict[str, object]:
     names = [f"{box.name} ({shorten(box.description, width)})" if width else box.name for box in toolboxes]
     toolbox_name: dict[str, object] = {"type": "string"}
     if toolboxes:

@@ -42,8 +42,7 @@ class Seat:
     def look_again(self) -> bool:
         """Takes what the desk shows by now. Whether the tools are no longer what they were."""
         before = self.tools
-        toolboxes = list(self.desk.toolboxes.values())
-        words = welcome(toolboxes)
+        words = welcome(self.desk.boxes())
         self.instructions = encode(words.instructions)
         self.tools = words.tools
         return self.tools != before

@@ -13,7 +13,7 @@ from mcp_workbench.workbench.estimate import estimate_tokens
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_workbench.workbench.toolbox import Toolbox
+    from mcp_workbench.workbench.toolbox import Box
 
 BUDGET: Final = 600
 """Tokens, by estimate. Many toolboxes may take more: each keeps its name and a few words."""
@@ -35,7 +35,7 @@ class Welcome(msgspec.Struct, frozen=True):
         return estimate_tokens(self.instructions) + estimate_tokens(self.tools)
 
 
-def welcome(toolboxes: Sequence[Toolbox]) -> Welcome:
+def welcome(toolboxes: Sequence[Box]) -> Welcome:
     """As rich in words as the budget allows."""
     words = Welcome("", b"")
     for instructed, defined in WIDTHS:

@@ -13,18 +13,19 @@ import msgspec
 from mcp_workbench.config import is_same_program
 from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.errors import ToolboxNotFound
+from mcp_workbench.workbench import builtin
 from mcp_workbench.workbench.principal import ANYONE
-from mcp_workbench.workbench.shelf import NO_LIMIT, Shelf
+from mcp_workbench.workbench.shelf import NO_LIMIT, Known, Shelf
+from mcp_workbench.workbench.toolbox import Box
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from mcp_workbench.downstream.audience import Listener
     from mcp_workbench.downstream.offer import Capability
     from mcp_workbench.downstream.session import Origin, Session
     from mcp_workbench.workbench.kept import Drawer
     from mcp_workbench.workbench.principal import Principal
-    from mcp_workbench.workbench.shelf import Known
     from mcp_workbench.workbench.toolbox import Opening, Toolbox
     from mcp_workbench.workbench.workbench import Workbench
 
@@ -169,14 +170,32 @@ class Desk:
             for name, definition in known.index.items()
         ]
 
+    def boxes(self, toolboxes: Iterable[Toolbox] | None = None) -> list[Box]:
+        """What the client is told of its toolboxes, or of some; with the one of our own if it is of use."""
+        boxes = [toolbox.box for toolbox in toolboxes or self.toolboxes.values()]
+        if self.keeps_results:
+            boxes.append(Box(builtin.TOOLBOX, builtin.DESCRIPTION, 1))
+        return boxes
+
+    def has_own(self, toolbox: str | None) -> bool:
+        """Whether this is the toolbox of our own, and the client has it."""
+        return self.keeps_results and toolbox == builtin.TOOLBOX
+
     def listing_budget(self, toolbox: str | None) -> int:
         """Tokens that a list of tools may take, of one toolbox or of all. Raises CallError."""
-        return self._workbench.listing_budget if toolbox is None else self._find(toolbox).listing_budget
+        if toolbox is None or self.has_own(toolbox):
+            return self._workbench.listing_budget
+        return self._find(toolbox).listing_budget
 
     def _known(self, toolbox: str | None) -> dict[Origin, Known | None]:
         """What can be told of the servers of a toolbox, or of all. Raises CallError."""
-        shelves = self.shelves.values() if toolbox is None else self._find(toolbox).shelves.values()
-        return {shelf.origin: shelf.known() for shelf in shelves}
+        known: dict[Origin, Known | None] = {}
+        if not self.has_own(toolbox):
+            shelves = self.shelves.values() if toolbox is None else self._find(toolbox).shelves.values()
+            known = {shelf.origin: shelf.known() for shelf in shelves}
+        if self.keeps_results and toolbox in (None, builtin.TOOLBOX):
+            known[builtin.ORIGIN] = Known(builtin.TOOLS, None)
+        return known
 
     def shelf(self, toolbox: str, server: str) -> Shelf:
         """The place of one server. Raises CallError."""
@@ -199,4 +218,4 @@ class Desk:
         try:
             return self.toolboxes[toolbox]
         except KeyError:
-            raise ToolboxNotFound(toolbox, list(self.toolboxes)) from None
+            raise ToolboxNotFound(toolbox, [box.name for box in self.boxes()]) from None

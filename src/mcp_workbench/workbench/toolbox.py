@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.shelf import Index, Shelf
 
 
+class Box(msgspec.Struct, frozen=True):
+    """What a client is told of a toolbox before it opens it."""
+
+    name: str
+    description: str
+    servers: int
+
+
 class Opening(msgspec.Struct, frozen=True):
     """What came of opening a toolbox: the tools of the servers that serve, and why others do not."""
 
@@ -47,6 +55,11 @@ class Toolbox:
         self.listing_budget = listing_budget
         """Tokens that the list of its tools may take where nobody asks for more."""
         self._disabled = tuple(disabled)
+
+    @property
+    def box(self) -> Box:
+        """What can be told of it as it is."""
+        return Box(self.name, self.description, len(self.shelves))
 
     def with_shelves(self, shelves: Sequence[Shelf]) -> Toolbox:
         """The same with other servers in the place of its own."""

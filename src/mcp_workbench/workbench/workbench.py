@@ -18,6 +18,7 @@ from mcp_workbench.downstream.server import Server, Surroundings
 from mcp_workbench.downstream.tool_memory import ToolMemory
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.wire.guard import Guard
+from mcp_workbench.workbench import builtin
 from mcp_workbench.workbench.shelf import NO_LIMIT, Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
 
@@ -136,6 +137,8 @@ class Workbench:
             for origin, shelf in self.shelves.items()
             if (known := shelf.known()) is not None
         }
+        if self.store is not None:
+            sources[builtin.ORIGIN] = Source(builtin.TOOLS, builtin.DESCRIPTION)
         return [await self._finder.find(query, limit, sources, among) for query in queries]
 
     def _prepare_to_keep(self, config: ResultsConfig) -> None:

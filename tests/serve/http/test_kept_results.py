@@ -68,7 +68,7 @@ async def test_modern_clients_of_one_principal_share_what_is_kept_and_others_fin
     assert await refusals(await house.legacy(ALICE), handle) == unknown
 
 
-async def test_what_is_kept_for_a_session_is_found_in_no_other_and_goes_with_it(house: House) -> None:
+async def test_what_is_kept_for_a_session_is_found_in_no_other(house: House) -> None:
     session, other = await house.legacy(ALICE), await house.legacy(ALICE)
     handle = await kept_by(session)
     assert "isError" not in await use(session, "read_result", handle=handle)
