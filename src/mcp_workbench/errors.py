@@ -26,6 +26,8 @@ WorkbenchError
     ├── ToolboxNotFound
     ├── ServerNotFound
     ├── ToolNotFound
+    ├── ToolsNotFound        none of those is there whose definitions are wanted
+    ├── NotKept              a handle that leads to no result, or not any more
     ├── TooManyRequests      the client has more in flight than is kept
     ├── OpeningFailed        too little of a toolbox came up for it to be of use
     └── ExecutionFailed      the server behind the tool did not deliver
@@ -41,7 +43,7 @@ import msgspec
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     StrPath = str | os.PathLike[str]
 
@@ -282,6 +284,32 @@ class ToolNotFound(CallError):
         help_ = f"open_toolbox with toolbox_name '{toolbox}' lists the tools there are."
         super().__init__(
             f"Tool '{tool}' not found in server '{server}' (toolbox '{toolbox}').{guess} {help_}"
+        )
+
+
+class ToolsNotFound(CallError):
+    """No tool is known by any of the names."""
+
+    def __init__(self, where: str, similar: Mapping[str, Sequence[str]]) -> None:
+        self.similar = similar
+        named = [f"'{name}'" for name in similar]
+        what = "Tool" if len(named) == 1 else "Tools"
+        guesses = list(dict.fromkeys(guess for guesses in similar.values() for guess in guesses))
+        guess = f" Did you mean: {', '.join(guesses)}?" if guesses else ""
+        help_ = (
+            "open_toolbox with query finds tools by what they do, with toolbox_name alone it lists them all."
+        )
+        super().__init__(f"{what} {', '.join(named)} not found in {where}.{guess} {help_}")
+
+
+class NotKept(CallError):
+    """Nothing is kept under a handle for this client. Whether it is another's is not said."""
+
+    def __init__(self, handle: str) -> None:
+        self.handle = handle
+        super().__init__(
+            f"No result is kept under the handle '{handle}': it has expired, or is none that you were given. "
+            "Call the tool that made it once more"
         )
 
 

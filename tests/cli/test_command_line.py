@@ -29,7 +29,7 @@ def test_the_version_is_told_on_one_line(bench: Bench) -> None:
 def test_the_help_names_every_command_and_every_option_of_its_own(bench: Bench) -> None:
     done = bench.run("--help")
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("check", "demo", "schema", "--config", "--log-level", "--version", "--help"):
+    for word in ("check", "demo", "index", "schema", "--config", "--log-level", "--version", "--help"):
         assert word in done.stdout
     for word in ("debug", "info", "warning", "error", "off", "WORKBENCH_CONFIG", "workbench-config.json"):
         assert word in done.stdout
@@ -42,7 +42,7 @@ def test_the_help_of_check_names_its_options(bench: Bench) -> None:
         assert word in done.stdout
 
 
-@pytest.mark.parametrize("command", ["demo", "schema"])
+@pytest.mark.parametrize("command", ["demo", "index", "schema"])
 def test_every_command_has_help(bench: Bench, command: str) -> None:
     done = bench.run(command, "--help")
     assert (done.returncode, done.stderr) == (0, "")

@@ -12,8 +12,10 @@ import pytest
 
 from mcp_workbench.config import (
     HttpConfig,
+    InlineConfig,
     IssuerConfig,
     OAuthConfig,
+    ResultsConfig,
     ServerConfig,
     ToolboxConfig,
     WorkbenchConfig,
@@ -70,6 +72,7 @@ def test_the_example_of_every_key_uses_every_key() -> None:
     assert set(tree) == {"$schema", *keys_of(WorkbenchConfig)}
     assert set(tree["http"]) == keys_of(HttpConfig)
     assert set(tree["http"]["oauth"]) == keys_of(IssuerConfig)
+    assert set(tree["results"]) == keys_of(ResultsConfig) | keys_of(InlineConfig)
     assert set().union(*boxes) == keys_of(ToolboxConfig)
     assert set().union(*(entry for box in boxes for entry in box["mcpServers"].values())) == {
         "type",
@@ -82,7 +85,8 @@ def test_the_small_example_on_the_page_is_the_small_example_file() -> None:
 
 
 @pytest.mark.parametrize(
-    "struct", [WorkbenchConfig, HttpConfig, IssuerConfig, ToolboxConfig, ServerConfig, OAuthConfig]
+    "struct",
+    [WorkbenchConfig, HttpConfig, IssuerConfig, ToolboxConfig, ServerConfig, OAuthConfig, ResultsConfig],
 )
 def test_every_key_has_its_row_in_the_reference(struct: type[msgspec.Struct]) -> None:
     rows = set(re.findall(r"^\| `([^`]+)` \|", REFERENCE, re.MULTILINE))
@@ -95,7 +99,7 @@ def test_every_default_in_the_reference_is_the_default() -> None:
     documented = {key: json.loads(text) for key, text in rows if key in defaults}
     server = ServerConfig(command="x")
     assert documented == {key: getattr(server, defaults[key].name) for key in documented}
-    assert set(defaults) - set(documented) == {"command", "cwd", "oauth", "transport", "url"}
+    assert set(defaults) - set(documented) == {"command", "cwd", "oauth", "results", "transport", "url"}
 
 
 def test_every_link_inside_the_page_has_its_heading() -> None:

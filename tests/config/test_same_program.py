@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from mcp_workbench.config import OAuthConfig, ServerConfig, is_same_program
+from mcp_workbench.config import InlineConfig, OAuthConfig, ServerConfig, is_same_program
 
 ANOTHER: dict[str, object] = {
     "command": "y",
@@ -23,6 +23,7 @@ ANOTHER: dict[str, object] = {
     "input_timeout": 1.0,
     "call_limit": 1,
     "message_limit": 65_536,
+    "results": InlineConfig(inline_limit=1000),
     "isolation": "client",
     "inherit_env": True,
     "protocol": "legacy",
@@ -49,6 +50,7 @@ def test_only_what_concerns_our_side_of_a_server_can_change_while_it_runs() -> N
         "input_timeout",
         "call_limit",
         "message_limit",
+        "results",
     }
 
 

@@ -37,6 +37,23 @@ def test_a_file_without_a_deadline_has_fifteen_seconds(tmp_path: Path) -> None:
     assert (config.open_deadline, config.toolboxes["a"].open_deadline) == (15.0, 15.0)
 
 
+def test_a_toolbox_without_a_budget_of_its_own_has_that_of_the_file(tmp_path: Path) -> None:
+    tree = {"listingBudget": 500, "toolboxes": {"a": toolbox(), "b": toolbox() | {"listingBudget": 20_000}}}
+    config = load_content(tmp_path, tree).config
+    budgets = {name: box.listing_budget for name, box in config.toolboxes.items()}
+    assert (config.listing_budget, budgets) == (500, {"a": 500, "b": 20_000})
+    config = load_content(tmp_path, {"toolboxes": {"a": toolbox()}}).config
+    assert (config.listing_budget, config.toolboxes["a"].listing_budget) == (8000, 8000)
+
+
+@pytest.mark.parametrize("budget", [0, 499, 10_000_001, "8000", 2.5, None])
+def test_a_wrong_budget_is_reported_at_its_place(tmp_path: Path, budget: object) -> None:
+    tree = {"listingBudget": budget, "toolboxes": {"a": toolbox() | {"listingBudget": budget}}}
+    found = problems(tmp_path, tree)
+    assert [problem.where for problem in found] == ["listingBudget", "toolboxes.a.listingBudget"]
+    assert all("should be a number of tokens from 500 to 10000000" in problem.what for problem in found)
+
+
 def test_a_wrong_deadline_is_reported_at_its_place(tmp_path: Path) -> None:
     seconds = "should be a number of seconds, more than 0 and at most 100000000"
     tree = {"openDeadline": "15", "toolboxes": {"a": toolbox() | {"openDeadline": 0}}}

@@ -15,6 +15,7 @@ from mcp_workbench.downstream.call import Call
 from mcp_workbench.downstream.caller import NOBODY
 from mcp_workbench.downstream.era_memory import EraMemory
 from mcp_workbench.downstream.server import Server, Surroundings
+from mcp_workbench.downstream.tool_memory import ToolMemory
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.wire.guard import Guard
 from mcp_workbench.wire.message import encode
@@ -97,6 +98,7 @@ async def server(
         Surroundings(
             {"PATH": os.environ["PATH"], "XDG_DATA_HOME": str(directory / "data")},
             EraMemory(directory / "cache"),
+            ToolMemory(directory / "cache"),
             guard,
             Valve(),
             Audience(),

@@ -15,3 +15,11 @@ def substance(result: Json) -> Json:
     kept = {key: value for key, value in result.items() if key not in ("resultType", "_meta")}
     meta = {key: value for key, value in result.get("_meta", {}).items() if not key.startswith(RESERVED)}
     return kept | ({"_meta": meta} if meta else {})
+
+
+def without_advice(result: Json) -> Json:
+    """A result without what the workbench adds to a failure whose arguments do not fit."""
+    content = result["content"]
+    if content and content[-1].get("text", "").startswith("The arguments do not fit the tool's schema: "):
+        return {**result, "content": content[:-1]}
+    return result

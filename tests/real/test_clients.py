@@ -16,7 +16,7 @@ from mcp import Client
 from tests.real import servers
 from tests.real.clients import KINDS, MODERN, Address, Call, Kind, Program, Target, Transcript, plain, reached
 from tests.real.processes import processes_of
-from tests.real.results import substance
+from tests.real.results import substance, without_advice
 from tests.support.client import Json, clean_environment, serve_command, write_config
 from tests.support.configs import toolboxes
 from tests.support.http_bench import http_bench
@@ -121,7 +121,16 @@ def test_a_client_opens_a_toolbox_and_gets_its_tools(visit: Visit) -> None:
 
 
 def test_a_client_gets_the_results_that_the_server_gave(visit: Visit) -> None:
-    assert [substance(result) for result in visit.used] == visit.direct.results
+    assert [substance(without_advice(result)) for result in visit.used] == visit.direct.results
+
+
+def test_a_client_is_told_what_does_not_fit_and_how_the_tool_is_defined(visit: Visit) -> None:
+    *_, (failure, advice) = (result["content"] for result in visit.used)
+    assert failure["text"].startswith("MCP error -32602: Input validation error")
+    front, _, definition = advice["text"].partition("The tool's definition: ")
+    assert front == "The arguments do not fit the tool's schema: 'a' must be number, not string. "
+    listed = {tool["name"]: tool for tool in visit.opened["structuredContent"]["tools"]}
+    assert json.loads(definition) == listed["get-sum"]
 
 
 def test_a_client_that_names_an_unknown_toolbox_is_told_which_there_are(visit: Visit) -> None:

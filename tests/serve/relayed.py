@@ -13,6 +13,7 @@ from mcp_workbench.downstream.connection import Connection
 from mcp_workbench.downstream.era_memory import EraMemory
 from mcp_workbench.downstream.offer import Offer
 from mcp_workbench.downstream.server import Server, Surroundings
+from mcp_workbench.downstream.tool_memory import ToolMemory
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.serve.pressure import Pressure
 from mcp_workbench.surface.face import Face
@@ -23,14 +24,17 @@ from mcp_workbench.surface.seat import Seat
 from mcp_workbench.wire.guard import Guard
 from mcp_workbench.wire.lines import LONG, LineSplitter
 from mcp_workbench.workbench.desk import Desk
+from mcp_workbench.workbench.kept_store import Store
 from mcp_workbench.workbench.shelf import Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
 from mcp_workbench.workbench.workbench import Workbench
+from tests.support.kept import FilesInMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from mcp_workbench.config import InlineConfig
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Outgoing
 
@@ -59,20 +63,25 @@ class _Channel:
 class Behind:
     """One server with one tool, and the workbench in front of it."""
 
-    def __init__(self, directory: Path, *, modern: bool) -> None:
+    def __init__(self, directory: Path, *, modern: bool, results: InlineConfig | bool = False) -> None:
         self.to_server: list[Outgoing] = []
         self._is_modern = modern
-        config = ServerConfig(command="x")
+        config = ServerConfig(command="x", results=results)
         audience = Audience()
         self._connection = Connection(("dev", "files"), _Channel(self.to_server), str, config, audience)
         self._connection.listed = (msgspec.Raw(b'{"name":"read"}'),)
         if modern:
             self._connection.session.speak_modern(Offer())
-        surroundings = Surroundings({}, EraMemory(directory), Guard({}), Valve(), audience)
+        surroundings = Surroundings(
+            {}, EraMemory(directory), ToolMemory(directory), Guard({}), Valve(), audience
+        )
         self._server = Server("dev", "files", config, Secrets({}), surroundings)
         self._server.connection = self._connection
-        toolbox = Toolbox("dev", "Files", [Shelf("dev", self._server)], [], 15)
+        shelf = Shelf("dev", self._server)
+        toolbox = Toolbox("dev", "Files", [shelf], [], open_deadline=15, listing_budget=8000)
         self.workbench = Workbench([toolbox], surroundings)
+        if results:
+            self.workbench.store = Store(FilesInMemory())
 
     def disconnect(self) -> None:
         """Lets the server be one that has yet to be started."""
@@ -103,12 +112,21 @@ class Relayed(Behind):
     """Such a server, and one client."""
 
     def __init__(
-        self, directory: Path, *, modern: bool, modern_server: bool | None = None, handshake: bool = True
+        self,
+        directory: Path,
+        *,
+        modern: bool,
+        modern_server: bool | None = None,
+        handshake: bool = True,
+        results: InlineConfig | bool = False,
     ) -> None:
-        super().__init__(directory, modern=modern if modern_server is None else modern_server)
+        super().__init__(
+            directory, modern=modern if modern_server is None else modern_server, results=results
+        )
         self.to_client: list[Outgoing] = []
         self.modern = modern
-        seat = Seat(Desk(self.workbench), Parking(), Seal({}))
+        self.desk = Desk(self.workbench)
+        seat = Seat(self.desk, Parking(), Seal({}))
         self._face = Face(seat, Pipe(self.to_client.append), Pressure(self.workbench))
         if handshake:
             self.client_says(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_workbench.config import InlineConfig
 from mcp_workbench.wire.lines import STEP
 from tests.serve.counting import Steps, allocated
 from tests.serve.relayed import Relayed, arrived, written
@@ -44,6 +45,17 @@ async def test_a_call_takes_few_steps(relayed: Relayed) -> None:
     allowed = (10, 11) if relayed.modern else (9, 7)
     assert len(request.calls) <= allowed[0], request.calls
     assert len(answer.calls) <= allowed[1], answer.calls
+
+
+async def test_results_that_may_be_kept_and_are_small_cost_nothing(tmp_path: Path, relayed: Relayed) -> None:
+    keeping = Relayed(tmp_path, modern=relayed.modern, results=InlineConfig(inline_limit=1000))
+    keeping.request()()
+    keeping.answer(1)()
+    answers = []
+    for it in (relayed, keeping):
+        it.request()()
+        answers.append(Steps(it.answer(100)).calls)
+    assert answers[0] == answers[1]
 
 
 async def test_a_call_has_no_task_and_no_timer_of_its_own(

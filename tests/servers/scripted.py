@@ -328,6 +328,11 @@ def do_result(call: Call, script: dict[str, Any]) -> None:
     call.server.answer(call.id, script["text"])
 
 
+def do_fill(call: Call, script: dict[str, Any]) -> None:
+    """Answers with more than a command line could say."""
+    call.answer(script["text"] * script["times"])
+
+
 def do_error(call: Call, script: dict[str, Any]) -> None:
     call.server.refuse(call.id, script["text"])
 

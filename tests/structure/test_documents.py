@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench import cli
+from mcp_workbench.cli.options import parser
 from mcp_workbench.config import load
 from tests.structure.documents import DOCUMENTS, README, blocks, commands, links
 from tests.structure.package import ROOT
@@ -25,14 +25,14 @@ each_document = pytest.mark.parametrize(
 
 def understood(argv: list[str]) -> bool:
     try:
-        cli._parser().parse_args(argv)
+        parser().parse_args(argv)
     except SystemExit as exit_:
         return exit_.code == 0
     return True
 
 
-def options_and_commands(parser: argparse.ArgumentParser) -> Iterator[str]:
-    for action in parser._actions:
+def options_and_commands(of: argparse.ArgumentParser) -> Iterator[str]:
+    for action in of._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, command in action.choices.items():
                 yield f"mcp-workbench {name}"
@@ -80,7 +80,7 @@ def test_the_snippets_for_clients_in_the_readme_start_the_workbench() -> None:
 
 def test_every_option_and_every_command_is_documented() -> None:
     text = "\n".join(document.read_text(encoding="utf-8") for document in DOCUMENTS)
-    promised = {*options_and_commands(cli._parser())} - {"--help"}
+    promised = {*options_and_commands(parser())} - {"--help"}
     assert sorted(name for name in promised if name not in text) == []
 
 

@@ -74,7 +74,7 @@ async def test_serving_loads_nothing_that_is_for_people_or_for_the_network(tmp_p
     loaded = await loaded_when_serving(tmp_path)
     assert f"{PACKAGE}.surface" in loaded
     foreign = {"anyio", "email", "http", "httpx2", "mcp", "pydantic", "rich", "starlette", "urllib.request"}
-    commands = {f"{PACKAGE}.{name}" for name in ("demo", "cli.check", "cli.demo", "cli.schema")}
+    commands = {f"{PACKAGE}.{name}" for name in ("demo", "cli.check", "cli.demo", "cli.index", "cli.schema")}
     assert loaded & (foreign | commands) == set()
 
 
@@ -84,6 +84,12 @@ async def test_what_http_needs_is_loaded_at_the_start_if_a_server_is_reached_so(
         await poll(lambda: "httpx2" in modules_loaded(client.stderr))
         await client.close()
     assert modules_loaded(client.stderr) & {"mcp", "mcp_types", "pydantic"} == set()
+
+
+async def test_nothing_that_is_for_kept_results_is_loaded_where_none_are_kept(tmp_path: Path) -> None:
+    loaded = await loaded_when_used(tmp_path)
+    assert f"{PACKAGE}.surface.relayed" in loaded
+    assert {name for name in loaded if "kept" in name or name.endswith((".keeping", ".builtin"))} == set()
 
 
 async def test_using_a_tool_loads_no_package_of_others(tmp_path: Path) -> None:

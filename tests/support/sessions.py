@@ -76,8 +76,8 @@ class Session(ABC):
         """The result of one of the workbench's own tools."""
         return result_of(await self.request("tools/call", {"name": name, "arguments": arguments}, meta))
 
-    async def open_toolbox(self, name: str) -> Json:
-        return await self.call("open_toolbox", {"toolbox_name": name})
+    async def open_toolbox(self, name: str, **how: object) -> Json:
+        return await self.call("open_toolbox", {"toolbox_name": name, **how})
 
     async def use_tool(
         self, toolbox: str, server: str, tool: str, arguments: Json | None = None, meta: Json | None = None

@@ -7,7 +7,6 @@ import os
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config import load
-from mcp_workbench.downstream.era_memory import EraMemory
 from mcp_workbench.errors import CallError
 from mcp_workbench.workbench.desk import Desk
 from mcp_workbench.workbench.workbench import Workbench, build
@@ -31,7 +30,7 @@ def loaded(directory: Path, config: Json) -> LoadedConfig:
 
 def built(directory: Path, config: Json) -> Workbench:
     environ = {"PATH": os.environ["PATH"]}
-    return build(loaded(directory, config), environ=environ, memory=EraMemory(directory / "cache"))
+    return build(loaded(directory, config), environ=environ, cache=directory / "cache")
 
 
 async def opening_of(workbench: Workbench, journal: Journal) -> asyncio.Task[object]:

@@ -2,48 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mcp_workbench import __version__
+from mcp_workbench.cli.options import parser
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
 __all__ = ["main"]
-
-DEFAULT_WIDTH = 80
-MIN_WIDTH = 40
-LOG_LEVELS = ("debug", "info", "warning", "error", "off")
-LOG_FORMATS = ("text", "json")
-LOGIN_SECONDS = 300
-
-DESCRIPTION = """\
-One MCP server in front of all your MCP servers.
-
-Without a command it serves over stdin and stdout, which is what an MCP client launches."""
-
-EPILOG = """\
-configuration: --config, else $WORKBENCH_CONFIG, else ./workbench-config.json
-exit codes: 0 all is well, 1 something failed, 2 the command line or the configuration is wrong"""
-
-
-LOGIN_DESCRIPTION = """\
-Logs in to a remote server. The login is kept in the system's keyring, or else in a file
-that only you can read, and renewed by the workbench while it lasts.
-
-Exit code: 0 logged in, 1 it did not come about, 2 there is no such server, or a bad file."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit code."""
     _ensure_stderr()
-    options = _parser().parse_args(argv)
+    options = parser().parse_args(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that lacks a character shows a question mark, and the command goes on.
         sys.stdout.reconfigure(errors="replace")
@@ -103,6 +81,26 @@ def _run(options: argparse.Namespace) -> int:
         return run_demo()
     if options.command in ("login", "logout"):
         return _run_login(options)
+    if options.command == "index":
+        from mcp_workbench.cli.index import run as run_index
+
+        return run_index(
+            options.config,
+            options.names,
+            as_json=options.json,
+            log_level=options.log_level or "off",
+            log_format=options.log_format or "text",
+        )
+    if options.command == "tokens":
+        from mcp_workbench.cli.tokens import run as run_tokens
+
+        return run_tokens(
+            options.config,
+            connect=options.connect,
+            as_json=options.json,
+            log_level=options.log_level or "off",
+            log_format=options.log_format or "text",
+        )
     from mcp_workbench.cli.check import run as run_check
 
     return run_check(
@@ -145,136 +143,3 @@ def _serve(config: str | None, log_level: str, log_format: str) -> int:
         report(error, log_format)
         return 2
     return run_stdio(loaded, os.environ, log_handler)
-
-
-def _parser() -> argparse.ArgumentParser:
-    shared = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    _add_shared(shared)
-    parser = _Parser(
-        prog="mcp-workbench",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-    )
-    parser.add_argument("--version", action="version", version=f"mcp-workbench {__version__}")
-    _add_shared(parser)
-    commands = parser.add_subparsers(dest="command", metavar="command", title="commands", prog=parser.prog)
-    serve = commands.add_parser(
-        "serve",
-        parents=[shared],
-        help="serve, over stdin and stdout or with --http for many clients",
-        description="Serves over stdin and stdout, or with --http at http://HOST:PORT/mcp for many clients.",
-    )
-    serve.add_argument(
-        "--http", metavar="HOST:PORT", help="listen there; 127.0.0.1:8000 is for this machine only"
-    )
-    serve.add_argument(
-        "--token-file",
-        metavar="FILE",
-        help="who may come in over HTTP, and to what; needed to listen beyond this machine",
-    )
-    check = commands.add_parser(
-        "check",
-        parents=[shared],
-        help="say whether the configuration is right, and with --connect whether its servers work",
-        description="Validates the configuration. Exit code: 0 all is well, 1 a server failed, 2 a bad file.",
-    )
-    check.add_argument(
-        "--connect", action="store_true", help="also start every server, in parallel, and list its tools"
-    )
-    check.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
-    _add_login(commands, shared)
-    commands.add_parser("demo", help="show the workbench at work on an embedded configuration")
-    token = commands.add_parser(
-        "token",
-        help="make a token for somebody who is to come in over HTTP",
-        description="Prints a file of tokens with a new one (its digest) on stdout, and the token on stderr.",
-    )
-    token.add_argument("name", help="whose token it is to be")
-    commands.add_parser("schema", help="print the JSON Schema of the configuration file, for editors")
-    return parser
-
-
-def _add_login(commands: argparse._SubParsersAction[_Parser], shared: _Parser) -> None:
-    login = commands.add_parser(
-        "login",
-        parents=[shared],
-        help="log in to a remote server, by the browser",
-        description=LOGIN_DESCRIPTION,
-    )
-    logout = commands.add_parser(
-        "logout",
-        parents=[shared],
-        help="forget the login to a remote server",
-        description="Removes the login to a remote server from this machine.",
-    )
-    for command in (login, logout):
-        command.add_argument(
-            "server", metavar="TOOLBOX/SERVER", help="the server, as the configuration names it"
-        )
-    login.add_argument(
-        "--no-browser", action="store_true", help="only print the address, and open no browser"
-    )
-    login.add_argument(
-        "--port",
-        type=_port,
-        metavar="PORT",
-        help="where the browser comes back to (default: any that is free)",
-    )
-    login.add_argument(
-        "--scope",
-        action="append",
-        default=[],
-        metavar="SCOPE",
-        help="ask for this scope too (may be repeated)",
-    )
-    login.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=LOGIN_SECONDS,
-        metavar="SECONDS",
-        help=f"how long to wait for the browser (default: {LOGIN_SECONDS})",
-    )
-
-
-def _port(text: str) -> int:
-    port = int(text)
-    if not 0 < port < 65536:
-        raise ValueError
-    return port
-
-
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < 1e8:
-        raise ValueError
-    return seconds
-
-
-class _Parser(argparse.ArgumentParser):
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(formatter_class=_Formatter, allow_abbrev=False, **settings)
-
-
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    # argparse makes one of these for every argument, and loads several modules to find the width for it.
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_width())
-
-
-def _width() -> int:
-    if (columns := os.environ.get("COLUMNS", "")).isdecimal():
-        return max(int(columns), MIN_WIDTH) - 2
-    try:
-        return max(os.get_terminal_size().columns, MIN_WIDTH) - 2
-    except OSError:
-        return DEFAULT_WIDTH - 2
-
-
-def _add_shared(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", metavar="FILE", help="the configuration file")
-    parser.add_argument(
-        "--log-level", choices=LOG_LEVELS, help="what to write to stderr (default: info; for commands: off)"
-    )
-    parser.add_argument(
-        "--log-format", choices=LOG_FORMATS, help="lines for people, or JSON for machines (default: text)"
-    )

@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import msgspec
 from rich.console import Console
@@ -21,17 +21,20 @@ from rich.table import Table
 from rich.text import Text
 
 from mcp_workbench import __version__, protocol
-from mcp_workbench.demo.answers import Discovery, OpenedToolbox, ToolList, ToolResult
+from mcp_workbench.demo.answers import Discovery, FoundTools, OpenedToolbox, ToolList, ToolResult
 from mcp_workbench.demo.client import Answer, Client
 from mcp_workbench.demo.config import configuration, definitions
 from mcp_workbench.demo.processes import is_running
 from mcp_workbench.demo.serving import META_PROCESS, META_PROTOCOL
 from mcp_workbench.errors import BadAnswer, WorkbenchError
+from mcp_workbench.workbench.estimate import estimate_tokens
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 __all__ = ["run"]
+
+T = TypeVar("T")
 
 STDERR_LINES: Final = 40
 """How much of the workbench's stderr a failure shows."""
@@ -55,6 +58,7 @@ COUNT: Final = Use("writing", "text", "count_words", {"text": "Two tools in fron
 REMEMBER: Final = Use("writing", "notes", "add_note", {"text": "Bring my own servers"})
 SUMMARISE: Final = Use("numbers", "stats", "summarise", {"numbers": [2, 4, 4, 4, 5, 5, 7, 9]})
 CONVERT: Final = Use("numbers", "units", "convert", {"value": 5, "from": "mile", "to": "kilometre"})
+SOUGHT: Final = "turn one unit into another"
 MISSPELT: Final = COUNT._replace(tool="count_word")
 
 
@@ -82,6 +86,7 @@ def _tell(console: Console, client: Client) -> None:
     _connect(console, client)
     _open_writing(console, client)
     processes = _use_tools(console, client)
+    _find_a_tool(console, client)
     _make_a_mistake(console, client)
     _shut_down(console, client, processes)
 
@@ -102,17 +107,14 @@ def _connect(console: Console, client: Client) -> None:
     _show(console, "What a model reads:")
     _show(console, Panel(Text(instructions), expand=False))
     _show(console, sizes)
-    _show(console, "(Tokens: characters / 4. More tools behind add nothing to the first two.)")
+    _show(console, "(Tokens by estimate. More tools behind add nothing to the first two.)")
 
 
 def _open_writing(console: Console, client: Client) -> None:
     arguments = {"toolbox_name": "writing"}
     opening = client.request("tools/call", {"name": "open_toolbox", "arguments": arguments}, ToolResult)
     text = _success("open_toolbox", opening).text
-    try:
-        toolbox = msgspec.json.decode(text, type=OpenedToolbox)
-    except msgspec.MsgspecError as error:
-        raise BadAnswer(f"open_toolbox answered something else than a toolbox: {error}") from error
+    toolbox = _tools_in(text, OpenedToolbox)
     tools = Table.grid(padding=(0, 2))
     for tool in toolbox.tools:
         tools.add_row(tool.source_server, tool.name, tool.title)
@@ -151,12 +153,34 @@ def _report(console: Console, use: Use, answer: Answer[ToolResult]) -> int:
     return process
 
 
+def _find_a_tool(console: Console, client: Client) -> None:
+    arguments = {"query": SOUGHT, "limit": 2}
+    search = client.request("tools/call", {"name": "open_toolbox", "arguments": arguments}, ToolResult)
+    text = _success("open_toolbox", search).text
+    tools = Table.grid(padding=(0, 2))
+    for tool in _tools_in(text, FoundTools).tools:
+        tools.add_row(f"{tool.toolbox_name} / {tool.source_server} / {tool.name}", tool.title)
+    characters, tokens = _size(text)
+
+    _head(console, "4. Find a tool", f"open_toolbox {json.dumps(arguments)}", search.seconds)
+    _show(console, "In all toolboxes, the best first, each with its schema:")
+    _show(console, tools)
+    _show(console, f"({characters}, {tokens}. What is not open is found too, once it is known.)")
+
+
+def _tools_in(text: str, form: type[T]) -> T:
+    try:
+        return msgspec.json.decode(text, type=form)
+    except msgspec.MsgspecError as error:
+        raise BadAnswer(f"open_toolbox answered something else than tools: {error}") from error
+
+
 def _make_a_mistake(console: Console, client: Client) -> None:
     answer = client.request("tools/call", MISSPELT.params(), ToolResult)
     if not answer.result.is_error:
         raise BadAnswer(f"the workbench took {MISSPELT.tool} for a tool: {answer.result.text}")
 
-    _head(console, "4. Make a mistake", f"the tool {MISSPELT.tool}", answer.seconds)
+    _head(console, "5. Make a mistake", f"the tool {MISSPELT.tool}", answer.seconds)
     _show(console, "What a model reads:")
     _show(console, Panel(Text(answer.result.text, style="yellow"), expand=False))
 
@@ -167,7 +191,7 @@ def _shut_down(console: Console, client: Client, processes: list[int]) -> None:
     if ending.result != 0 or left:
         raise WorkbenchError(f"the workbench ended with exit code {ending.result} and left processes {left}")
 
-    _head(console, "5. Shut down", "end of stdin", ending.seconds)
+    _head(console, "6. Shut down", "end of stdin", ending.seconds)
     numbers = ", ".join(map(str, processes))
     _show(console, f"Exit code 0. No process left of the {len(processes)} servers ({numbers}).")
 
@@ -220,7 +244,7 @@ def _copyable(console: Console, line: str) -> None:
 
 
 def _size(text: str) -> tuple[str, str]:
-    return f"{len(text):,} characters", f"~{len(text) // 4:,} tokens"
+    return f"{len(text):,} characters", f"~{estimate_tokens(text):,} tokens"
 
 
 def _time(seconds: float) -> str:

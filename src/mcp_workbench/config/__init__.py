@@ -7,15 +7,18 @@ from mcp_workbench.config.access import HttpConfig, IssuerConfig
 from mcp_workbench.config.load import LoadedConfig, load, locate
 from mcp_workbench.config.model import ServerConfig, ToolboxConfig, WorkbenchConfig, is_same_program
 from mcp_workbench.config.oauth import OAuthConfig
+from mcp_workbench.config.results import InlineConfig, ResultsConfig
 from mcp_workbench.config.schema import json_schema
 from mcp_workbench.config.secrets import Secrets
 from mcp_workbench.config.stamp import Stamp, stamp_of
 
 __all__ = [
     "HttpConfig",
+    "InlineConfig",
     "IssuerConfig",
     "LoadedConfig",
     "OAuthConfig",
+    "ResultsConfig",
     "Secrets",
     "ServerConfig",
     "Stamp",

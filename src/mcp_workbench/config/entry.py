@@ -17,6 +17,7 @@ from mcp_workbench.config.text import check_header, check_os_text
 
 if TYPE_CHECKING:
     from mcp_workbench.config.findings import Findings, Place
+    from mcp_workbench.config.results import InlineConfig
 
 TRANSPORT_OF_TYPE: dict[str, Transport] = {
     "stdio": "stdio",
@@ -28,16 +29,20 @@ TRANSPORT_OF_TYPE: dict[str, Transport] = {
 
 _FIELDS = msgspec.structs.fields(ServerConfig)
 _KNOWN_KEYS = ("type", *(field.encode_name for field in _FIELDS))
-# An object of its own, with a reader of its own.
-_PLAIN_FIELDS = [field for field in _FIELDS if field.name != "oauth"]
+# Objects of their own, with readers of their own.
+_PLAIN_FIELDS = [field for field in _FIELDS if field.name not in ("oauth", "results")]
 
 
-def read_server(entry: dict[str, object], place: Place, findings: Findings) -> ServerConfig:
-    """The entry's server; every mistake in it is reported, and what is wrong is left at its default."""
+def read_server(
+    entry: dict[str, object], results: InlineConfig | bool, place: Place, findings: Findings
+) -> ServerConfig:
+    """The entry's server, with the `results` of its toolbox if it has none of its own; every mistake in it is
+    reported, and what is wrong is left at its default."""
     meant = check_keys(entry, _KNOWN_KEYS, place, findings)
     values = convert_fields(_with_env_as_text(entry), _PLAIN_FIELDS, place, findings)
     if entry.get("oauth") is not None:
         values["oauth"] = read_oauth(entry["oauth"], (*place, "oauth"), findings)
+    values["results"] = read_results(entry, meant, results, place, findings)
     transport = _read_transport(entry, values, place, findings)
     given = {key for key in meant if entry.get(key, key) is not None}
     _check_target(given, transport, place, findings)
@@ -45,6 +50,22 @@ def read_server(entry: dict[str, object], place: Place, findings: Findings) -> S
     _warn_of_surprises(values, place, findings)
     default: Transport = "http" if values.get("url") else "stdio"
     return ServerConfig(**(values | {"transport": transport or default}))
+
+
+def read_results(
+    entry: dict[str, object],
+    meant: dict[str, str],
+    outer: InlineConfig | bool,
+    place: Place,
+    findings: Findings,
+) -> InlineConfig | bool:
+    """The `results` of a toolbox or a server, which are those around it if it has none of its own."""
+    written = meant.get("results")
+    if written is None:
+        return outer
+    from mcp_workbench.config.results_entry import read_inside  # noqa: PLC0415 - most files have no such object
+
+    return read_inside(entry[written], outer, (*place, written), findings)
 
 
 def _with_env_as_text(entry: dict[str, object]) -> dict[str, object]:

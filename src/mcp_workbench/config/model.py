@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from mcp_workbench.config.access import HttpConfig
 from mcp_workbench.config.oauth import OAuthConfig
+from mcp_workbench.config.results import InlineConfig, ResultsConfig
 
 Transport = Literal["stdio", "http", "sse"]
 
@@ -21,7 +22,10 @@ Calls = Annotated[int, Meta(ge=1, le=100_000)]
 # At least what a server writes about itself in one message, and at most what still fits into memory.
 Bytes = Annotated[int, Meta(ge=65_536, le=1_073_741_824)]
 
+Tokens = Annotated[int, Meta(ge=500, le=10_000_000)]
+
 OPEN_DEADLINE = 15.0
+LISTING_BUDGET = 8000
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -157,6 +161,14 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "a number of bytes from 65536 to 1073741824, in digits only"},
         ),
     ] = 67_108_864
+    results: Annotated[
+        InlineConfig | bool,
+        Meta(
+            description="Which of its results are kept by the workbench and shown in short; false for none. "
+            "Default: as the toolbox has it.",
+            examples=[{"inlineLimit": 100000}],
+        ),
+    ] = False
     isolation: Annotated[
         Literal["shared", "client"],
         Meta(
@@ -194,6 +206,7 @@ _WHILE_IT_RUNS = (
     "input_timeout",
     "call_limit",
     "message_limit",
+    "results",
 )
 
 
@@ -227,6 +240,24 @@ class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
         ),
     ] = OPEN_DEADLINE
+    listing_budget: Annotated[
+        Tokens,
+        Meta(
+            description="Tokens, by estimate, up to which `open_toolbox` lists the tools with their whole "
+            "definitions. A longer list has signatures, or names. "
+            "Default: the `listingBudget` of the whole file.",
+            examples=[20000],
+            extra={"expected": "a number of tokens from 500 to 10000000, in digits only"},
+        ),
+    ] = LISTING_BUDGET
+    results: Annotated[
+        InlineConfig | bool,
+        Meta(
+            description="Which results of its servers are kept by the workbench and shown in short; false "
+            "for none. Default: as the whole file has it.",
+            examples=[{"inlineLimit": 100000}],
+        ),
+    ] = False
 
 
 class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -241,4 +272,17 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
             extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
         ),
     ] = OPEN_DEADLINE
+    listing_budget: Annotated[
+        Tokens,
+        Meta(
+            description="The `listingBudget` of the toolboxes that have none of their own, and of what is "
+            "found in all of them.",
+            examples=[8000],
+            extra={"expected": "a number of tokens from 500 to 10000000, in digits only"},
+        ),
+    ] = LISTING_BUDGET
     http: Annotated[HttpConfig, Meta(description="Who may come in over HTTP.")] = HttpConfig()
+    results: Annotated[
+        ResultsConfig,
+        Meta(description="Which results are kept by the workbench and shown in short; false for none."),
+    ] = ResultsConfig()

@@ -28,6 +28,7 @@ def json_schema() -> dict[str, object]:
     del toolbox["openDeadline"]["default"]
     top["properties"]["toolboxes"]["propertyNames"] = _NAME
     _complete_http(top["properties"]["http"], definitions)
+    _complete_results(top["properties"], toolbox, definitions)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "MCP Workbench configuration",
@@ -81,6 +82,22 @@ def _complete_http(http: dict[str, Any], definitions: dict[str, Any]) -> None:
     for key in ("audience", "jwksUri"):
         del issuer[key]["default"]
     issuer["scopes"]["minProperties"] = 1
+
+
+def _complete_results(
+    top: dict[str, Any], toolbox: dict[str, Any], definitions: dict[str, dict[str, Any]]
+) -> None:
+    server = definitions["ServerConfig"]["properties"]
+    for described, name in ((top, "Results"), (toolbox, "Inline"), (server, "Inline")):
+        description = described["results"]["description"]
+        either = [{"$ref": f"#/$defs/{name}Config"}, {"const": False}]
+        described["results"] = {"description": description, "anyOf": either}
+    # What does not say how much is kept leaves it at what holds around it.
+    del definitions["InlineConfig"]["required"]
+    limit = definitions["ResultsConfig"]["properties"]["inlineLimit"]
+    (number,) = (side for side in limit.pop("anyOf") if side["type"] == "integer")
+    del limit["default"]
+    limit |= number
 
 
 def _target(key: str, transports: list[str]) -> dict[str, Any]:

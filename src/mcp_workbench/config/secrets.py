@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # Shorter values ("true", "8080") stand in too many innocent texts to be worth hiding.
 SHORTEST_SECRET = 6
 
+PIECE = 1024 * 1024
+
 
 class Secrets:
     """Replaces each secret value by its label."""
@@ -28,8 +30,16 @@ class Secrets:
         both._labels = self._labels | others._labels
         return both
 
+    def occur_in(self, data: bytes) -> bool:
+        """Whether one of them stands in a text, given in UTF-8 and looked at in pieces: it may be long."""
+        sought = [value.encode(errors="replace") for value in self._labels]
+        overlap = max(map(len, sought), default=0)
+        pieces = (data[at : at + PIECE + overlap] for at in range(0, len(data), PIECE))
+        return any(value in piece for piece in pieces for value in sought)
+
     def mask(self, text: str) -> str:
-        if not self._labels:
+        # Several times as fast as the pattern, and nearly all texts hold none.
+        if not any(value in text for value in self._labels):
             return text
         if self._pattern is None:
             longest_first = sorted(self._labels, key=len, reverse=True)

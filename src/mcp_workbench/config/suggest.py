@@ -53,7 +53,10 @@ ADVICE = {
 
 _PLACES = {
     **{field.encode_name.lower(): "in a server" for field in msgspec.structs.fields(ServerConfig)},
+    "listingbudget": "in a toolbox, or at the top of the file for all of them",
     "opendeadline": "in a toolbox, or at the top of the file for all of them",
+    "inlinelimit": 'in "results"',
+    **dict.fromkeys(("lifetime", "memory", "quota"), 'in the "results" at the top of the file'),
 }
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mcp_workbench.config.access import HttpConfig
-from mcp_workbench.config.entry import read_server
+from mcp_workbench.config.entry import read_results, read_server
 from mcp_workbench.config.fields import as_object, check_keys, convert_fields, warn_of_long_wait
 from mcp_workbench.config.model import ToolboxConfig, WorkbenchConfig
+from mcp_workbench.config.results import InlineConfig, ResultsConfig
 from mcp_workbench.config.text import check_name, check_text
 
 if TYPE_CHECKING:
@@ -26,8 +27,11 @@ _TOOLBOX = '{ "description": "What it is for", "mcpServers": { … } }'
 _SERVER = '{ "command": "npx", "args": ["-y", "some-package"] }'
 
 # The other fields hold objects, which are read one by one.
-_OF_THE_FILE = [field for field in msgspec.structs.fields(WorkbenchConfig) if field.name == "open_deadline"]
-_OF_A_TOOLBOX = [field for field in msgspec.structs.fields(ToolboxConfig) if field.name != "servers"]
+_SETTINGS = ("open_deadline", "listing_budget")
+_OF_THE_FILE = [field for field in msgspec.structs.fields(WorkbenchConfig) if field.name in _SETTINGS]
+_OF_A_TOOLBOX = [
+    field for field in msgspec.structs.fields(ToolboxConfig) if field.name not in ("servers", "results")
+]
 
 
 def validate(tree: dict[str, object], findings: Findings) -> WorkbenchConfig:
@@ -36,24 +40,32 @@ def validate(tree: dict[str, object], findings: Findings) -> WorkbenchConfig:
     for key in pasted:
         what = "servers stand inside a toolbox, not at the top of the file"
         findings.problem((key,), what, f"Move them: {_NESTING}")
-    known = ("$schema", "http", "openDeadline", "toolboxes", "toolMode", *pasted)
+    ours = ("$schema", "http", "listingBudget", "openDeadline", "results", "toolboxes", "toolMode")
+    known = (*ours, *pasted)
     meant = check_keys(tree, known, (), findings)
     if "toolMode" in tree:
         _check_tool_mode(tree["toolMode"], findings)
     settings = _read_settings(tree, _OF_THE_FILE, (), findings)
     http = _read_http(tree, meant, findings)
+    results = _read_results(tree, meant, findings)
     written = meant.get("toolboxes")
     if written is None:
         if not pasted:
             findings.problem((), '"toolboxes" is missing', f"Write {_NESTING}")
-        return WorkbenchConfig(toolboxes={}, http=http, **settings)
+        return WorkbenchConfig(toolboxes={}, http=http, results=results, **settings)
     # Under a key that is only nearly right too, so that one round of corrections is enough.
     named = as_object(tree[written], (written,), _NESTING, findings) or {}
+    limit = results.inline_limit
+    around = settings | {"results": False if limit is None else InlineConfig(inline_limit=limit)}
     toolboxes = {
-        name: _read_toolbox(value, settings, (written, name), findings) for name, value in named.items()
+        name: _read_toolbox(value, around, (written, name), findings) for name, value in named.items()
     }
     usable = {name: toolbox for name, toolbox in toolboxes.items() if toolbox is not None}
-    return WorkbenchConfig(toolboxes=usable, http=http, **settings)
+    if "workbench" in usable:
+        from mcp_workbench.config.results_entry import check_name_is_free  # noqa: PLC0415 - hardly any file
+
+        check_name_is_free(usable, (written,), findings)
+    return WorkbenchConfig(toolboxes=usable, http=http, results=results, **settings)
 
 
 def _read_http(tree: dict[str, object], meant: dict[str, str], findings: Findings) -> HttpConfig:
@@ -65,6 +77,15 @@ def _read_http(tree: dict[str, object], meant: dict[str, str], findings: Finding
     toolboxes = tree.get(meant.get("toolboxes", ""))
     named = toolboxes if isinstance(toolboxes, dict) else {}
     return read_http(tree[written], (written,), named, findings)
+
+
+def _read_results(tree: dict[str, object], meant: dict[str, str], findings: Findings) -> ResultsConfig:
+    written = meant.get("results")
+    if written is None:
+        return ResultsConfig()
+    from mcp_workbench.config.results_entry import read_of_the_file  # noqa: PLC0415 - as for `http`
+
+    return read_of_the_file(tree[written], (written,), findings)
 
 
 def _read_settings(
@@ -95,18 +116,22 @@ def _read_toolbox(
     toolbox = as_object(value, place, _TOOLBOX, findings)
     if toolbox is None:
         return None
-    meant = check_keys(toolbox, ("description", "mcpServers", "openDeadline"), place, findings)
+    known = ("description", "listingBudget", "mcpServers", "openDeadline", "results")
+    meant = check_keys(toolbox, known, place, findings)
     for key, example in (("description", '"What the toolbox is for"'), ("mcpServers", "{ … }")):
         if key not in meant:
             findings.problem((*place, key), "is missing", f'Write "{key}": {example}')
     settings = of_the_file | _read_settings(toolbox, _OF_A_TOOLBOX, place, findings)
     check_text(settings.get("description", ""), (*place, "description"), findings)
     written = meant.get("mcpServers")
-    servers = {} if written is None else _read_servers(toolbox[written], (*place, written), findings)
+    results = settings["results"] = read_results(toolbox, meant, settings["results"], place, findings)
+    servers = {} if written is None else _read_servers(toolbox[written], results, (*place, written), findings)
     return ToolboxConfig(servers=servers, **settings) if "description" in settings else None
 
 
-def _read_servers(value: object, place: Place, findings: Findings) -> dict[str, ServerConfig]:
+def _read_servers(
+    value: object, results: InlineConfig | bool, place: Place, findings: Findings
+) -> dict[str, ServerConfig]:
     entries = as_object(value, place, f'{{ "my-server": {_SERVER} }}', findings)
     if entries == {}:
         findings.warn(place, "this toolbox has no servers")
@@ -115,5 +140,5 @@ def _read_servers(value: object, place: Place, findings: Findings) -> dict[str, 
         check_name(name, "server", (*place, name), findings)
         entry = as_object(described, (*place, name), _SERVER, findings)
         if entry is not None:
-            servers[name] = read_server(entry, (*place, name), findings)
+            servers[name] = read_server(entry, results, (*place, name), findings)
     return servers

@@ -42,6 +42,7 @@ class OpenedTool(msgspec.Struct, frozen=True):
     """One tool in what `open_toolbox` answers."""
 
     name: str
+    toolbox_name: str
     source_server: str
     title: str
 
@@ -50,4 +51,10 @@ class OpenedToolbox(msgspec.Struct, frozen=True):
     """The text that `open_toolbox` answers."""
 
     servers_connected: int
+    tools: list[OpenedTool]
+
+
+class FoundTools(msgspec.Struct, frozen=True):
+    """The text that it answers to a query."""
+
     tools: list[OpenedTool]

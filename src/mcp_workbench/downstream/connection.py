@@ -80,6 +80,8 @@ class Connection:
         self.listed: Tools = ()
         self.notes: list[str] = []
         """Why some of the server's tools are not among them."""
+        self.on_listed: Callable[[], None] = lambda: None
+        """Told when the list was got anew."""
         self.screen: Callable[[Tools], tuple[Tools, list[str]]] = lambda tools: (tools, [])
         """Tells which tools can be called on this way to the server, and why others cannot."""
         self.is_clear = True
@@ -212,6 +214,7 @@ class Connection:
         try:
             async with asyncio.timeout(self.timeout):
                 await self.list_tools(self.timeout)
+            self.on_listed()
         except (WireError, TimeoutError) as error:
             reason = self._mask(str(error)) or f"no end within {self.timeout:g} s"
             self._log.warning("its changed tools could not be listed: %s", reason)

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.downstream.caller import OWN_META
-from mcp_workbench.downstream.offer import Offer, read_offer
+from mcp_workbench.downstream.offer import Offer, members_of, read_offer
 from mcp_workbench.errors import BadAnswer, BrokenOff, RemoteError
 from mcp_workbench.protocol import (
     IMPLEMENTATION,
     LEGACY_VERSIONS,
+    META_SERVER,
     MISSING_CAPABILITY,
     MODERN,
     UNSUPPORTED_VERSION,
@@ -52,11 +53,13 @@ _PROBE: Final = b"{%b}" % OWN_META
 class _Discovered(msgspec.Struct):
     supported: list[str] = msgspec.field(name="supportedVersions")
     capabilities: msgspec.Raw = ABSENT
+    meta: msgspec.Raw = msgspec.field(name="_meta", default=ABSENT)
 
 
 class _Initialized(msgspec.Struct):
     version: str = msgspec.field(name="protocolVersion")
     capabilities: msgspec.Raw = ABSENT
+    server_info: msgspec.Raw = msgspec.field(name="serverInfo", default=ABSENT)
 
 
 class _VersionData(msgspec.Struct):
@@ -169,7 +172,7 @@ def _read_initialized(answer: msgspec.Raw) -> _Agreed:
         raise BadAnswer(f"its answer to initialize could not be read: {error}") from None
     if found.version not in LEGACY_VERSIONS and found.version not in OLDER_VERSIONS:
         raise BadAnswer(f'it answered initialize with the unknown protocol version "{found.version}"')
-    offer = read_offer(found.capabilities)
+    offer = read_offer(found.capabilities, found.server_info)
     if found.version < FIRST_TO_DECLARE_COMPLETIONS:
         offer = msgspec.structs.replace(offer, completions=True)
     return _Agreed("legacy", offer)
@@ -181,7 +184,7 @@ def _read_discovered(discover: Question) -> _Agreed:
     try:
         found = msgspec.json.decode(discover.answer.result(), type=_Discovered)
         supported = found.supported
-        offer = read_offer(found.capabilities)
+        offer = read_offer(found.capabilities, members_of(found.meta).get(META_SERVER, ABSENT))
     except RemoteError as error:
         if error.code == MISSING_CAPABILITY:
             return _Agreed(MODERN)

@@ -10,6 +10,9 @@ from mcp_workbench.wire.message import ABSENT, decode_members
 
 TRUE = msgspec.Raw(b"true")
 
+LONGEST_INFO = 16 * 1024
+"""Bytes that a server may say about itself, and which are remembered."""
+
 Capability = Literal["resources", "prompts", "completions"]
 
 
@@ -26,6 +29,8 @@ class Offer(msgspec.Struct, frozen=True):
     """Whether it says when a resource has changed."""
     completions: bool = False
     logging: bool = False
+    server_info: msgspec.Raw = ABSENT
+    """What it says about itself."""
 
     @property
     def changing(self) -> list[str]:
@@ -43,7 +48,7 @@ class Offer(msgspec.Struct, frozen=True):
         return offered
 
 
-def read_offer(capabilities: msgspec.Raw) -> Offer:
+def read_offer(capabilities: msgspec.Raw, server_info: msgspec.Raw = ABSENT) -> Offer:
     """The offer in the `capabilities` of a handshake or a discovery; what cannot be read is not offered."""
     has = members_of(capabilities)
     tools, prompts, resources = (
@@ -58,6 +63,8 @@ def read_offer(capabilities: msgspec.Raw) -> Offer:
         updates=resources.get("subscribe") == TRUE,
         completions="completions" in has,
         logging="logging" in has,
+        # Copied: it would keep the whole line in memory.
+        server_info=server_info.copy() if len(server_info) <= LONGEST_INFO else ABSENT,
     )
 
 

@@ -17,6 +17,7 @@ from mcp_workbench.downstream import diagnosis
 from mcp_workbench.downstream.backoff import Backoff
 from mcp_workbench.downstream.connection import Connection
 from mcp_workbench.downstream.linking import link_to
+from mcp_workbench.downstream.recording import Recorder
 from mcp_workbench.downstream.start import DiedOnProbe, Start
 from mcp_workbench.downstream.waiting import WaitingRoom
 from mcp_workbench.downstream.watching import Watches
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.era_memory import EraMemory
     from mcp_workbench.downstream.link import Link
     from mcp_workbench.downstream.offer import Offer
+    from mcp_workbench.downstream.tool_memory import Record, ToolMemory
     from mcp_workbench.downstream.valve import Valve
     from mcp_workbench.wire.guard import Guard
 
@@ -45,6 +47,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
     environ: Mapping[str, str]
     memory: EraMemory
+    catalogue: ToolMemory
     guard: Guard
     valve: Valve
     audience: Audience
@@ -67,6 +70,7 @@ class Server:
         self.secrets = secrets
         self._tokens = Secrets({})
         self._surroundings = surroundings
+        self._recorder = Recorder(self._origin, config, secrets, surroundings.catalogue, self.mask)
         self._lives: set[asyncio.Task[None]] = set()
         self._links: set[Link] = set()
         self._ready: asyncio.Future[Connection] | None = None
@@ -111,6 +115,7 @@ class Server:
         """Takes over what has changed in a configuration for the same program."""
         self.config = config
         self.secrets = secrets
+        self._recorder.adopt(config, secrets)
         if self.connection is not None:
             self.connection.adopt(config)
 
@@ -128,11 +133,15 @@ class Server:
         finally:
             self._users -= 1
 
+    def recalled(self) -> Record | None:
+        """What it offered when it was last listed, by this process or another, if that is known."""
+        return self._recorder.recall()
+
     async def close(self) -> None:
         """Ends the process, if there is one, and everything that hangs on it."""
-        lives = self.begin_to_close()
-        if lives:
-            await asyncio.wait(lives)
+        ends = self.begin_to_close()
+        if ends:
+            await asyncio.wait(ends)
 
     def begin_to_close(self) -> tuple[asyncio.Task[None], ...]:
         """The same, without waiting for the end."""
@@ -140,10 +149,9 @@ class Server:
             self._log.debug("stopping")
         self.leave()
         self._ready = self.connection = None  # whoever comes from now on gets a new life, after this one
-        lives = tuple(self._lives)
-        for life in lives:
+        for life in self._lives:
             life.cancel()
-        return lives
+        return *self._lives, *self._recorder.hasten()
 
     def leave(self) -> None:
         """It is not open any more, and what it has is not listed."""
@@ -169,6 +177,10 @@ class Server:
     def mask(self, text: str) -> str:
         """`text` without the secret values of the configuration, nor those that logins have brought."""
         return self._tokens.mask(self.secrets.mask(text))
+
+    def holds_secret(self, data: bytes) -> bool:
+        """Whether such a value stands in it."""
+        return self.secrets.occur_in(data) or self._tokens.occur_in(data)
 
     def _hide(self, secrets: Secrets) -> None:
         self._tokens |= secrets
@@ -273,6 +285,8 @@ class Server:
         self.connection = connection
         self.offer = connection.session.offer
         ready.set_result(connection)
+        connection.on_listed = lambda: self._recorder.take(connection, era)
+        connection.on_listed()
         self.watches.ask_again(connection.session)
         self._announce(self.offer)
         link.parting.add_done_callback(lambda _: self._part_from(ready))

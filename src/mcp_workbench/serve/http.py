@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
+from mcp_workbench.downstream.era_memory import cache_directory
 from mcp_workbench.serve.address import Address, listen
 from mcp_workbench.serve.admission import Doorkeeper, metadata, metadata_paths
 from mcp_workbench.serve.connections import MOST_CONNECTIONS, Connection
@@ -73,9 +73,7 @@ async def _serve(
     tokens: LoadedTokens | None,
 ) -> None:
     sockets, address = listening
-    workbench = build(
-        loaded, environ=environ, memory=EraMemory(cache_directory(environ)), hide=log_handler.hide
-    )
+    workbench = build(loaded, environ=environ, cache=cache_directory(environ), hide=log_handler.hide)
     interrupted = asyncio.Event()
     hurry = Hurry(interrupted.set)
     clients = Clients(workbench, environ)

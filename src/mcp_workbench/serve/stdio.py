@@ -11,7 +11,7 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from mcp_workbench.downstream.era_memory import EraMemory, cache_directory
+from mcp_workbench.downstream.era_memory import cache_directory
 from mcp_workbench.serve.pressure import Pressure
 from mcp_workbench.serve.reload import Reloader
 from mcp_workbench.serve.running import begin, close, first, loop_runner
@@ -86,9 +86,7 @@ def _modes_restored(*descriptors: int) -> Iterator[None]:
 async def _serve(
     loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler, stdin: int, stdout: int
 ) -> None:
-    workbench = build(
-        loaded, environ=environ, memory=EraMemory(cache_directory(environ)), hide=log_handler.hide
-    )
+    workbench = build(loaded, environ=environ, cache=cache_directory(environ), hide=log_handler.hide)
     ended = asyncio.Event()
     interrupted = asyncio.Event()
     hurry = Hurry(interrupted.set)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.requests import Meta
     from mcp_workbench.wire.message import Body, Id, Outgoing
     from mcp_workbench.workbench.desk import Desk
+    from mcp_workbench.workbench.kept import Drawer
 
     Parts = tuple[Body, ...]
 
@@ -44,6 +46,11 @@ MOST_IN_FLIGHT = 50_000
 OUR_FAULT = "Internal error: this is a fault of the workbench; its log has the details"
 
 log = logging.getLogger(__name__)
+
+
+def refer(arguments: Body) -> bool:
+    """Whether there may be references to kept results in them."""
+    return re.search(rb'"\$result"', arguments) is not None
 
 
 class Calls:
@@ -64,12 +71,21 @@ class Calls:
         self._taken = taken
         """Ids that are in use by something else."""
         self._in_flight: dict[Id, Relayed | asyncio.Task[None]] = {}
+        self.in_flight: Collection[Id] = self._in_flight
+        """The ids of these, to be counted."""
+        self._unheard: set[asyncio.Task[None]] = set()
+        """Work for requests whose client has yet to come back."""
         self._quiet: asyncio.Event | None = None
         """Set when no call is in flight, once somebody waits for that."""
         self.bridge = bridge
         """Takes what servers ask in the middle of calls to the client."""
         self.parked: dict[Id, Parked] = {}
         """Calls that have been answered with a question, by what they are called until they go on."""
+
+    @property
+    def drawer(self) -> Drawer | None:
+        """What is kept for the client, if anything is."""
+        return self._desk.drawer
 
     def __contains__(self, request_id: Id | None) -> bool:
         return request_id in self._in_flight
@@ -91,7 +107,7 @@ class Calls:
             return False
         try:
             caller = self._callers.of(meta) if meta else self._callers.legacy
-            if caller is None:
+            if caller is None or (self._desk.drawer is not None and refer(arguments.arguments)):
                 return False
             shelf = self._desk.shelves.get((tool.toolbox, tool.server))
             if shelf is None or (connection := shelf.ready(tool.tool)) is None:
@@ -117,7 +133,11 @@ class Calls:
     ) -> None:
         """Calls a tool. Raises CallError."""
         shelf = self._desk.shelf(tool.toolbox, tool.server)
-        self.start(Use(caller, self, request_id, shelf, tool.tool, arguments, meta, extra))
+        request = Use(caller, self, request_id, shelf, tool.tool, arguments, meta, extra)
+        if (drawer := self._desk.drawer) is not None and refer(arguments):
+            self._in_flight[request_id] = asyncio.create_task(self._fill_in(request, drawer))
+        else:
+            self.start(request)
 
     def start(self, request: Relayed) -> None:
         """Makes a request, at once if it can be; else when its server is ready."""
@@ -139,6 +159,15 @@ class Calls:
     def work(self, request_id: Id, make: Callable[[], Awaitable[Parts]], caller: Caller) -> None:
         """Answers with a result of ours that takes its time."""
         self._in_flight[request_id] = asyncio.create_task(self._work(request_id, make, caller))
+
+    def finish_after(self, request: Relayed, work: Callable[[], Awaitable[None]]) -> None:
+        """Lets work be done before a request is answered, which the client can cancel meanwhile."""
+        task = asyncio.create_task(self._finish_after(request, work))
+        if request.request_id in self._in_flight:
+            self._in_flight[request.request_id] = task
+        else:
+            self._unheard.add(task)
+            task.add_done_callback(self._unheard.discard)
 
     def resume(self, request: Relayed, request_id: Id, caller: Caller, meta: Meta) -> None:
         """Goes on with a request that was parked, as the answer to this one."""
@@ -201,9 +230,9 @@ class Calls:
         if (parked := self.parked.get(request_id)) is not None:
             parked.answer = make_line
 
-    def refuse(self, request_id: Id, error: CallError, caller: Caller) -> None:
+    def refuse(self, request_id: Id, error: CallError, caller: Caller, advice: str = "") -> None:
         """Ends a call with a result that says why it failed."""
-        self.answer(request_id, *results.own(render.error_result(error), caller))
+        self.answer(request_id, *results.own(render.error_result(error, advice), caller))
 
     def fail_with(self, request_id: Id, error: RemoteError) -> None:
         """Ends a request with the error that its server gave."""
@@ -234,6 +263,25 @@ class Calls:
             request.refuse(error)
         except Exception:  # noqa: BLE001 - the client must get an answer
             self.fail(request.request_id)
+
+    async def _fill_in(self, request: Use, drawer: Drawer) -> None:
+        """Makes a call whose arguments refer to what is kept."""
+        from mcp_workbench.surface.kept_arguments import fill_in  # noqa: PLC0415 - few calls do
+
+        try:
+            filled = await fill_in(request.arguments, drawer)
+            request.given, request.arguments = request.arguments, filled
+            self.start(request)
+        except CallError as error:
+            request.refuse(error)
+        except Exception:  # noqa: BLE001 - the client must get an answer
+            self.fail(request.request_id)
+
+    async def _finish_after(self, request: Relayed, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except Exception:  # noqa: BLE001 - the client must get an answer
+            request.calls.fail(request.request_id)
 
     async def _work(self, request_id: Id, make: Callable[[], Awaitable[Parts]], caller: Caller) -> None:
         try:

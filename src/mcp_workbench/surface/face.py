@@ -36,8 +36,10 @@ from mcp_workbench.surface.catalogue import Catalogue
 from mcp_workbench.surface.requests import Refusal, read_filter, read_params
 from mcp_workbench.surface.sealing import bind
 from mcp_workbench.surface.subscriptions import Subscriptions
+from mcp_workbench.surface.wanted import read_open
 from mcp_workbench.wire.message import encode, error_line, result_line, starts_with
 from mcp_workbench.wire.peer import Peer
+from mcp_workbench.workbench.builtin import TOOLBOX
 
 if TYPE_CHECKING:
     from mcp_workbench.downstream.caller import Caller
@@ -249,13 +251,27 @@ class Face:
         if caller.is_modern and (params.state or params.responses):
             bound = bind("tools/call", tool.toolbox, tool.server, tool.tool, arguments=arguments)
             extra = self._bridge.retry(self._calls, request_id, caller, params, bound)
-        if extra is not None:
+        drawer = self._seat.desk.drawer
+        if drawer is not None and tool.toolbox == TOOLBOX:
+            from mcp_workbench.surface import builtin  # noqa: PLC0415 - most configurations do not have it
+
+            self._calls.work(request_id, partial(builtin.use, drawer, tool, arguments), caller)
+        elif extra is not None:
             self._calls.use(request_id, tool, arguments, params.meta, caller=caller, extra=extra)
 
     async def _open(self, arguments: Body) -> tuple[Body, ...]:
+        from mcp_workbench.surface import found, listing  # noqa: PLC0415 - the start does without
+
         desk = self._seat.desk
-        toolbox = metatools.read_open(arguments, list(desk.toolboxes))
-        opening = await desk.open(toolbox)
+        wanted = read_open(arguments, [box.name for box in desk.boxes()])
+        if wanted.queries:
+            findings = await desk.find(wanted.queries, wanted.limit, wanted.toolbox)
+            return found.findings_result(findings, wanted, desk.listing_budget(wanted.toolbox))
+        if wanted.toolbox is None:
+            return found.named_result(desk.known_tools(), wanted)
+        if desk.has_own(wanted.toolbox):
+            return listing.own_result(wanted)
+        opening = await desk.open(wanted.toolbox)
         # It may have megabytes, and a client that does not read may ask again and again.
         await self._room.wait()
-        return render.opening_result(opening)
+        return listing.opening_result(opening, wanted)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.shortening import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_workbench.workbench.toolbox import Toolbox
+    from mcp_workbench.workbench.toolbox import Box
 
 LIMIT = 2000
 """Characters: some clients cut instructions there."""
-WIDTHS = (400, 200, 120, 80, 60, 40, 25, 12)
+LONGEST = 400
+WIDTHS = (LONGEST, 200, 120, 80, 60, 40, 25, 12)
 """Lengths to which descriptions are shortened, one after another, until the whole fits."""
 
 EMPTY = (
@@ -23,19 +25,19 @@ EMPTY = (
 )
 
 
-def instructions(toolboxes: Sequence[Toolbox]) -> str:
-    """The text for the handshake. Descriptions are shortened to fit; names never."""
+def instructions(toolboxes: Sequence[Box], longest: int = LONGEST) -> str:
+    """The text for the handshake. Descriptions are cut to that many characters, or to fit; names never."""
     if not toolboxes:
         return EMPTY
     example = encode(toolboxes[0].name).decode()
     usage = (
-        "\n\nopen_toolbox connects a toolbox's servers and returns their tools with schemas; "
-        "use_tool then calls one by its structured identifier:\n"
+        "\n\nopen_toolbox connects a toolbox's servers and returns their tools, or finds tools in all "
+        "toolboxes by a query; use_tool calls one by its structured identifier:\n"
         f'{{"tool": {{"toolbox": {example}, "server": "<source_server>", "tool": "<name>"}}, '
         '"arguments": {}}'
     )
     text = ""
-    for width in WIDTHS:
+    for width in filter(longest.__ge__, WIDTHS):
         lines = [f"- {box.name} ({_count(box)}): {shorten(box.description, width)}" for box in toolboxes]
         text = "Available Toolboxes:\n" + "\n".join(lines) + usage
         if len(text) <= LIMIT:
@@ -44,12 +46,5 @@ def instructions(toolboxes: Sequence[Toolbox]) -> str:
     return "Available Toolboxes:\n" + "\n".join(lines) + usage
 
 
-def shorten(text: str, width: int) -> str:
-    """One line of at most `width` characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 1].rstrip() + "…"
-
-
-def _count(toolbox: Toolbox) -> str:
-    count = len(toolbox.shelves)
-    return f"{count} server{'' if count == 1 else 's'}"
+def _count(box: Box) -> str:
+    return f"{box.servers} server{'' if box.servers == 1 else 's'}"

@@ -7,55 +7,54 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from mcp_workbench.errors import InvalidCall
-from mcp_workbench.surface.instructions import shorten
 from mcp_workbench.wire.message import ABSENT, NULL, OBJECT, decode_text, encode, is_json, starts_with
+from mcp_workbench.workbench.shortening import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body
-    from mcp_workbench.workbench.toolbox import Toolbox
+    from mcp_workbench.workbench.toolbox import Box
 
 OPEN_TOOLBOX = "open_toolbox"
 USE_TOOL = "use_tool"
-
-SUMMARY_WIDTH = 40
-SUMMARISED = 20
-"""With more toolboxes than this, the description of `open_toolbox` has their names only."""
 
 KEEP_LOADED = {"anthropic/alwaysLoad": True}
 """Hosts that defer tools until they are searched for keep these two."""
 
 
-def definitions(toolboxes: Sequence[Toolbox]) -> bytes:
-    """Both tools, as the JSON array that `tools/list` returns."""
-    return encode([_open_toolbox(toolboxes), _use_tool()])
+def definitions(toolboxes: Sequence[Box], width: int) -> bytes:
+    """Both tools, as the JSON array that `tools/list` returns, with so many characters of each toolbox's
+    description."""
+    return encode([_open_toolbox(toolboxes, width), _use_tool()])
 
 
-def _open_toolbox(toolboxes: Sequence[Toolbox]) -> dict[str, object]:
-    if len(toolboxes) <= SUMMARISED:
-        names = [f"{box.name} ({shorten(box.description, SUMMARY_WIDTH)})" for box in toolboxes]
-    else:
-        names = [box.name for box in toolboxes]
+def _open_toolbox(toolboxes: Sequence[Box], width: int) -> dict[str, object]:
+    names = [f"{box.name} ({shorten(box.description, width)})" if width else box.name for box in toolboxes]
     toolbox_name: dict[str, object] = {"type": "string"}
     if toolboxes:
         toolbox_name["enum"] = [box.name for box in toolboxes]
+    text = {"type": "string"}
+    texts = {"type": "array", "items": text}
     return {
         "name": OPEN_TOOLBOX,
-        "title": "Open toolbox",
-        "description": "Connect a toolbox's MCP servers and list their tools with input schemas, "
-        f"for {USE_TOOL}. Toolboxes: {', '.join(names) or 'none yet'}.",
+        "description": f"Connect a toolbox's MCP servers and list their tools, for {USE_TOOL}. With query: "
+        f"find tools, in all toolboxes unless one is named. Toolboxes: {', '.join(names) or 'none yet'}.",
         "inputSchema": {
             "type": "object",
-            "properties": {"toolbox_name": toolbox_name},
-            "required": ["toolbox_name"],
+            "properties": {
+                "toolbox_name": toolbox_name,
+                "query": {"anyOf": [text, texts], "description": "What tools should do"},
+                "limit": {"type": "integer", "default": 8},
+                "tools": texts | {"description": "Names: only these, in full"},
+                "detail": text | {"enum": ["auto", "full", "signatures", "names"]},
+            },
         },
         "annotations": {
             "readOnlyHint": False,
             "destructiveHint": False,
             "idempotentHint": True,
-            "openWorldHint": True,
         },
         "_meta": KEEP_LOADED,
     }
@@ -65,7 +64,6 @@ def _use_tool() -> dict[str, object]:
     names = ("toolbox", "server", "tool")
     return {
         "name": USE_TOOL,
-        "title": "Use tool",
         "description": f"Call a tool that {OPEN_TOOLBOX} lists.",
         "inputSchema": {
             "type": "object",
@@ -120,11 +118,6 @@ class PlainUse(msgspec.Struct):
     params: _PlainParams
 
 
-class _OpenArguments(msgspec.Struct):
-    toolbox_name: msgspec.Raw = ABSENT
-    toolbox: msgspec.Raw = ABSENT
-
-
 class _UseArguments(msgspec.Struct):
     tool: msgspec.Raw = ABSENT
     arguments: msgspec.Raw = ABSENT
@@ -138,28 +131,10 @@ class _Identifier(msgspec.Struct):
 
 
 _decode_plain_use = msgspec.json.Decoder(PlainUse).decode
-_decode_open = msgspec.json.Decoder(_OpenArguments).decode
 _decode_use = msgspec.json.Decoder(_UseArguments).decode
 _decode_identifier = msgspec.json.Decoder(_Identifier).decode
 
 IDENTIFIER_FORM = '{"toolbox": "…", "server": "…", "tool": "…"}'
-
-
-def read_open(arguments: Body, toolboxes: Sequence[str]) -> str:
-    """The toolbox to open. Raises InvalidCall."""
-    available = f"Available toolboxes: {', '.join(toolboxes) or 'none'}"
-    try:
-        found = _decode_open(arguments or b"{}")
-    except (msgspec.DecodeError, RecursionError):
-        raise InvalidCall(
-            f'Invalid arguments: {OPEN_TOOLBOX} takes {{"toolbox_name": "…"}}. {available}'
-        ) from None
-    name = decode_text(found.toolbox_name or found.toolbox)
-    if name is None:
-        raise InvalidCall(f"Invalid arguments: toolbox_name must be a string. {available}")
-    if not name:
-        raise InvalidCall(f"Invalid arguments: toolbox_name cannot be empty. {available}")
-    return name
 
 
 def read_plain_use(line: Line) -> PlainUse | None:

@@ -10,7 +10,7 @@ import msgspec
 
 from mcp_workbench.downstream.call import Call
 from mcp_workbench.errors import BadAnswer, NotTaken, RemoteError
-from mcp_workbench.protocol import META_PROGRESS, MISSING_CAPABILITY, URL_ELICITATION_REQUIRED
+from mcp_workbench.protocol import INVALID_PARAMS, META_PROGRESS, MISSING_CAPABILITY, URL_ELICITATION_REQUIRED
 from mcp_workbench.surface import results
 from mcp_workbench.surface.hops import log_line, passed_on
 from mcp_workbench.surface.progress import Progress
@@ -32,6 +32,17 @@ if TYPE_CHECKING:
 
 _NAME: Final = b',"method":"tools/call","params":{"name":'
 _ARGUMENTS: Final = b',"arguments":'
+
+_IS_ERROR: Final = b'"isError"'
+_IS_ERROR_END: Final = len(_IS_ERROR) + 8
+"""Where its value has begun, even with some white space."""
+TAIL: Final = 1024
+"""Bytes at the end of a result in which it is looked for: all SDKs have it after the content."""
+
+MOST_KEPT: Final = 256
+"""Calls of one client that keep their arguments, to explain a failure with."""
+LONGEST_KEPT: Final = 64 * 1024
+"""Bytes of the arguments of each. Longer ones would not be looked at."""
 
 
 class Relayed(Call):
@@ -92,11 +103,20 @@ class Relayed(Call):
     def bound(self) -> bytes:
         """Stands for the request, in the state that a modern client brings back with it."""
 
+    def advised(self, result: msgspec.Raw) -> msgspec.Raw:
+        """A result that may be an error, with what its client can do about that, if there is anything."""
+        return result
+
     def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
-        """Passes the result on as it came."""
+        """Passes the result on as it came, unless it is to be made short first."""
         try:
+            if len(result) > self.shelf.inline_limit and self.set_aside(result, stamps):
+                return
             if self.progress is not None:
                 self.progress.end()
+            tail = bytes(memoryview(result)[-TAIL:])
+            if (at := tail.rfind(_IS_ERROR)) >= 0 and b"t" in tail[at + len(_IS_ERROR) : at + _IS_ERROR_END]:
+                result = self.advised(result)
             if self.caller.is_modern:
                 stamped = results.modern(result, stamps, is_cacheable=self.is_cacheable)
                 self.calls.answer(self.request_id, *stamped)
@@ -106,6 +126,10 @@ class Relayed(Call):
             self.on_failure(error)
         except Exception:  # noqa: BLE001 - the client must get an answer
             self.calls.fail(self.request_id)
+
+    def set_aside(self, result: msgspec.Raw, stamps: Stamps | None) -> bool:  # noqa: ARG002 - see Use
+        """Has a result made short that is too large to be passed on. Whether that is done."""
+        return False
 
     def on_failure(self, error: WireError) -> None:
         """Says what went wrong, or what is to be done first."""
@@ -170,6 +194,11 @@ class Relayed(Call):
 class Use(Relayed):
     """A call of a server's tool."""
 
+    is_short: bool = False
+    """Whether its result is as short as it can be made."""
+    given: Body = b""
+    """Its arguments as the client has written them, if references in them have been replaced."""
+
     @property
     def tool(self) -> str:
         """That one."""
@@ -179,11 +208,23 @@ class Use(Relayed):
         """Calls the tool."""
         self.session = session = connection.session
         arguments = self.arguments
-        if not (self.caller.is_modern or session.is_modern or session.may_repeat):
+        if not (self.caller.is_modern or session.is_modern or session.may_repeat) and (
+            len(arguments) > LONGEST_KEPT or len(self.calls.in_flight) > MOST_KEPT
+        ):
             self.arguments = b""
         extra = self.extra if session.is_modern else ()
         head = (_NAME, encode(self.name), _ARGUMENTS, arguments, *extra)
         session.call(self, head, self.meta, connection.timeout, size=len(arguments))
+
+    def set_aside(self, result: msgspec.Raw, stamps: Stamps | None) -> bool:
+        """Keeps what is large in it, for the client to read in parts."""
+        drawer = self.calls.drawer
+        if self.is_short or drawer is None:
+            return False
+        from mcp_workbench.surface.keeping import keep  # noqa: PLC0415 - most configurations do not want it
+
+        self.is_short = True
+        return keep(self, result, stamps, drawer)
 
     def fail(self, error: WireError) -> None:
         """Ends it, or makes it anew, for which it needs again what it has given up."""
@@ -197,12 +238,27 @@ class Use(Relayed):
 
     def bound(self) -> bytes:
         """Stands for the tool and the arguments."""
-        return bind("tools/call", *self.session.origin, self.name, arguments=self.arguments)
+        arguments = self.given or self.arguments
+        return bind("tools/call", *self.session.origin, self.name, arguments=arguments)
 
     def explain(self, error: WireError) -> None:
         """Says what went wrong to the model; to a modern client itself, what it cannot do for the server."""
         are_modern = self.caller.is_modern and self.session.is_modern
         if are_modern and isinstance(error, RemoteError) and error.code == MISSING_CAPABILITY:
             self.calls.fail_with(self.request_id, self.shelf.masked(error))
-        else:
-            self.refuse(self.shelf.explain(self.name, error))
+            return
+        told = ""
+        if isinstance(error, RemoteError):
+            from mcp_workbench.surface import advice  # noqa: PLC0415 - few calls fail
+
+            is_refused = error.code == INVALID_PARAMS
+            told = advice.advice_on(
+                self.shelf, self.name, self.arguments, error.message, is_refused=is_refused
+            )
+        self.calls.refuse(self.request_id, self.shelf.explain(self.name, error), self.caller, told)
+
+    def advised(self, result: msgspec.Raw) -> msgspec.Raw:
+        """With the tool's definition, if the arguments do not fit."""
+        from mcp_workbench.surface import advice  # noqa: PLC0415 - few calls fail
+
+        return advice.advised(self.shelf, self.name, self.arguments, result)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.surface import metatools
 from mcp_workbench.surface.callers import Callers
-from mcp_workbench.surface.instructions import instructions
+from mcp_workbench.surface.welcome import welcome
 from mcp_workbench.wire.message import encode
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class Seat:
     def look_again(self) -> bool:
         """Takes what the desk shows by now. Whether the tools are no longer what they were."""
         before = self.tools
-        toolboxes = list(self.desk.toolboxes.values())
-        self.instructions = encode(instructions(toolboxes))
-        self.tools = metatools.definitions(toolboxes)
+        words = welcome(self.desk.boxes())
+        self.instructions = encode(words.instructions)
+        self.tools = words.tools
         return self.tools != before

@@ -8,19 +8,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mcp_workbench.config import is_same_program
 from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.errors import ToolboxNotFound
+from mcp_workbench.workbench import builtin
 from mcp_workbench.workbench.principal import ANYONE
-from mcp_workbench.workbench.shelf import Shelf
+from mcp_workbench.workbench.shelf import NO_LIMIT, Known, Shelf
+from mcp_workbench.workbench.toolbox import Box
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from mcp_workbench.downstream.audience import Listener
     from mcp_workbench.downstream.offer import Capability
     from mcp_workbench.downstream.session import Origin, Session
+    from mcp_workbench.workbench.kept import Drawer
     from mcp_workbench.workbench.principal import Principal
     from mcp_workbench.workbench.toolbox import Opening, Toolbox
     from mcp_workbench.workbench.workbench import Workbench
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A tool of which it is known that it is there, or was."""
+
+    origin: Origin
+    name: str
+    definition: msgspec.Raw
+    listed_at: float | None
+    """See `Known`."""
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """What a search came to."""
+
+    found: list[list[Found]]
+    """The best tools for each query, best first."""
+    unknown: list[Origin]
+    """The servers of which it is not known what they have."""
 
 
 class Desk:
@@ -37,7 +63,15 @@ class Desk:
         self.principal = principal
         self.toolboxes: dict[str, Toolbox] = {}
         self.shelves: dict[Origin, Shelf] = {}
+        self.drawer: Drawer | None = None
+        """What is kept for the client of results, if that is done for any server here."""
+        self._drawer: Drawer | None = None
         self.refresh()
+
+    @property
+    def keeps_results(self) -> bool:
+        """Whether large results of some server here are kept, to be read in parts."""
+        return self.drawer is not None
 
     def refresh(self, principal: Principal | None = None) -> None:
         """Looks at the workbench anew, with what the client may use by now if that has changed."""
@@ -55,9 +89,19 @@ class Desk:
         else:
             toolboxes = self.toolboxes.values()
             self.shelves = {shelf.origin: shelf for box in toolboxes for shelf in box.shelves.values()}
+        self._look_for_drawer()
         for place, shelf in before.items():
             if self._own.get(place) is not shelf:
                 workbench.retire(shelf.server)
+
+    def _look_for_drawer(self) -> None:
+        store = self._workbench.store
+        if store is None:
+            return
+        if self._drawer is None:
+            self._drawer = store.drawer()
+        is_used = any(shelf.inline_limit < NO_LIMIT for shelf in self.shelves.values())
+        self.drawer = self._drawer if is_used else None
 
     def _with_own_servers(self, toolbox: Toolbox, before: dict[Origin, Shelf]) -> Toolbox:
         shared = toolbox.shelves.values()
@@ -102,6 +146,57 @@ class Desk:
         """Connects a toolbox and returns its tools. Raises CallError."""
         return await self._find(toolbox).open()
 
+    async def find(self, queries: Sequence[str], limit: int, toolbox: str | None) -> Findings:
+        """Searches what is known of the tools of one toolbox, or of all. Starts nothing. Raises CallError."""
+        known = self._known(toolbox)
+        listed = {origin: tools for origin, tools in known.items() if tools is not None}
+        found = [
+            [
+                Found(origin, name, listed[origin].index[name], listed[origin].listed_at)
+                for origin, name in places
+                # One that is a client's own may have fewer than another of the kind.
+                if name in listed[origin].index
+            ]
+            for places in await self._workbench.find(queries, limit, listed)
+        ]
+        return Findings(found, [origin for origin, tools in known.items() if tools is None])
+
+    def known_tools(self) -> list[Found]:
+        """All tools that are known, without starting a server."""
+        return [
+            Found(origin, name, definition, known.listed_at)
+            for origin, known in self._known(None).items()
+            if known is not None
+            for name, definition in known.index.items()
+        ]
+
+    def boxes(self, toolboxes: Iterable[Toolbox] | None = None) -> list[Box]:
+        """What the client is told of its toolboxes, or of some; with the one of our own if it is of use."""
+        boxes = [toolbox.box for toolbox in toolboxes or self.toolboxes.values()]
+        if self.keeps_results:
+            boxes.append(Box(builtin.TOOLBOX, builtin.DESCRIPTION, 1))
+        return boxes
+
+    def has_own(self, toolbox: str | None) -> bool:
+        """Whether this is the toolbox of our own, and the client has it."""
+        return self.keeps_results and toolbox == builtin.TOOLBOX
+
+    def listing_budget(self, toolbox: str | None) -> int:
+        """Tokens that a list of tools may take, of one toolbox or of all. Raises CallError."""
+        if toolbox is None or self.has_own(toolbox):
+            return self._workbench.listing_budget
+        return self._find(toolbox).listing_budget
+
+    def _known(self, toolbox: str | None) -> dict[Origin, Known | None]:
+        """What can be told of the servers of a toolbox, or of all. Raises CallError."""
+        known: dict[Origin, Known | None] = {}
+        if not self.has_own(toolbox):
+            shelves = self.shelves.values() if toolbox is None else self._find(toolbox).shelves.values()
+            known = {shelf.origin: shelf.known() for shelf in shelves}
+        if self.keeps_results and toolbox in (None, builtin.TOOLBOX):
+            known[builtin.ORIGIN] = Known(builtin.TOOLS, None)
+        return known
+
     def shelf(self, toolbox: str, server: str) -> Shelf:
         """The place of one server. Raises CallError."""
         return self.shelves.get((toolbox, server)) or self._find(toolbox).shelf(server)
@@ -112,7 +207,9 @@ class Desk:
         return [shelf for shelf in shelves if (offer := shelf.server.offer) and offer.has(capability)]
 
     def close(self) -> None:
-        """The client is gone, and with it go the servers that were its own."""
+        """The client is gone, and with it go the servers that were its own, and what was kept for it."""
+        if self._drawer is not None:
+            self._drawer.close()
         own, self._own = self._own, {}
         for shelf in own.values():
             self._workbench.retire(shelf.server)
@@ -121,4 +218,4 @@ class Desk:
         try:
             return self.toolboxes[toolbox]
         except KeyError:
-            raise ToolboxNotFound(toolbox, list(self.toolboxes)) from None
+            raise ToolboxNotFound(toolbox, [box.name for box in self.boxes()]) from None

@@ -24,18 +24,21 @@ from mcp_workbench.wire.message import is_json
 from mcp_workbench.workbench.filters import compile_filters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from mcp_workbench.config import Secrets, ServerConfig
     from mcp_workbench.downstream.connection import Connection, Tools
     from mcp_workbench.downstream.listing import Entries, Kind
     from mcp_workbench.downstream.server import Server
     from mcp_workbench.downstream.session import Origin
+    from mcp_workbench.downstream.tool_memory import Record
 
     Index = Mapping[str, msgspec.Raw]
 
 SIMILAR_SHOWN = 3
 NOTES_SHOWN = 10
+NO_LIMIT = 2**63
+"""Bytes that no result has."""
 ATTEMPTS = 3
 """How often a server is made ready for one call, if it ends before the call is sent."""
 
@@ -49,6 +52,15 @@ class _Named(msgspec.Struct):
 _decode_name = msgspec.json.Decoder(_Named).decode
 
 
+class Known(msgspec.Struct, frozen=True):
+    """The tools that a server has, as far as that can be told without starting it."""
+
+    index: Index
+    """The same object for as long as they are the same."""
+    listed_at: float | None
+    """When they were listed, in seconds of the epoch. None: the server is up, and this is how it is now."""
+
+
 class Shelf:
     """One server of one toolbox, with its tools found by name."""
 
@@ -58,9 +70,13 @@ class Shelf:
         self._shows = compile_filters(server.config.tool_filters)
         self._listed: Tools = ()
         self._index: Index = {}
+        self._recalled: tuple[Record | None, Known | None] = None, None
+        """What was remembered of its tools when that was last looked at, and what it comes to."""
         self.notes: list[str] = []
         """What had to be done to the list to make it usable."""
         self.server = server
+        self.inline_limit = _inline_limit(server.config)
+        """Bytes from which on a result is kept and shown in short."""
 
     @property
     def origin(self) -> Origin:
@@ -72,6 +88,8 @@ class Shelf:
         if config.tool_filters != self.server.config.tool_filters:
             self._shows = compile_filters(config.tool_filters)
             self._listed, self._index = (), {}
+            self._recalled = None, None
+        self.inline_limit = _inline_limit(config)
         self.server.adopt(config, secrets)
 
     async def tools(self) -> Index:
@@ -80,6 +98,21 @@ class Shelf:
         if listed is not self._listed:
             self._read(listed)
         return self._index
+
+    def known(self) -> Known | None:
+        """Its tools as they are, or as they were when the server was last asked for them, by whichever
+        process of ours; None if it never was.
+        """
+        connection = self.server.connection
+        if connection is not None:
+            if connection.listed is not self._listed:
+                self._read(connection.listed)
+            return Known(self._index, None)
+        record = self.server.recalled()
+        if record is not self._recalled[0]:
+            known = None if record is None else Known(self._sift(record.tools, []), record.listed_at)
+            self._recalled = record, known
+        return self._recalled[1]
 
     def ready(self, tool: str | None) -> Connection | None:
         """Where a tool can be called at once, or something that is no tool (None): the server is up, and is
@@ -91,6 +124,10 @@ class Shelf:
         if connection.listed is not self._listed:
             self._read(connection.listed)
         return connection if tool is None or tool in self._index else None
+
+    def definition(self, tool: str) -> msgspec.Raw | None:
+        """What the server says of a tool, if it is known to have it."""
+        return self._index.get(tool)
 
     async def connect(self, tool: str | None, size: int) -> Connection:
         """Where a tool can be called, or something that is no tool, which the caller does at once, with
@@ -108,7 +145,7 @@ class Shelf:
         for _ in range(ATTEMPTS):
             index = await self.tools()
             if tool is not None and tool not in index:
-                raise ToolNotFound(tool, self.server.name, self._toolbox, _similar(tool, index))
+                raise ToolNotFound(tool, self.server.name, self._toolbox, similar_names(tool, index))
             connection = self.server.connection
             if connection is not None and await self._turn(tool, connection):
                 return connection
@@ -161,10 +198,20 @@ class Shelf:
         return ExecutionFailed(tool, self.server.name, self._toolbox, reason)
 
     def _read(self, listed: Tools) -> None:
-        """One bad tool must not lose the list."""
-        index: dict[str, msgspec.Raw] = {}
         connection = self.server.connection
         notes: list[str] = [] if connection is None else [*connection.notes]
+        index = self._sift(listed, notes)
+        if len(notes) > NOTES_SHOWN:
+            notes[NOTES_SHOWN:] = [f"and {len(notes) - NOTES_SHOWN} more of the kind"]
+        for note in notes:
+            self._log.warning("%s", note)
+        self.notes = notes
+        self._index = index
+        self._listed = listed
+
+    def _sift(self, listed: Tools, notes: list[str]) -> Index:
+        """One bad tool must not lose the list."""
+        index: dict[str, msgspec.Raw] = {}
         for tool in listed:
             try:
                 name = _decode_name(tool).name
@@ -179,16 +226,15 @@ class Shelf:
                 notes.append(f"the server lists '{name}' twice; the first counts")
             elif self._shows(name):
                 index[name] = tool
-        if len(notes) > NOTES_SHOWN:
-            notes[NOTES_SHOWN:] = [f"and {len(notes) - NOTES_SHOWN} more of the kind"]
-        for note in notes:
-            self._log.warning("%s", note)
-        self.notes = notes
-        self._index = index
-        self._listed = listed
+        return index
 
 
-def _similar(name: str, index: Index) -> list[str]:
+def _inline_limit(config: ServerConfig) -> int:
+    return NO_LIMIT if isinstance(config.results, bool) else config.results.inline_limit
+
+
+def similar_names(name: str, names: Iterable[str]) -> list[str]:
+    """Those of the names that may have been meant."""
     from difflib import get_close_matches  # noqa: PLC0415 - only for a mistaken call
 
-    return get_close_matches(name, index, n=SIMILAR_SHOWN)
+    return get_close_matches(name, names, n=SIMILAR_SHOWN)

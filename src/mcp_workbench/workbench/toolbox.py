@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.shelf import Index, Shelf
 
 
+class Box(msgspec.Struct, frozen=True):
+    """What a client is told of a toolbox before it opens it."""
+
+    name: str
+    description: str
+    servers: int
+
+
 class Opening(msgspec.Struct, frozen=True):
     """What came of opening a toolbox: the tools of the servers that serve, and why others do not."""
 
@@ -35,18 +43,34 @@ class Toolbox:
         description: str,
         shelves: Sequence[Shelf],
         disabled: Sequence[str],
+        *,
         open_deadline: float,
+        listing_budget: int,
     ) -> None:
         self.name = name
         self.description = description
         self.shelves = {shelf.server.name: shelf for shelf in shelves}
         self.open_deadline = open_deadline
         """Seconds after which opening it answers without those that are still starting."""
+        self.listing_budget = listing_budget
+        """Tokens that the list of its tools may take where nobody asks for more."""
         self._disabled = tuple(disabled)
+
+    @property
+    def box(self) -> Box:
+        """What can be told of it as it is."""
+        return Box(self.name, self.description, len(self.shelves))
 
     def with_shelves(self, shelves: Sequence[Shelf]) -> Toolbox:
         """The same with other servers in the place of its own."""
-        return Toolbox(self.name, self.description, shelves, self._disabled, self.open_deadline)
+        return Toolbox(
+            self.name,
+            self.description,
+            shelves,
+            self._disabled,
+            open_deadline=self.open_deadline,
+            listing_budget=self.listing_budget,
+        )
 
     async def open(self) -> Opening:
         """Connects all servers at once and returns their tools. Raises OpeningFailed.

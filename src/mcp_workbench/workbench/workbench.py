@@ -7,23 +7,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config import is_same_program
+from mcp_workbench.config.model import LISTING_BUDGET
 from mcp_workbench.downstream.audience import Audience
+from mcp_workbench.downstream.era_memory import EraMemory
 from mcp_workbench.downstream.server import Server, Surroundings
+from mcp_workbench.downstream.tool_memory import ToolMemory
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.wire.guard import Guard
-from mcp_workbench.workbench.shelf import Shelf
+from mcp_workbench.workbench import builtin
+from mcp_workbench.workbench.shelf import NO_LIMIT, Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
-    from mcp_workbench.config import LoadedConfig, Secrets, ServerConfig
-    from mcp_workbench.downstream.era_memory import EraMemory
+    from mcp_workbench.config import LoadedConfig, ResultsConfig, Secrets, ServerConfig
     from mcp_workbench.downstream.session import Origin
     from mcp_workbench.downstream.watching import Watches
+    from mcp_workbench.errors import StrPath
+    from mcp_workbench.workbench.finding import Finder
+    from mcp_workbench.workbench.kept_store import Store
 
 LINGER = 0.1
 """Seconds between two looks whether a server that is no longer configured is still in use."""
@@ -34,8 +41,12 @@ log = logging.getLogger(__name__)
 class Workbench:
     """The toolboxes and servers that are configured. State is the process's, never a session's."""
 
-    def __init__(self, toolboxes: Sequence[Toolbox], surroundings: Surroundings) -> None:
+    def __init__(
+        self, toolboxes: Sequence[Toolbox], surroundings: Surroundings, cache: StrPath = os.devnull
+    ) -> None:
         self._surroundings = surroundings
+        self._cache = cache
+        """Where files may be kept."""
         self._retiring: dict[Server, asyncio.Task[None]] = {}
         """Servers that are no longer configured, and what ends them when they are not in use any more."""
         self._is_closed = False
@@ -43,8 +54,14 @@ class Workbench:
         """Servers that are some client's own."""
         self._watches: dict[Origin, Watches] = {}
         """What clients want to hear about, by the place that the names of the resources tell."""
+        self.store: Store | None = None
+        """What is kept of results, once the configuration has wanted some to be."""
         self.valve = surroundings.valve
         self.audience = surroundings.audience
+        self.catalogue = surroundings.catalogue
+        self._finder: Finder | None = None
+        self.listing_budget = LISTING_BUDGET
+        """Tokens that tools may take which were found in several toolboxes."""
         self._hold(toolboxes)
 
     @property
@@ -87,8 +104,19 @@ class Workbench:
             enabled = {server: config for server, config in toolbox.servers.items() if not config.disabled}
             shelves = [shelve(name, server, config) for server, config in enabled.items()]
             disabled = [server for server in toolbox.servers if server not in enabled]
-            toolboxes.append(Toolbox(name, toolbox.description, shelves, disabled, toolbox.open_deadline))
+            toolboxes.append(
+                Toolbox(
+                    name,
+                    toolbox.description,
+                    shelves,
+                    disabled,
+                    open_deadline=toolbox.open_deadline,
+                    listing_budget=toolbox.listing_budget,
+                )
+            )
+        self.listing_budget = loaded.config.listing_budget
         self._hold(toolboxes)
+        self._prepare_to_keep(loaded.config.results)
         for place, shelf in before.items():
             if self.shelves.get(place) is not shelf:
                 what = "has changed; its next use starts it anew" if place in self.shelves else "is removed"
@@ -96,9 +124,38 @@ class Workbench:
                 log.info("%s, and what runs of it ends when its calls have", what, extra=label)
                 self.retire(shelf.server)
 
+    async def find(
+        self, queries: Sequence[str], limit: int, among: Container[Origin]
+    ) -> list[list[tuple[Origin, str]]]:
+        """The best tools for each query, by their places and names, among what is known of some servers."""
+        from mcp_workbench.workbench.finding import Finder, Source  # noqa: PLC0415 - few search at all
+
+        if self._finder is None:
+            self._finder = Finder()
+        sources = {
+            origin: Source(known.index, self.toolboxes[origin[0]].description)
+            for origin, shelf in self.shelves.items()
+            if (known := shelf.known()) is not None
+        }
+        if self.store is not None:
+            sources[builtin.ORIGIN] = Source(builtin.TOOLS, builtin.DESCRIPTION)
+        return [await self._finder.find(query, limit, sources, among) for query in queries]
+
+    def _prepare_to_keep(self, config: ResultsConfig) -> None:
+        if self.store is None and any(shelf.inline_limit < NO_LIMIT for shelf in self.shelves.values()):
+            # Most configurations do not want it.
+            from mcp_workbench.downstream.kept_files import KeptFiles  # noqa: PLC0415 - see above
+            from mcp_workbench.workbench.kept_store import Store  # noqa: PLC0415 - see above
+
+            self.store = Store(KeptFiles(self._cache))
+        if self.store is not None:
+            self.store.adopt(config)
+
     async def close(self) -> None:
         """Ends everything downstream, in parallel."""
         self._is_closed = True
+        if self.store is not None:
+            self.store.close()
         for task in self._retiring.values():
             task.cancel()
         await asyncio.gather(*(server.close() for server in self._servers))
@@ -143,10 +200,16 @@ def build(
     loaded: LoadedConfig,
     *,
     environ: Mapping[str, str],
-    memory: EraMemory,
+    cache: StrPath,
     hide: Callable[[Secrets], None] = lambda _: None,
 ) -> Workbench:
-    """The workbench that a configuration describes. Starts nothing. `hide` gets what no log may hold."""
-    workbench = Workbench([], Surroundings(environ, memory, Guard(environ), Valve(), Audience(), hide))
+    """The workbench that a configuration describes. Starts nothing.
+
+    What is worth remembering is kept in the directory `cache`. `hide` gets what no log may hold.
+    """
+    surroundings = Surroundings(
+        environ, EraMemory(cache), ToolMemory(cache), Guard(environ), Valve(), Audience(), hide
+    )
+    workbench = Workbench([], surroundings, cache)
     workbench.reconfigure(loaded)
     return workbench

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mcp_workbench.downstream.oauth import private_files, store
+from mcp_workbench.downstream import private_files
+from mcp_workbench.downstream.oauth import store
 from mcp_workbench.downstream.oauth.record import Login, data_directory
 from mcp_workbench.downstream.oauth.store import LoginStore, StoreError
 from tests.downstream.oauth.logins import AS_IN_SERVICE, ORIGIN

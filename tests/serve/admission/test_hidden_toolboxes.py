@@ -14,7 +14,7 @@ import pytest
 from tests.serve.admission.shared import sharing
 from tests.serve.admission.test_tokens import ALICE, BOB, write_tokens
 from tests.support.configs import tool, toolboxes
-from tests.support.sessions import text_of
+from tests.support.sessions import failure_of, text_of
 from tests.support.stocks import listing, stock
 from tests.support.waiting import poll
 
@@ -118,6 +118,18 @@ async def test_asking_for_it_by_name_gets_the_words_for_what_does_not_exist(bob:
         hidden, absent = answers
         assert hidden == absent
         assert "not found" in hidden[1]
+
+
+async def test_no_search_finds_anything_in_it(shared: Shared, bob: Visitor, client_era: Era) -> None:
+    alice = await shared.visitor(ALICE, client_era)
+    found = await alice.call("open_toolbox", {"query": "secret"})
+    assert found["structuredContent"]["tools"][0]["toolbox_name"] == "vault"
+    seen = (await bob.call("open_toolbox", {"query": ["secret", "crash"], "limit": 100}))["structuredContent"]
+    assert [result["tools"] for result in seen["results"]] == [[], []]
+    assert "vault" not in json.dumps(seen)
+    hidden = failure_of(await bob.call("open_toolbox", {"tools": ["secret"]}))
+    absent = failure_of(await bob.call("open_toolbox", {"tools": ["absent"]}))
+    assert hidden.replace("secret", "absent") == absent
 
 
 async def test_a_resource_without_a_place_is_not_looked_for_there(bob: Visitor) -> None:

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
-from mcp_workbench.downstream.era_memory import EraMemory
 from mcp_workbench.serve.address import Address, listen
 from mcp_workbench.serve.admission import Admission
 from mcp_workbench.serve.connections import Connection
@@ -74,7 +73,7 @@ class Inside:
 @contextlib.asynccontextmanager
 async def serving(home: Path, config: Json) -> AsyncIterator[Inside]:
     loaded = load_content(home, config)
-    workbench = build(loaded, environ={}, memory=EraMemory(str(home / "eras")))
+    workbench = build(loaded, environ={}, cache=home / "cache")
     clients = Clients(workbench, {})
     admission = Admission("127.0.0.1", loaded.config.http, None, clients)
     sockets = listen(Address("127.0.0.1", 0))

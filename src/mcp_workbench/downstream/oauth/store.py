@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from mcp_workbench.config import stamp_of
-from mcp_workbench.downstream.oauth import keychain, private_files
+from mcp_workbench.downstream import private_files
+from mcp_workbench.downstream.oauth import keychain
 from mcp_workbench.downstream.oauth.record import Login, data_directory
 from mcp_workbench.wire.message import encode
 from mcp_workbench.wire.threads import in_thread

@@ -177,5 +177,6 @@ class Clients:
                 self.end(session)
         busy = {id(seat) for seat in self._faces.values()}
         for name, (seat, used_at) in list(self._seats.items()):
-            if now - used_at > IDLE and id(seat) not in busy:
+            # What is kept for it has a lifetime of its own.
+            if now - used_at > IDLE and id(seat) not in busy and not seat.desk.drawer:
                 self._leave_seat(name)

@@ -1,4 +1,4 @@
-"""What `mcp-workbench check` shows a person: a table that fills in while servers start."""
+"""What commands show a person of servers: a table that fills in while they start."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from mcp_workbench.cli.check import Row
-    from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.cli.servers import Row
 
 PLAIN_WIDTH = 140
 """Columns when the output is not a terminal: files and pipes have no edge to wrap at."""
@@ -34,17 +33,20 @@ STYLES = {
 class Display:
     """The table on the terminal, live while servers start; printed once where there is no terminal."""
 
-    def __init__(self, loaded: LoadedConfig, rows: Sequence[Row], *, connecting: bool) -> None:
+    def __init__(
+        self, heading: str, warnings: Sequence[str], rows: Sequence[Row], *, connecting: bool
+    ) -> None:
         console = Console(highlight=False)
         self._console = console if console.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
-        self._loaded = loaded
+        self._heading = heading
+        self._warnings = warnings
         self._rows = rows
         self._connecting = connecting
         self._live: Live | None = None
 
     def __enter__(self) -> Self:
-        self._console.print(Text(f"{self._loaded.path} is valid: {self._summary()}"))
-        for warning in self._loaded.warnings:
+        self._console.print(Text(self._heading))
+        for warning in self._warnings:
             self._console.print(Text(f"warning: {warning}", style="yellow"))
         if self._connecting and self._console.is_terminal:
             self._live = Live(self._table(), console=self._console, transient=True)
@@ -63,10 +65,6 @@ class Display:
             self._live.stop()
         if kind is None and self._rows:
             self._console.print(Group(self._table(), *self._last_words()))
-
-    def _summary(self) -> str:
-        toolboxes = len(self._loaded.config.toolboxes)
-        return f"{_count(toolboxes, 'toolbox', 'toolboxes')}, {_count(len(self._rows), 'server', 'servers')}"
 
     def _table(self) -> Table:
         shape = box.ROUNDED if self._console.is_terminal else None
@@ -90,10 +88,6 @@ class Display:
             for row in self._rows
             if row.stderr
         ]
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
 
 
 def _number(value: int | None) -> Text:

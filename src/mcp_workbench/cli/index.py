@@ -1,0 +1,111 @@
+"""`mcp-workbench index`: lists the tools of all servers once, so that they can be found from then on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.cli.display import Display
+from mcp_workbench.cli.servers import attempt, count, print_json, print_problems, rows_of
+from mcp_workbench.config import load, locate
+from mcp_workbench.downstream.era_memory import cache_directory
+from mcp_workbench.errors import ConfigError
+from mcp_workbench.serve.logs import report, set_up
+from mcp_workbench.serve.signals import cancel_on_request_to_end
+from mcp_workbench.workbench.workbench import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mcp_workbench.cli.servers import Row, Rows
+    from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.downstream.tool_memory import ToolMemory
+    from mcp_workbench.workbench.shelf import Shelf
+
+AT_ONCE: Final = 8
+"""Servers that are up at the same time: a hundred would be too much for some machines."""
+
+
+def run(option: str | None, names: Sequence[str], *, as_json: bool, log_level: str, log_format: str) -> int:
+    """Fills the catalogue, reports, and returns 0, 1 (a server failed) or 2 (a bad file, an unknown name)."""
+    path = locate(option, os.environ)
+    try:
+        loaded = load(path, os.environ)
+    except ConfigError as error:
+        if as_json:
+            print_problems(path, error)
+        else:
+            report(error, log_format)
+        return 2
+    set_up(log_level, log_format).hide(loaded.secrets)
+    known = rows_of(loaded)
+    if unknown := [name for name in names if not _chosen(known, [name])]:
+        there_are = ", ".join([*loaded.config.toolboxes, *map("/".join, known)]) or "none"
+        _complain(f"there is no toolbox or server '{unknown[0]}' in {path}. There are: {there_are}")
+        return 2
+    rows = _chosen(known, names) if names else known
+    if as_json:
+        catalogue = asyncio.run(fill(loaded, rows, lambda: None))
+        _print_json(loaded, rows, catalogue)
+    else:
+        heading = f"Listing the tools of {count(len(rows), 'server', 'servers')}"
+        with Display(heading, loaded.warnings, list(rows.values()), connecting=True) as display:
+            catalogue = asyncio.run(fill(loaded, rows, display.update))
+        print(_summary(rows, catalogue))
+        if catalogue.trouble is not None:
+            _complain(f"the catalogue cannot be written: {catalogue.trouble}")
+    has_failed = any(row.state == "failed" for row in rows.values())
+    return 1 if has_failed or catalogue.trouble is not None else 0
+
+
+def _chosen(rows: Rows, names: Sequence[str]) -> Rows:
+    """The rows of these toolboxes and servers. Names of both may hold slashes themselves."""
+    return {origin: row for origin, row in rows.items() if origin[0] in names or "/".join(origin) in names}
+
+
+async def fill(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) -> ToolMemory:
+    """Starts these servers, some at a time, and ends each when it has listed its tools."""
+    cancel_on_request_to_end()
+    workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def list_tools(shelf: Shelf, row: Row) -> None:
+        async with turns:
+            await attempt(shelf, row, on_change)
+            await shelf.server.close()
+
+    try:
+        chosen = [(shelf, rows[origin]) for origin, shelf in workbench.shelves.items() if origin in rows]
+        await asyncio.gather(*(list_tools(shelf, row) for shelf, row in chosen))
+    finally:
+        await workbench.close()
+    return workbench.catalogue
+
+
+def _summary(rows: Rows, catalogue: ToolMemory) -> str:
+    states = [row.state for row in rows.values()]
+    listed = f"{count(states.count('ready'), 'server', 'servers')} listed"
+    tools = count(sum(row.tools or 0 for row in rows.values()), "tool", "tools")
+    others = [f"{states.count(state)} {state}" for state in ("failed", "disabled") if state in states]
+    return f"{', '.join([listed, *others])}: {tools}, kept in {catalogue.directory}"
+
+
+def _print_json(loaded: LoadedConfig, rows: Rows, catalogue: ToolMemory) -> None:
+    trouble = {} if catalogue.trouble is None else {"error": catalogue.trouble}
+    print_json(
+        {
+            "file": loaded.path,
+            "valid": True,
+            "warnings": list(loaded.warnings),
+            "catalogue": {"directory": catalogue.directory, **trouble},
+            "servers": [msgspec.to_builtins(row) for row in rows.values()],
+        }
+    )
+
+
+def _complain(text: str) -> None:
+    print(f"mcp-workbench: {text}", file=sys.stderr)

@@ -1,0 +1,80 @@
+"""What the commands that start servers have in common: a row for each, filled in while it starts."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from mcp_workbench.errors import StartError
+from mcp_workbench.workbench.sanitise import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.downstream.server import State
+    from mcp_workbench.downstream.session import Origin
+    from mcp_workbench.errors import ConfigError
+    from mcp_workbench.workbench.shelf import Shelf
+
+    Rows = dict[Origin, "Row"]
+
+
+class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What is known of one server."""
+
+    toolbox: str
+    server: str
+    state: State | Literal["disabled"]
+    """Where the server is in its life, or was at the end of the command."""
+    tools: int | None = None
+    seconds: float | None = None
+    error: str | None = None
+    stderr: tuple[str, ...] = ()
+    hint: str | None = None
+
+
+def rows_of(loaded: LoadedConfig) -> Rows:
+    """A row for each server of a configuration, by the names of its toolbox and of itself."""
+    return {
+        (toolbox, server): Row(
+            toolbox=toolbox, server=server, state="disabled" if settings.disabled else "idle"
+        )
+        for toolbox, config in loaded.config.toolboxes.items()
+        for server, settings in config.servers.items()
+    }
+
+
+async def attempt(shelf: Shelf, row: Row, on_change: Callable[[], None]) -> None:
+    """Starts a server, and fills in its row when it is ready or has failed."""
+    started = time.perf_counter()
+    row.state = "starting"
+    on_change()
+    try:
+        row.tools = len(await shelf.tools())
+    except StartError as error:
+        row.error = clean_text(error.reason)
+        row.stderr = tuple(clean_text(line) for line in error.stderr)
+        row.hint = error.hint or None
+    row.state = shelf.server.state
+    row.seconds = round(time.perf_counter() - started, 3)
+    on_change()
+
+
+def count(number: int, one: str, many: str) -> str:
+    """So many of them, in words."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def print_problems(path: str, error: ConfigError) -> None:
+    """Says as JSON what is wrong with a file."""
+    problems = [msgspec.to_builtins(problem) for problem in error.problems]
+    print_json({"file": path, "valid": False, "problems": problems})
+
+
+def print_json(outcome: dict[str, object]) -> None:
+    """Prints it for scripts, and still so that people can read it."""
+    print(json.dumps(outcome, indent=2, ensure_ascii=False))

@@ -1,0 +1,119 @@
+"""`mcp-workbench tokens`: what the configuration costs a model, and what it would without a workbench."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.cli.costs import costs_of, figures
+from mcp_workbench.cli.display import Display
+from mcp_workbench.cli.index import fill
+from mcp_workbench.cli.servers import count, print_json, print_problems, rows_of
+from mcp_workbench.cli.tokens_display import show
+from mcp_workbench.config import load, locate
+from mcp_workbench.downstream.era_memory import cache_directory
+from mcp_workbench.errors import ConfigError
+from mcp_workbench.serve.logs import report, set_up
+from mcp_workbench.serve.signals import cancel_on_request_to_end
+from mcp_workbench.workbench.desk import Desk
+from mcp_workbench.workbench.workbench import build
+
+if TYPE_CHECKING:
+    from mcp_workbench.cli.costs import Costs
+    from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.downstream.session import Origin
+
+REMEDY: Final = "List them with mcp-workbench index, or with --connect."
+
+
+class Account(msgspec.Struct, frozen=True):
+    """The costs of a configuration."""
+
+    toolboxes: dict[str, Costs]
+    """Each as if it were the only one."""
+    total: Costs
+    missing: list[Origin]
+    """Servers of which the tools are not known."""
+
+
+def run(option: str | None, *, connect: bool, as_json: bool, log_level: str, log_format: str) -> int:
+    """Counts, reports, and returns 0, 1 (nothing is known, or a server failed) or 2 (a bad file)."""
+    path = locate(option, os.environ)
+    try:
+        loaded = load(path, os.environ)
+    except ConfigError as error:
+        if as_json:
+            print_problems(path, error)
+        else:
+            report(error, log_format)
+        return 2
+    set_up(log_level, log_format).hide(loaded.secrets)
+    has_failed = connect and _list_tools(loaded, quietly=as_json)
+    account = asyncio.run(_count(loaded))
+    if as_json:
+        _print_json(loaded, account)
+    elif account.total.servers:
+        show(account.toolboxes, account.total)
+        _mention(account.missing)
+    elif account.missing:
+        _complain(f"no tools are known of any server in {path}. {REMEDY}")
+    else:
+        _complain(f"there is no server in {path}")
+    return 1 if has_failed or not account.total.servers else 0
+
+
+def _list_tools(loaded: LoadedConfig, *, quietly: bool) -> bool:
+    """Asks all servers for their tools. Whether that has failed."""
+    rows = rows_of(loaded)
+    if quietly:
+        catalogue = asyncio.run(fill(loaded, rows, lambda: None))
+    else:
+        heading = f"Listing the tools of {count(len(rows), 'server', 'servers')}"
+        with Display(heading, loaded.warnings, list(rows.values()), connecting=True) as display:
+            catalogue = asyncio.run(fill(loaded, rows, display.update))
+        print()
+    if catalogue.trouble is not None:
+        _complain(f"the catalogue cannot be written: {catalogue.trouble}")
+    return catalogue.trouble is not None or any(row.state == "failed" for row in rows.values())
+
+
+async def _count(loaded: LoadedConfig) -> Account:
+    """Starts nothing."""
+    cancel_on_request_to_end()
+    workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
+    try:
+        desk = Desk(workbench)
+        toolboxes = desk.toolboxes
+        return Account(
+            {name: await costs_of(desk, [toolbox]) for name, toolbox in toolboxes.items()},
+            await costs_of(desk, list(toolboxes.values())),
+            [origin for origin, shelf in desk.shelves.items() if shelf.known() is None],
+        )
+    finally:
+        await workbench.close()
+
+
+def _print_json(loaded: LoadedConfig, account: Account) -> None:
+    toolboxes = [{"toolbox": name, **figures(costs)} for name, costs in account.toolboxes.items()]
+    print_json(
+        {
+            "file": loaded.path,
+            "toolboxes": toolboxes,
+            "total": figures(account.total),
+            "missing": [{"toolbox": toolbox, "server": server} for toolbox, server in account.missing],
+        }
+    )
+
+
+def _mention(missing: list[Origin]) -> None:
+    if missing:
+        names = ", ".join(map("/".join, missing))
+        print(f"\nNot counted, because their tools are not known yet: {names}. {REMEDY}")
+
+
+def _complain(text: str) -> None:
+    print(f"mcp-workbench: {text}", file=sys.stderr)

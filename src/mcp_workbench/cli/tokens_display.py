@@ -1,0 +1,101 @@
+"""What `mcp-workbench tokens` shows a person: a table of the toolboxes, and what it comes to in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mcp_workbench.cli.display import PLAIN_WIDTH
+from mcp_workbench.cli.servers import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcp_workbench.cli.costs import Costs
+
+HEADINGS: Final = (
+    "servers",
+    "tools",
+    "native",
+    "start",
+    "full",
+    "signatures",
+    "names",
+    "auto",
+    "search",
+    "calls",
+)
+FRAMED: Final = 120
+"""Columns from which on there is room for frames."""
+LEGEND: Final = (
+    "Tokens, by estimate. native: name, description and input schema of every tool, as clients show them. "
+    "start: the instructions and two tools of a workbench with this toolbox alone. full to auto: "
+    "open_toolbox at each level of detail. search: a query for the words of a tool's name, and its answer. "
+    "calls: how many, each after a search, cost no more than native."
+)
+
+
+def show(toolboxes: Mapping[str, Costs], total: Costs) -> None:
+    """Prints it all."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=PLAIN_WIDTH)
+    # Figures are never cut: on a narrow terminal they do without frames, and names are folded.
+    shape = box.ROUNDED if console.is_terminal and console.width >= FRAMED else None
+    padding = (0, 1) if shape else (0, 1, 0, 0)
+    table = Table(header_style="bold", pad_edge=shape is not None, box=shape, padding=padding)
+    table.add_column("toolbox", overflow="fold")
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, costs in toolboxes.items():
+        table.add_row(Text(name), *_cells(costs))
+    if len(toolboxes) > 1:
+        table.add_section()
+        table.add_row(Text("all", style="bold"), *_cells(total))
+    console.print(table)
+    console.print(Text(LEGEND, style="dim"))
+    for sentence in _sentences(total):
+        console.print(Text(f"\n{sentence}"))
+
+
+def _cells(costs: Costs) -> Iterator[str]:
+    opened = costs.opened
+    for figure in (
+        costs.servers,
+        costs.tools,
+        costs.native,
+        costs.start,
+        opened.full,
+        opened.signatures,
+        opened.names,
+        opened.auto,
+        costs.search,
+        costs.break_even,
+    ):
+        yield f"{figure:,}"
+
+
+def _sentences(total: Costs) -> Iterator[str]:
+    servers, tools = count(total.servers, "server", "servers"), count(total.tools, "tool", "tools")
+    shown = f"{tools} of {servers} would take {total.native:,} tokens in every conversation"
+    step = total.search + total.call
+    if total.saved <= 0:
+        yield f"{shown}; the workbench takes {total.start:,}. For so few tools it saves none."
+        return
+    percentage = 100 * total.start / total.native
+    yield f"{shown}; the workbench takes {total.start:,} at the start ({percentage:.1f} %)."
+    each = (
+        f"A search and the call of what it found take about {step:,} more ({total.search:,} + {total.call:,})"
+    )
+    if total.break_even:
+        calls = count(total.break_even, "such call", "such calls")
+        yield f"{each}: a conversation with up to {calls} is cheaper by the workbench."
+    else:
+        yield f"{each}: with the first such call it has taken more than it saves."
+    opened = total.start + total.opened.auto
+    compared = f"{100 * opened / total.native:.0f} % of what they take natively"
+    yield f"With every toolbox opened once, and no search, it is {opened:,}: {compared}."

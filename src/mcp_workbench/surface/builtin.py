@@ -1,0 +1,67 @@
+"""The tools of our own with which kept results are read: what they take, and what they answer.
+
+Owns what is taken of a call, and the words of the answers. What is in a content is found in `workbench`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+
+from mcp_workbench.errors import InvalidCall, NotKept, ServerNotFound, ToolNotFound
+from mcp_workbench.surface import kept_found, kept_part
+from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.builtin import READ_RESULT, SEARCH_RESULT, SERVER, TOOLBOX, TOOLS
+
+if TYPE_CHECKING:
+    from mcp_workbench.surface.metatools import ToolId
+    from mcp_workbench.wire.message import Body
+    from mcp_workbench.workbench.kept import Drawer
+
+Form = TypeVar("Form", kept_part.Asked, kept_found.Asked)
+
+SOON: Final = 256 * 1024
+"""Bytes of a content that are looked through in less than 5 ms."""
+LIMIT: Final = 30.0
+"""Seconds for any other."""
+
+
+async def use(drawer: Drawer, tool: ToolId, arguments: Body) -> tuple[Body, ...]:
+    """The result of a call of one of them. Raises CallError."""
+    if tool.server != SERVER:
+        raise ServerNotFound(tool.server, TOOLBOX, [SERVER], disabled=False)
+    asked: kept_part.Asked | kept_found.Asked
+    if tool.tool == READ_RESULT:
+        asked = _read(arguments, kept_part.Asked)
+    elif tool.tool == SEARCH_RESULT:
+        asked = _read(arguments, kept_found.Asked)
+    else:
+        raise ToolNotFound(tool.tool, SERVER, TOOLBOX, list(TOOLS))
+    asked.check()
+    kept = drawer.find(asked.handle)
+    data = None if kept is None else await drawer.read(kept)
+    if kept is None or data is None:
+        raise NotKept(asked.handle)
+    content = msgspec.structs.replace(kept.content, data=data)
+    answer = partial(asked.answer, content, kept.limit)
+    if asked.is_quick and len(data) <= SOON:
+        return _result(answer())
+    try:
+        return _result(await drawer.work(answer, LIMIT))
+    except TimeoutError:
+        raise InvalidCall(f"It took more than {LIMIT:g} s. Ask for a smaller part") from None
+
+
+def _read(arguments: Body, form: type[Form]) -> Form:
+    try:
+        # Models write numbers as strings, too.
+        return msgspec.json.decode(arguments, type=form, strict=False)
+    except (msgspec.DecodeError, RecursionError) as error:
+        takes = ", ".join(field.encode_name for field in msgspec.structs.fields(form))
+        raise InvalidCall(f"Invalid arguments: {error}. It takes {takes}") from None
+
+
+def _result(blocks: list[msgspec.Raw]) -> tuple[Body, ...]:
+    return (encode({"content": blocks}),)

@@ -1,0 +1,183 @@
+"""What `open_toolbox` shows of tools that were searched for, or asked for by their names."""
+
+from __future__ import annotations
+
+import time
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.errors import ToolsNotFound
+from mcp_workbench.surface.document import Document
+from mcp_workbench.surface.levels import (
+    BRIEF,
+    FOR_THE_WHOLE,
+    FULL,
+    Cleaner,
+    Level,
+    Tool,
+    cost,
+    describe,
+    fit,
+    whole,
+)
+from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.shelf import similar_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcp_workbench.downstream.session import Origin
+    from mcp_workbench.surface.levels import Key, Show
+    from mcp_workbench.surface.wanted import Detail, Wanted
+    from mcp_workbench.wire.message import Body
+    from mcp_workbench.workbench.desk import Findings, Found
+
+SHARE_OF_BEST: Final = 0.25
+"""Of the budget, for the tools that are shown whole, of each query."""
+
+AGES: Final = ((86400, "day"), (3600, "hour"), (60, "minute"))
+
+NOTHING_FITS: Final = "Nothing fits. Try other words, or open a toolbox to see all of its tools."
+NOT_SEARCHED: Final = (
+    "What the servers in not_searched have is not known yet: open_toolbox with their toolbox_name connects "
+    "them. (The user can make all known at once: mcp-workbench index)"
+)
+
+
+class _Piece(msgspec.Struct, frozen=True):
+    json: bytes
+    is_brief: bool
+    """Whether there is more to be known of the tool."""
+
+
+def findings_result(findings: Findings, wanted: Wanted, budget: int) -> tuple[Body, ...]:
+    """The tools for one query, or for each of several; a tool is shown once."""
+    cleaner = Cleaner()
+    answers = [_dated(tools) for tools in findings.found]
+    pieces = _pieces(answers, wanted.detail, budget, _as_object(cleaner))
+    is_brief = any(piece.is_brief for piece in pieces.values())
+    document = Document()
+    document.add(b'{"results":[' if wanted.is_list else b"{")
+    for number, (query, tools) in enumerate(zip(wanted.queries, answers, strict=True)):
+        if wanted.is_list:
+            document.add(b",{" if number else b"{")
+        document.add(b'"query":%b,"tools":[' % encode(query))
+        # What stands under an earlier query need not be read twice.
+        document.add_list(
+            shown.json if (shown := pieces.pop(tool.key, None)) else _identify(tool) for tool in tools
+        )
+        document.add(b"]}" if wanted.is_list else b"]")
+    if wanted.is_list:
+        document.add(b"]")
+    document.add_members(
+        {
+            "hint": " ".join(_hints(findings, is_brief=is_brief)),
+            "not_searched": _by_toolbox(findings.unknown),
+            "notes": cleaner.notes(),
+        }
+    )
+    document.add(b"}")
+    return document.result()
+
+
+def _pieces(
+    answers: Sequence[Sequence[Tool]], detail: Detail, budget: float, show: Show
+) -> dict[Key, _Piece]:
+    """What is shown of each tool that was found. By itself the best are shown whole and the others in brief:
+    one of the best is called next, more often than not.
+    """
+    tools = {tool.key: tool for found in answers for tool in found}
+    if detail != "auto":
+        level = Level(detail)
+        return {key: _Piece(show(level, tool), not level.is_full) for key, tool in tools.items()}
+    pieces: dict[Key, _Piece] = {}
+    left = budget
+    for found in answers:
+        room = min(left, budget * SHARE_OF_BEST)
+        for tool in found:
+            if tool.key not in pieces and (price := cost(definition := show(FULL, tool))) <= room:
+                pieces[tool.key] = _Piece(definition, is_brief=False)
+                room -= price
+                left -= price
+    others = {key: tool for key, tool in tools.items() if key not in pieces}
+    brief = zip(others, fit(list(others.values()), "auto", left, show, BRIEF).pieces, strict=False)
+    return pieces | {key: _Piece(json, is_brief=True) for key, json in brief}
+
+
+def named_result(known: Sequence[Found], wanted: Wanted) -> tuple[Body, ...]:
+    """Tools by their names, of all that are known. Raises ToolsNotFound."""
+    cleaner = Cleaner()
+    document = Document()
+    document.add(b"{")
+    add_named(document, _dated(known), wanted, cleaner, where="any toolbox of which the tools are known")
+    document.add_members({"notes": cleaner.notes()})
+    document.add(b"}")
+    return document.result()
+
+
+def add_named(
+    document: Document, tools: Sequence[Tool], wanted: Wanted, cleaner: Cleaner, *, where: str
+) -> None:
+    """The tools that are wanted by name, whole unless somebody wants less. Raises ToolsNotFound."""
+    chosen = [tool for tool in tools if tool.name in wanted.names]
+    there = {tool.name for tool in chosen}
+    all_names = list(dict.fromkeys(tool.name for tool in tools))
+    missing = {name: similar_names(name, all_names) for name in wanted.names if name not in there}
+    if not chosen:
+        raise ToolsNotFound(where, missing)
+    detail = "full" if wanted.detail == "auto" else wanted.detail
+    document.add(b'"tools":[')
+    document.add_list(fit(chosen, detail, 0, _as_object(cleaner)).pieces)
+    document.add(b"]")
+    document.add_members({"not_found": [{"name": name, "similar": near} for name, near in missing.items()]})
+
+
+def _as_object(cleaner: Cleaner) -> Show:
+    """Shows a tool among those of other servers: with what `use_tool` needs to know."""
+
+    def show(level: Level, tool: Tool) -> bytes:
+        definition = cleaner.clean(tool)
+        if level.is_full:
+            return whole(tool, definition)
+        return _identify(tool, **{level.word: describe(level, tool, definition, named=False)})
+
+    return show
+
+
+def _identify(tool: Tool, **more: str) -> bytes:
+    toolbox, server = tool.origin
+    dated = {"listed": tool.listed} if tool.listed else {}
+    return encode({"name": tool.name, "toolbox_name": toolbox, "source_server": server, **more, **dated})
+
+
+def _hints(findings: Findings, *, is_brief: bool) -> Iterator[str]:
+    if not any(findings.found):
+        yield NOTHING_FITS
+    if is_brief:
+        yield FOR_THE_WHOLE
+    if findings.unknown:
+        yield NOT_SEARCHED
+
+
+def _by_toolbox(origins: Sequence[Origin]) -> dict[str, list[str]]:
+    return {
+        toolbox: [server for _, server in within] for toolbox, within in groupby(origins, lambda it: it[0])
+    }
+
+
+def _dated(found: Sequence[Found]) -> list[Tool]:
+    now = time.time()
+    return [
+        Tool(it.origin, it.name, it.definition, "" if it.listed_at is None else age(now - it.listed_at))
+        for it in found
+    ]
+
+
+def age(seconds: float) -> str:
+    """How long ago something was, as people say it."""
+    for unit, word in AGES:
+        if count := int(seconds // unit):
+            return f"{count} {word}{'' if count == 1 else 's'} ago"
+    return "just now"

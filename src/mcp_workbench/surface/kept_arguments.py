@@ -1,0 +1,103 @@
+"""References to kept results in the arguments of a call, replaced by what they stand for.
+
+Owns their form, `{"$result": "<handle>", "pointer": "<pointer>"}`. All else of the arguments stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.errors import InvalidCall, NotKept, size_of
+from mcp_workbench.wire.message import decode_text, encode
+from mcp_workbench.workbench.json_parts import NoSuchPart, find_part
+
+if TYPE_CHECKING:
+    from mcp_workbench.wire.message import Body
+    from mcp_workbench.workbench.kept import Content, Drawer
+
+LARGEST: Final = 64 * 1024 * 1024
+"""Bytes that arguments may have when they are filled in: as much as a client may send."""
+SOON: Final = 256 * 1024
+"""Bytes that are filled in within 5 ms."""
+LIMIT: Final = 30.0
+"""Seconds for more than that."""
+FORM: Final = '{"$result": "<handle>"}, or with "pointer": "/…" for a part of it'
+
+# A quote after a brace begins a key wherever it stands: inside of a string it would be escaped.
+_STRING: Final = rb'("(?:[^"\\]|\\.)*+")'
+_HANDLE: Final = rb'"\$result"\s*+:\s*+' + _STRING
+_POINTER: Final = rb'"pointer"\s*+:\s*+' + _STRING
+_COMMA: Final = rb"\s*+,\s*+"
+_REFERENCE: Final = rb"\{\s*+(?:%b(?:%b%b)?|%b%b%b)\s*+\}" % (
+    _HANDLE,
+    _COMMA,
+    _POINTER,
+    _POINTER,
+    _COMMA,
+    _HANDLE,
+)
+_MEANT: Final = rb'"\$result"\s*+:\s*+"res_'
+
+
+async def fill_in(arguments: Body, drawer: Drawer) -> bytes:
+    """The arguments with what their references stand for. Raises CallError."""
+    written = bytes(arguments)
+    parts: list[bytes] = []
+    at, size = 0, len(written)
+    for found in re.finditer(_REFERENCE, written):
+        value = await _value(drawer, _read(found[1] or found[4]) or "", _read(found[2] or found[3]))
+        size += len(value)
+        if size > LARGEST:
+            reason = f"with the results that they refer to they have more than {size_of(LARGEST)}"
+            raise InvalidCall(f"Invalid arguments: {reason}. Refer to parts of them, by pointers")
+        parts += written[at : found.start()], value
+        at = found.end()
+    parts.append(written[at:])
+    if any(re.search(_MEANT, part) for part in parts[::2]):
+        raise InvalidCall(f"Invalid arguments: a reference to a result has exactly this form: {FORM}")
+    filled = b"".join(parts)
+    if not filled.lstrip().startswith(b"{"):
+        raise InvalidCall("Invalid arguments: what they refer to is no object, as arguments have to be")
+    return filled
+
+
+def _read(string: bytes | None) -> str | None:
+    return None if string is None else decode_text(msgspec.Raw(string))
+
+
+async def _value(drawer: Drawer, handle: str, pointer: str | None) -> bytes:
+    """What a reference stands for, as JSON."""
+    kept = drawer.find(handle)
+    data = None if kept is None else await drawer.read(kept)
+    if kept is None or data is None:
+        raise NotKept(handle)
+    work = partial(_value_in, msgspec.structs.replace(kept.content, data=data), pointer)
+    if len(data) <= SOON:
+        return work()
+    try:
+        return await drawer.work(work, LIMIT)
+    except TimeoutError:
+        raise InvalidCall(f"Invalid arguments: to find {handle} took more than {LIMIT:g} s") from None
+
+
+def _value_in(content: Content, pointer: str | None) -> bytes:
+    if pointer is not None:
+        if not content.is_json:
+            reason = f"{content.handle} is no JSON, so that no pointer leads into it"
+            raise InvalidCall(f"Invalid arguments: {reason}. Refer to all of it, without a pointer")
+        try:
+            return _in_one_line(bytes(find_part(content.data, pointer)))
+        except NoSuchPart as problem:
+            raise InvalidCall(f"Invalid arguments: in {content.handle}, {problem}") from None
+    if content.kind == "json":
+        return _in_one_line(content.data)
+    return encode(content.data.decode())
+
+
+def _in_one_line(value: bytes) -> bytes:
+    """Not in the middle of a string, where JSON does not have them."""
+    return value.replace(b"\n", b" ").replace(b"\r", b" ")

@@ -1,0 +1,145 @@
+"""A part of a kept content, as `read_result` gives it: exactly as it stands, and then what comes next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.errors import InvalidCall
+from mcp_workbench.wire.message import decode_members, decode_text, encode
+from mcp_workbench.workbench.json_parts import NoSuchPart, find_part, kind_of
+from mcp_workbench.workbench.kept_reading import line_at, line_start, piece_of_bytes, piece_of_lines
+from mcp_workbench.workbench.kept_shape import count_lines, shape_of_json
+
+if TYPE_CHECKING:
+    from mcp_workbench.workbench.kept import Content
+    from mcp_workbench.workbench.kept_reading import Piece
+
+USUAL: Final = 20_000
+"""Bytes that are read where nobody says how many."""
+SHAPE: Final = 2000
+"""Characters for the shape of what is too large."""
+
+
+class Asked(msgspec.Struct, forbid_unknown_fields=True):
+    """The arguments of `read_result`."""
+
+    handle: str
+    start_line: int | None = None
+    end_line: int | None = None
+    offset: int | None = None
+    length: int | None = None
+    pointer: str | None = None
+
+    def check(self) -> None:
+        """Raises InvalidCall."""
+        if self._is_by_lines and self._is_by_bytes:
+            raise InvalidCall("Invalid arguments: ask for lines or for bytes (offset, length), not for both")
+        least = (("start_line", 1), ("end_line", self.start_line or 1), ("offset", 0), ("length", 1))
+        for name, minimum in least:
+            value: int | None = getattr(self, name)
+            if value is not None and value < minimum:
+                raise InvalidCall(f"Invalid arguments: {name} must be at least {minimum}, and is {value}")
+
+    @property
+    def _is_by_lines(self) -> bool:
+        return not (self.start_line is None and self.end_line is None)
+
+    @property
+    def _is_by_bytes(self) -> bool:
+        return not (self.offset is None and self.length is None)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether it takes no time in a short content."""
+        return True
+
+    def answer(self, content: Content, limit: int) -> list[msgspec.Raw]:
+        """The part, and a note on what comes next. Raises InvalidCall."""
+        has_range = self._is_by_lines or self._is_by_bytes
+        if content.kind == "binary":
+            if self._is_by_lines or self.pointer is not None:
+                reason = f"it is {content.mime or 'binary'}, which has no lines and no parts"
+                raise InvalidCall(f"Invalid arguments: {reason}. Read it whole, or by bytes of its base64")
+            return self._part(content.data, limit) if has_range else [_whole(content)]
+        if self.pointer is None:
+            return self._part(content.data, limit)
+        if not content.is_json:
+            reason = "it is no JSON, so that no pointer leads into it"
+            raise InvalidCall(f"Invalid arguments: {reason}. Ask for lines or bytes")
+        try:
+            value = bytes(find_part(content.data, self.pointer))
+        except NoSuchPart as problem:
+            raise InvalidCall(f"Invalid arguments: {problem}") from None
+        kind = kind_of(value)
+        size = f"{len(value):,} bytes"
+        if not has_range:
+            if len(value) <= min(USUAL, limit):
+                return [_text(value), _note(f"This is all of {self.pointer!r}, of the type {kind} ({size}).")]
+            if kind != "string":
+                return [_text(shape_of_json(value, SHAPE).encode()), _note(_deeper(self.pointer, kind, size))]
+        if kind == "string":
+            text = decode_text(msgspec.Raw(value))
+            value = value if text is None else text.encode()
+        return self._part(value, limit)
+
+    def _part(self, data: bytes, limit: int) -> list[msgspec.Raw]:
+        lines = count_lines(data)
+        if self._is_by_bytes or (lines == 1 and not self._is_by_lines):
+            start = self.offset or 0
+            if start >= len(data) > 0:
+                raise InvalidCall(
+                    f"Invalid arguments: offset is {start:,}, but there are {len(data):,} bytes"
+                )
+            piece = piece_of_bytes(data, start, min(self.length or USUAL, limit))
+        else:
+            first = self.start_line or 1
+            if first > lines > 0:
+                raise InvalidCall(
+                    f"Invalid arguments: start_line is {first:,}, but there are {lines:,} lines"
+                )
+            most = min(USUAL, limit) if self.end_line is None else limit
+            piece = piece_of_lines(data, first, self.end_line, most)
+        return [_text(data[piece.start : piece.end]), _note(_what_comes_next(data, piece, lines))]
+
+
+def _what_comes_next(data: bytes, piece: Piece, lines: int) -> str:
+    where = f"bytes {piece.start:,} to {piece.end:,} of {len(data):,}"
+    is_at_lines = line_start(data, line_at(data, piece.start)) == piece.start
+    ends_line = piece.end == len(data) or data[piece.end - 1 : piece.end] == b"\n"
+    by_lines = is_at_lines and ends_line and lines > 1
+    if by_lines:
+        first, after = line_at(data, piece.start), line_at(data, piece.end)
+        last = lines if piece.end == len(data) else after - 1
+        where = f"lines {first:,} to {last:,} of {lines:,} ({where})"
+        following = f'"start_line": {after}'
+    else:
+        following = f'"offset": {piece.end}'
+    end = "This is the end." if piece.end == len(data) else f"Go on with {following}."
+    return f"These are {where}. {end}"
+
+
+def _deeper(pointer: str, kind: str, size: str) -> str:
+    inside = f"{pointer}/0" if kind == "array" else f"{pointer}/<key>"
+    return (
+        f"This is the shape of {pointer!r}, an {kind} that is too large to be shown at once ({size}). "
+        f'Go deeper, as in "pointer": "{inside}", or read it by bytes: add "offset" and "length".'
+    )
+
+
+def _whole(content: Content) -> msgspec.Raw:
+    """The block that it was in."""
+    data = content.data.decode()
+    if "resource" in content.frame:
+        resource = {**decode_members(content.frame["resource"]), "blob": data}
+        return msgspec.Raw(encode({**content.frame, "resource": resource}))
+    return msgspec.Raw(encode({**content.frame, "data": data}))
+
+
+def _text(data: bytes) -> msgspec.Raw:
+    return msgspec.Raw(encode({"type": "text", "text": data.decode()}))
+
+
+def _note(text: str) -> msgspec.Raw:
+    return msgspec.Raw(encode({"type": "text", "text": text}))

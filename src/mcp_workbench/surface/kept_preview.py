@@ -1,0 +1,107 @@
+"""What a model is shown of a content that is kept: its size and shape, its beginning and end, how to read on.
+
+Owns the words. The names of the tools that it speaks of are those of `builtin`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.builtin import READ_RESULT, SEARCH_RESULT, SERVER, TOOLBOX
+from mcp_workbench.workbench.json_parts import items_of, kind_of, members_of
+from mcp_workbench.workbench.kept_reading import line_at, piece_of_bytes
+from mcp_workbench.workbench.kept_shape import count_lines, shape_of_json, shape_of_text
+
+if TYPE_CHECKING:
+    from mcp_workbench.workbench.kept import Content
+
+LONGEST: Final = 4000
+"""Characters of all that is shown, or thereabouts."""
+
+_READ: Final = f'use_tool {{"toolbox": "{TOOLBOX}", "server": "{SERVER}", "tool": "{READ_RESULT}"}}'
+
+
+def preview(content: Content, limit: int, uri: str = "") -> str:
+    """What stands in the place of a content, for a text of at most so many bytes or thereabouts."""
+    room = min(LONGEST, limit)
+    head = _head(content, f" of the resource {uri}" if uri else "")
+    if content.kind == "binary":
+        return f"{head}\n\n{how_to_read(content)}"
+    beginning, end = _ends(content.data, room)
+    left_out = len(content.data) - len(beginning) - len(end)
+    shown = f"{beginning.decode()}\n… {left_out:,} bytes left out …\n{end.decode()}"
+    return f"{head}\nShape: {shape(content, room)}\n\n{shown}\n\n{how_to_read(content, len(beginning))}"
+
+
+def shape(content: Content, room: int = LONGEST) -> str:
+    """Of text or JSON, in a line."""
+    if content.is_json:
+        return shape_of_json(content.data, room // 7)
+    return shape_of_text(content.data)
+
+
+def how_to_read(content: Content, shown: int = 0) -> str:
+    """How to go on where so many bytes at the beginning have been read."""
+    handle = content.handle
+    if content.kind == "binary":
+        how = f'{_READ} with {{"handle": "{handle}"}} returns it whole.'
+        part = ""
+    else:
+        place = _next_place(content, shown)
+        how = (
+            f'Read on with {_READ} and {{"handle": "{handle}", {place}}}; '
+            f'{SEARCH_RESULT} there takes {{"handle", "text" or "regex"}}.'
+        )
+        part = ', with "pointer": "/…" a part' if content.is_json else ""
+    return f'{how} As an argument of any tool, {{"$result": "{handle}"}} stands for all of it{part}.'
+
+
+def _head(content: Content, of: str) -> str:
+    size = len(content.data)
+    if content.kind == "binary":
+        bytes_ = size * 3 // 4 - content.data[-2:].count(b"=")
+        what = f"{bytes_:,} bytes of {content.mime or 'an unknown type'}"
+    elif content.is_json:
+        what = f"{size:,} bytes of JSON"
+    else:
+        what = f"{size:,} bytes of text{f' ({content.mime})' if content.mime else ''}"
+    return f"Result kept by the workbench: {what}{of}, handle {content.handle}"
+
+
+def _ends(data: bytes, room: int) -> tuple[bytes, bytes]:
+    """The beginning and the end, cut between lines where there are such places."""
+    # What stands around them takes up to 500 characters.
+    longest = (room - 500) * 4 // 7
+    first = piece_of_bytes(data, 0, longest * 3 // 4)
+    last = piece_of_bytes(data, max(first.end, len(data) - longest // 4), longest)
+    beginning, end = data[: first.end], data[last.start :]
+    cut = beginning.rfind(b"\n")
+    if cut > len(beginning) // 2:
+        beginning = beginning[: cut + 1]
+    cut = end.find(b"\n")
+    if 0 <= cut < len(end) // 2:
+        end = end[cut + 1 :]
+    return beginning, end
+
+
+def _next_place(content: Content, shown: int) -> str:
+    data = content.data
+    if content.is_json and (pointer := _largest_part(data)):
+        return f'"pointer": {encode(pointer).decode()}'
+    if count_lines(data) > 1:
+        return f'"start_line": {line_at(data, shown)}'
+    return f'"offset": {shown}'
+
+
+def _largest_part(data: bytes) -> str:
+    """A pointer to what most of a JSON value is; empty if there is nothing to point at."""
+    value = data.strip()
+    kind = kind_of(value)
+    if kind == "array":
+        return "/0" if items_of(value) else ""
+    if kind != "object" or not (members := members_of(value)):
+        return ""
+    key = max(members, key=lambda key: len(members[key]))
+    pointer = "/" + key.replace("~", "~0").replace("/", "~1")
+    return f"{pointer}/0" if kind_of(members[key]) == "array" else pointer

@@ -1,0 +1,179 @@
+"""In how much detail tools are shown: whole definitions, typed signatures, or names with a line on each.
+
+Owns what a tool looks like at each level, and which level a list can afford.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from mcp_workbench.surface.document import compact
+from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode
+from mcp_workbench.workbench.estimate import estimate_tokens
+from mcp_workbench.workbench.sanitise import clean_definition, clean_text
+from mcp_workbench.workbench.signatures import display_name, signature, summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from mcp_workbench.downstream.session import Origin
+    from mcp_workbench.surface.wanted import Detail
+
+    Key = tuple[Origin, str]
+    Show = Callable[["Level", "Tool"], bytes]
+
+LevelName = Literal["full", "signatures", "names"]
+
+NAMES_SHOWN: Final = 10
+OURS: Final = ("name", "toolbox_name", "source_server", "description")
+
+SUMMARY: Final = 100
+"""Characters of the line on each name, where they are not cut for the sake of the budget."""
+NARROWER: Final = (80, 60, 50, 40, 30, 20, 0)
+SHARE: Final = 0.8
+"""Of the budget, for what is less than whole: one chooses from it, and what is chosen is read next."""
+
+FOR_THE_WHOLE: Final = "Whole definition of a tool: open_toolbox with toolbox_name and tools: [its name]."
+
+log = logging.getLogger(__name__)
+
+
+class Level(msgspec.Struct, frozen=True):
+    """What is shown of a tool."""
+
+    name: LevelName
+    width: int = SUMMARY
+    """Characters of the line on a name; none at all for 0."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing is left out."""
+        return self.name == "full"
+
+    @property
+    def word(self) -> str:
+        """For what there is of a tool."""
+        return "signature" if self.name == "signatures" else "summary"
+
+    @property
+    def share(self) -> float:
+        """How much of a budget it may take."""
+        return 1.0 if self.is_full else SHARE
+
+
+FULL: Final = Level("full")
+BRIEF: Final = (Level("signatures"), Level("names"), *(Level("names", width) for width in NARROWER))
+"""From the richest to the poorest."""
+ALL: Final = (FULL, *BRIEF)
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A tool to be shown."""
+
+    origin: Origin
+    name: str
+    definition: msgspec.Raw
+    """As the server has it."""
+    listed: str = ""
+    """How long ago, if that was not now."""
+
+    @property
+    def key(self) -> Key:
+        """What tells it from all others."""
+        return self.origin, self.name
+
+
+class Cleaner:
+    """Takes hidden characters out of definitions, and remembers where there were some."""
+
+    def __init__(self) -> None:
+        self._cleaned: dict[Origin, dict[str, None]] = {}
+
+    def clean(self, tool: Tool) -> bytes:
+        """The definition as it may be shown."""
+        definition, removed = clean_definition(bytes(tool.definition))
+        if removed:
+            self._cleaned.setdefault(tool.origin, {})[tool.name] = None
+        return definition
+
+    def notes(self) -> list[dict[str, str]]:
+        """What is to be said about it, and of which server."""
+        notes = []
+        for origin, names in self._cleaned.items():
+            shown = ", ".join(clean_text(name) for name in list(names)[:NAMES_SHOWN])
+            more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+            note = f"hidden characters were removed from the definitions of these tools: {shown}{more}"
+            log.warning("%s", note, extra={"server": "/".join(origin)})
+            notes.append({"server": origin[1], "note": note})
+        return notes
+
+
+class Fit(msgspec.Struct, frozen=True):
+    """A list of tools as it is shown."""
+
+    level: Level
+    pieces: Iterable[bytes]
+    """One for each tool that is shown."""
+    left_out: int = 0
+    """How many there was no room for at any level."""
+
+
+def fit(tools: list[Tool], detail: Detail, budget: float, show: Show, among: Sequence[Level] = ALL) -> Fit:
+    """The tools at a level, or at the richest among some that takes no more tokens than the budget."""
+    if detail != "auto":
+        level = Level(detail)
+        # Not as a list: what somebody wants to have whole may be large.
+        return Fit(level, (show(level, tool) for tool in tools))
+    pieces: list[bytes] = []
+    for level in among:
+        pieces = list(_affordable((show(level, tool) for tool in tools), budget * level.share))
+        if len(pieces) == len(tools):
+            return Fit(level, pieces)
+    return Fit(level, pieces, len(tools) - len(pieces))
+
+
+def _affordable(pieces: Iterable[bytes], budget: float) -> Iterator[bytes]:
+    for piece in pieces:
+        budget -= cost(piece)
+        if budget < 0:
+            return
+        yield piece
+
+
+def cost(piece: bytes) -> int:
+    """Tokens of one tool in a list."""
+    return estimate_tokens(compact(piece)) + 1  # the comma
+
+
+def whole(tool: Tool, definition: bytes) -> bytes:
+    """A definition as it came, with our identifying fields and the origin before its description."""
+    toolbox, server = tool.origin
+    members = decode_members(definition)
+    description = decode_text(members.get("description", ABSENT)) or ""
+    head = b'{"name":%b,"toolbox_name":%b,"source_server":%b,"description":%b' % (
+        encode(tool.name),
+        encode(toolbox),
+        encode(server),
+        encode(f"[{toolbox}/{server}] {description}"),
+    )
+    rest = [b",%b:%b" % (encode(key), value) for key, value in members.items() if key not in OURS]
+    if tool.listed and "listed" not in members:
+        rest.append(b',"listed":%b' % encode(tool.listed))
+    return b"".join([head, *rest, b"}"])
+
+
+def describe(level: Level, tool: Tool, definition: bytes, *, named: bool = True) -> str:
+    """One line on a tool; a summary without the name where that stands beside it."""
+    if level.name == "signatures":
+        return signature(tool.name, definition)
+    words = ""
+    if level.width:
+        description = decode_text(decode_members(definition).get("description", ABSENT)) or ""
+        words = summary(description, level.width)
+    if not named:
+        return words
+    name = display_name(tool.name)
+    return f"{name} — {words}" if words else name

@@ -1,0 +1,115 @@
+"""What `open_toolbox` shows of a toolbox that was opened."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from mcp_workbench.config.model import LISTING_BUDGET
+from mcp_workbench.surface.document import Document
+from mcp_workbench.surface.found import add_named
+from mcp_workbench.surface.levels import FOR_THE_WHOLE, Cleaner, Tool, describe, fit, whole
+from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench import builtin
+from mcp_workbench.workbench.sanitise import clean_text
+from mcp_workbench.workbench.toolbox import Box
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_workbench.errors import StartError
+    from mcp_workbench.surface.levels import Fit, Level
+    from mcp_workbench.surface.wanted import Wanted
+    from mcp_workbench.wire.message import Body
+    from mcp_workbench.workbench.toolbox import Opening
+
+NO_ROOM: Final = "There was no room for {:,} more: find them with query."
+
+
+def opening_result(opening: Opening, wanted: Wanted) -> tuple[Body, ...]:
+    """Its tools, all or those that are wanted by name. Raises ToolsNotFound."""
+    toolbox = opening.toolbox
+    tools = [
+        Tool(shelf.origin, name, definition)
+        for shelf, index in opening.tools
+        for name, definition in index.items()
+    ]
+    box = Box(toolbox.name, toolbox.description, len(opening.tools))
+    cleaner = Cleaner()
+    document = _begin(box, tools, wanted, toolbox.listing_budget, cleaner)
+    notes = [
+        {"server": shelf.server.name, "note": clean_text(note)}
+        for shelf, _ in opening.tools
+        for note in shelf.notes
+    ]
+    document.add_members(
+        {
+            "starting_servers": [_starting(server, toolbox.open_deadline) for server in opening.starting],
+            "failed_servers": [_failure(failure) for failure in opening.failures],
+            "notes": notes + cleaner.notes(),
+        }
+    )
+    document.add(b"}")
+    return document.result()
+
+
+def own_result(wanted: Wanted) -> tuple[Body, ...]:
+    """The tools of the toolbox of our own, all or those that are wanted by name. Raises ToolsNotFound."""
+    box = Box(builtin.TOOLBOX, builtin.DESCRIPTION, 1)
+    tools = [Tool(builtin.ORIGIN, name, definition) for name, definition in builtin.TOOLS.items()]
+    document = _begin(box, tools, wanted, LISTING_BUDGET, Cleaner())
+    document.add(b"}")
+    return document.result()
+
+
+def _begin(box: Box, tools: list[Tool], wanted: Wanted, budget: int, cleaner: Cleaner) -> Document:
+    """All that is to be said of a toolbox of which everything has gone well."""
+    document = Document()
+    document.add(
+        b'{"toolbox":%b,"description":%b,"servers_connected":%d,'
+        % (encode(box.name), encode(box.description), box.servers)
+    )
+    if wanted.names:
+        add_named(document, tools, wanted, cleaner, where=f"toolbox '{box.name}'")
+        return document
+
+    def show(level: Level, tool: Tool) -> bytes:
+        definition = cleaner.clean(tool)
+        return whole(tool, definition) if level.is_full else encode(describe(level, tool, definition))
+
+    _add_all(document, tools, fit(tools, wanted.detail, budget, show))
+    return document
+
+
+def _add_all(document: Document, tools: Sequence[Tool], fitting: Fit) -> None:
+    """Whole definitions as a list, else lines by server: to name it in each would cost as much as a line."""
+    if fitting.level.is_full:
+        document.add(b'"tools":[')
+        document.add_list(fitting.pieces)
+        document.add(b"]")
+        return
+    others = NO_ROOM.format(fitting.left_out) if fitting.left_out else ""
+    hint = f"{FOR_THE_WHOLE} {others}".rstrip()
+    document.add(b'"detail":"%b","hint":%b,"tools":{' % (fitting.level.name.encode(), encode(hint)))
+    lines = zip(tools, fitting.pieces, strict=False)
+    for number, (server, of_server) in enumerate(groupby(lines, key=lambda pair: pair[0].origin[1])):
+        comma = b"," if number else b""
+        document.add(b"%b%b:[%b]" % (comma, encode(server), b",".join(piece for _, piece in of_server)))
+    document.add(b"}")
+
+
+def _starting(server: str, deadline: float) -> dict[str, str]:
+    message = (
+        f"still starting after {deadline:g} s. It goes on: call open_toolbox again in a while for its tools, "
+        "or use_tool, which waits until it is ready"
+    )
+    return {"server": server, "message": message}
+
+
+def _failure(failure: StartError) -> dict[str, object]:
+    entry: dict[str, object] = {"server": failure.server, "error": clean_text(str(failure))}
+    if failure.stderr:
+        entry["stderr"] = [clean_text(line) for line in failure.stderr]
+    if failure.hint:
+        entry["hint"] = failure.hint
+    return entry

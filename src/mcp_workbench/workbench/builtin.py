@@ -1,0 +1,82 @@
+"""The toolbox of our own with which kept results are read, as others are shown: its names and definitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.config import results
+from mcp_workbench.wire.message import encode
+
+if TYPE_CHECKING:
+    from mcp_workbench.workbench.shelf import Index
+
+TOOLBOX: Final = results.TOOLBOX
+SERVER: Final = "results"
+ORIGIN: Final = (TOOLBOX, SERVER)
+DESCRIPTION: Final = "Read and search large results that the workbench has kept, by their handles"
+READ_RESULT: Final = "read_result"
+SEARCH_RESULT: Final = "search_result"
+
+MOST_MATCHES: Final = 200
+MOST_CONTEXT: Final = 20
+"""Lines before and after a match."""
+
+_READ_ONLY: Final = {
+    "readOnlyHint": True,
+    "destructiveHint": False,
+    "idempotentHint": True,
+    "openWorldHint": False,
+}
+_HANDLE: Final = {"type": "string", "description": "As the shortened result gives it: res_…"}
+_DEFINITIONS: Final[tuple[dict[str, object], ...]] = (
+    {
+        "name": READ_RESULT,
+        "title": "Read result",
+        "description": "Read a part of a kept result: lines, bytes, or what a JSON pointer leads to. Without "
+        "a range, the beginning; an image, a sound or a file comes whole.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "handle": _HANDLE,
+                "start_line": {"type": "integer", "minimum": 1},
+                "end_line": {"type": "integer", "minimum": 1, "description": "Included"},
+                "offset": {"type": "integer", "minimum": 0, "description": "In bytes, in place of lines"},
+                "length": {"type": "integer", "minimum": 1, "description": "In bytes"},
+                "pointer": {
+                    "type": "string",
+                    "description": 'RFC 6901, as in "/rows/0/name". Lines and bytes then count in that part',
+                },
+            },
+            "required": ["handle"],
+        },
+        "annotations": _READ_ONLY,
+    },
+    {
+        "name": SEARCH_RESULT,
+        "title": "Search result",
+        "description": "Find a text or a regular expression in a kept result, with line numbers and context.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "handle": _HANDLE,
+                "text": {"type": "string", "description": "Found exactly so"},
+                "regex": {"type": "string", "description": "In place of text"},
+                "ignore_case": {"type": "boolean", "default": False},
+                "context": {
+                    "type": "integer",
+                    "minimum": 0,
+                    "maximum": MOST_CONTEXT,
+                    "default": 2,
+                    "description": "Lines before and after",
+                },
+                "limit": {"type": "integer", "minimum": 1, "maximum": MOST_MATCHES, "default": 20},
+            },
+            "required": ["handle"],
+        },
+        "annotations": _READ_ONLY,
+    },
+)
+TOOLS: Final[Index] = {str(tool["name"]): msgspec.Raw(encode(tool)) for tool in _DEFINITIONS}
+"""As a server would list them."""

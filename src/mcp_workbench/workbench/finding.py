@@ -1,0 +1,99 @@
+"""Finding tools by what they do, among all of which it is known that they are there. Starts nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.wire.threads import in_thread
+from mcp_workbench.workbench.search import SearchIndex, read_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Hashable, Iterator, Mapping
+
+    from mcp_workbench.downstream.session import Origin
+    from mcp_workbench.workbench.shelf import Index
+
+FEW: Final = 100
+"""Tools that are read at once, in some milliseconds. More are read beside the loop."""
+PATIENCE: Final = 60.0
+"""Seconds for reading all there are, which is a small part of it for the largest lists that are taken."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """The tools of a server, and what its toolbox is for."""
+
+    index: Index
+    about: str
+
+    def is_same(self, other: Source) -> bool:
+        """Whether there is nothing new to be read."""
+        return other.index is self.index and other.about == self.about
+
+
+class _Read(msgspec.Struct, frozen=True):
+    origin: Origin
+    source: Source
+    names: list[str]
+    """Of its tools, in the order in which they were given to the search."""
+
+
+class Finder:
+    """Keeps what it has read of the tools for as long as they are the same."""
+
+    def __init__(self) -> None:
+        self._search = SearchIndex()
+        self._read: dict[Hashable, _Read] = {}
+        self._reading: asyncio.Task[None] | None = None
+
+    async def find(
+        self, query: str, limit: int, sources: Mapping[Origin, Source], among: Container[Origin]
+    ) -> list[tuple[Origin, str]]:
+        """The best tools for a query, by their places and names, among those of some of the sources."""
+        await asyncio.sleep(
+            0
+        )  # a search takes milliseconds where there are many tools, and may be one of many
+        await self._catch_up(sources)
+        hits = self._search.search(query, limit, among)
+        read = [(self._read[hit.group], hit.position) for hit in hits]
+        return [(it.origin, it.names[position]) for it, position in read]
+
+    async def _catch_up(self, sources: Mapping[Origin, Source]) -> None:
+        while True:
+            if self._reading is not None:
+                # All wait for the same reading, which goes on when one of them goes away.
+                await asyncio.shield(self._reading)
+                continue
+            for gone in self._read.keys() - sources.keys():
+                del self._read[gone]
+                self._search.drop(gone)
+            fresh = dict(self._fresh(sources))
+            if sum(len(source.index) for source in fresh.values()) <= FEW:
+                self._take(fresh)
+                return
+            self._reading = asyncio.create_task(self._take_beside(fresh))
+
+    def _fresh(self, sources: Mapping[Origin, Source]) -> Iterator[tuple[Origin, Source]]:
+        for origin, source in sources.items():
+            read = self._read.get(origin)
+            if read is None or not source.is_same(read.source):
+                yield origin, source
+
+    def _take(self, sources: Mapping[Origin, Source]) -> None:
+        for origin, source in sources.items():
+            names = list(source.index)
+            entries = [read_entry(source.index[name], origin[1], source.about) for name in names]
+            self._search.put(origin, entries)
+            self._read[origin] = _Read(origin, source, names)
+
+    async def _take_beside(self, sources: Mapping[Origin, Source]) -> None:
+        try:
+            await in_thread(lambda: self._take(sources), PATIENCE)
+        except BaseException:
+            # Whatever is half done is left to whoever may still be at it.
+            self._search, self._read = SearchIndex(), {}
+            raise
+        finally:
+            self._reading = None

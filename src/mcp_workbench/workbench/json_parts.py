@@ -1,0 +1,133 @@
+"""Parts of a JSON text: what is in an object or an array, and what a pointer (RFC 6901) leads to.
+
+Nothing is decoded that need not be, and nothing is rewritten: every part is the text as it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from mcp_workbench.wire.message import ABSENT, Body, decode_members
+
+MOST_PARTS: Final = 3_000_000
+"""That are taken apart at once: each takes some 70 bytes."""
+UNPROBLEMATIC: Final = 4 * 1024 * 1024
+"""Bytes that cannot have too many parts to be taken apart."""
+SAMPLE: Final = 16 * 1024
+"""Bytes at the beginning by which the number of parts is estimated."""
+KEYS_SHOWN: Final = 30
+
+_TOKEN: Final = rb'"(?:[^"\\]|\\.)*+"?|[][{},]'
+_INDEX: Final = "0|[1-9][0-9]{0,17}"
+
+_KINDS: Final = {
+    b"{": "object",
+    b"[": "array",
+    b'"': "string",
+    b"t": "boolean",
+    b"f": "boolean",
+    b"n": "null",
+}
+
+_decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+class NoSuchPart(Exception):
+    """A pointer leads nowhere; the message says how far it leads, and what there is."""
+
+
+def kind_of(value: Body) -> str:
+    """The type of a JSON value, as JSON Schema calls it."""
+    kind = _KINDS.get(bytes(memoryview(value)[:1]))
+    if kind is not None:
+        return kind
+    digits = bytes(memoryview(value)[:40])
+    return "number" if any(sign in digits for sign in b".eE") else "integer"
+
+
+def members_of(value: Body) -> dict[str, msgspec.Raw] | None:
+    """The members of an object; None if there are too many, or one is nested too deeply to be looked into."""
+    if _estimate(value) > MOST_PARTS:
+        return None
+    try:
+        return decode_members(value)
+    except RecursionError:
+        return None
+
+
+def items_of(value: Body) -> list[msgspec.Raw] | None:
+    """The items of an array; None as for members."""
+    if _estimate(value) > MOST_PARTS:
+        return None
+    try:
+        return _decode_items(value)
+    except RecursionError:
+        return None
+
+
+def _estimate(value: Body) -> int:
+    """About how many parts there are, by those at the beginning; 0 if it is too short for too many."""
+    if len(value) <= UNPROBLEMATIC:
+        return 0
+    depth = parts = 0
+    for token in re.findall(_TOKEN, memoryview(value)[:SAMPLE]):
+        if token in (b"{", b"["):
+            depth += 1
+        elif token in (b"}", b"]"):
+            depth -= 1
+        else:
+            parts += token == b"," and depth == 1
+    return parts * len(value) // SAMPLE
+
+
+def find_part(text: bytes, pointer: str) -> Body:
+    """The value that a pointer leads to. Raises NoSuchPart."""
+    if pointer and not pointer.startswith("/"):
+        raise NoSuchPart(f'the pointer {pointer!r} does not begin with /: write for example "/rows/0/name"')
+    value: Body = text.strip()
+    reached = ""
+    for step in pointer.split("/")[1:]:
+        value = _step(value, step.replace("~1", "/").replace("~0", "~"), pointer, reached)
+        reached += f"/{step}"
+    return value
+
+
+def _step(value: Body, step: str, pointer: str, reached: str) -> Body:
+    kind = kind_of(value)
+    place = f"{reached!r}" if reached else "the whole"
+    if kind == "object":
+        if found := _member(value, step):
+            return found
+        members = members_of(value)
+        keys = "more keys than can be listed" if members is None else f"the keys {listed(members)}"
+        raise NoSuchPart(f"nothing is at {pointer!r}: {place} is an object with {keys}")
+    if kind == "array":
+        items = items_of(value)
+        if items is None:
+            raise NoSuchPart(f"{place} is an array with too many items to count them: read it by bytes")
+        if re.fullmatch(_INDEX, step) and int(step) < len(items):
+            return items[int(step)]
+        indices = f"items 0 to {len(items) - 1}" if items else "no items"
+        raise NoSuchPart(f"nothing is at {pointer!r}: {place} is an array with {indices}")
+    raise NoSuchPart(f"nothing is at {pointer!r}: {place} is of the type {kind}, and has nothing inside")
+
+
+def _member(value: Body, key: str) -> msgspec.Raw:
+    """One member of an object, which may have millions; nothing if it has no such member."""
+    fields = [("member", msgspec.Raw, msgspec.field(name=key, default=ABSENT))]
+    try:
+        found = msgspec.json.decode(value, type=msgspec.defstruct("Found", fields))
+    except RecursionError:
+        raise NoSuchPart("it is nested too deeply to be looked into: read it by bytes") from None
+    member: msgspec.Raw = found.member  # type: ignore[attr-defined] # as the line above has it
+    return member
+
+
+def listed(members: dict[str, msgspec.Raw]) -> str:
+    """The keys of an object, or the first of them."""
+    shown = ", ".join(list(members)[:KEYS_SHOWN])
+    more = len(members) - KEYS_SHOWN
+    return f"{shown} and {more:,} more" if more > 0 else shown or "(none)"

@@ -1,0 +1,143 @@
+"""Contents of results that are kept whole, so that a model can read of them what it needs.
+
+Owns what a kept content is, its handle, and whom it belongs to. Where they are kept, and which have to go, is
+in `kept_store`; what the model is shown of them, in `surface`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from binascii import b2a_base64
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
+
+import msgspec
+
+from mcp_workbench.wire.threads import in_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from mcp_workbench.workbench.kept_store import Store
+
+T = TypeVar("T")
+Kind = Literal["text", "json", "binary"]
+
+PREFIX: Final = "res_"
+RANDOM_BYTES: Final = 16
+"""In a handle: nobody guesses 128 bits."""
+
+_URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
+
+
+def new_handle() -> str:
+    """What a content is found by, and nobody comes to know who was not told."""
+    text = b2a_base64(os.urandom(RANDOM_BYTES), newline=False).rstrip(b"=").translate(_URL_SAFE)
+    return PREFIX + text.decode()
+
+
+class Content(msgspec.Struct, frozen=True, eq=False):
+    """One content, whole, and what is known of it."""
+
+    handle: str
+    data: bytes
+    """Text and JSON in UTF-8, anything else in base64, as it came."""
+    kind: Kind
+    is_json: bool = False
+    """Whether it is a JSON value, as text may be too."""
+    mime: str = ""
+    frame: Mapping[str, msgspec.Raw] = {}
+    """What else the block had that it was in; of what is neither text nor JSON."""
+
+
+class Source(Protocol):
+    """Who has made a content."""
+
+    def holds_secret(self, data: bytes) -> bool:
+        """Whether there is something in it that must not get into a file."""
+
+
+class Kept:
+    """A content while it is kept."""
+
+    def __init__(self, content: Content, source: Source, limit: int, drawer: Drawer) -> None:
+        # Without the data, which may go to a file.
+        self.content = msgspec.structs.replace(content, data=b"")
+        self.handle = content.handle
+        self.size = len(content.data)
+        self.source = source
+        self.limit = limit
+        """Bytes that may be passed on of it at once."""
+        self.drawer = drawer
+        self.data: bytes | None = content.data
+        """All of it, while it is in memory."""
+        self.file: str | None = None
+        """The name of the file that it is in, if it is in one."""
+        self.is_private = False
+        """Whether it is known to be nothing for a file."""
+        self.used_at = 0.0
+
+
+class Drawer:
+    """What is kept for one client. Nobody else finds it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._kept: dict[str, Kept] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def find(self, handle: str) -> Kept | None:
+        """The content with this handle, if it is this client's and still there."""
+        self._store.sweep()
+        return self._kept.get(handle)
+
+    async def read(self, kept: Kept) -> bytes | None:
+        """All of it; None if it has gone meanwhile."""
+        return await self._store.read(kept)
+
+    def has_room(self, size: int) -> bool:
+        """Whether so much can be kept without anything being moved."""
+        return self._store.has_room(size)
+
+    def keep_now(self, contents: Sequence[Content], source: Source, limit: int) -> None:
+        """Keeps contents for which there is room."""
+        for content in contents:
+            kept = Kept(content, source, limit, self)
+            self._kept[kept.handle] = kept
+            self._store.add(kept)
+
+    async def keep(self, contents: Sequence[Content], source: Source, limit: int) -> bool:
+        """Keeps contents that belong together, and makes room for them. If not all of them can be kept none
+        is, and False is returned.
+        """
+        self.keep_now(contents, source, limit)
+        handles = [content.handle for content in contents]
+        try:
+            await self._store.settle()
+        except asyncio.CancelledError:
+            self._drop(handles)
+            raise
+        if all(handle in self._kept for handle in handles):
+            return True
+        self._drop(handles)
+        return False
+
+    async def work(self, work: Callable[[], T], limit: float) -> T:
+        """What work on a content comes to, done beside the loop. TimeoutError after the limit."""
+        async with self._store.workers:
+            return await in_thread(work, limit)
+
+    def forget(self, kept: Kept) -> None:
+        """It is no longer kept."""
+        self._kept.pop(kept.handle, None)
+
+    def close(self) -> None:
+        """The client is gone, and with it goes all that was kept for it."""
+        self._drop(list(self._kept))
+
+    def _drop(self, handles: Sequence[str]) -> None:
+        for handle in handles:
+            if (kept := self._kept.get(handle)) is not None:
+                self._store.drop(kept)

@@ -1,0 +1,223 @@
+"""All that is kept of results, whoever it is for: in memory, then in files, within bounds of size and time.
+
+Owns which contents are where, and which have to go. The files themselves are `downstream.kept_files`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from mcp_workbench.config import ResultsConfig
+from mcp_workbench.wire.threads import in_thread
+from mcp_workbench.workbench.kept import Drawer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from mcp_workbench.workbench.kept import Kept
+
+MOST_WORKERS: Final = 4
+"""Contents that are looked through at once: there may be thousands of calls that want that."""
+FILE_LIMIT: Final = 60.0
+"""Seconds for a file to be written, read or removed."""
+
+log = logging.getLogger(__name__)
+
+
+class Files(Protocol):
+    """Where contents are kept that are too much for the memory. All of it may block."""
+
+    def write(self, name: str, data: bytes) -> None:
+        """Raises OSError."""
+
+    def read(self, name: str) -> bytes:
+        """Raises OSError."""
+
+    def remove(self, name: str) -> None:
+        """If it is there."""
+
+    def close(self) -> None:
+        """Removes all of them."""
+
+
+class Store:
+    """What is kept."""
+
+    def __init__(self, files: Files, clock: Callable[[], float] | None = None) -> None:
+        self._files = files
+        self._clock = clock or asyncio.get_running_loop().time
+        self._config = ResultsConfig()
+        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        """The least recently used first."""
+        self._in_memory = 0
+        self._in_files = 0
+        self._numbers = count(1)
+        """Names of files: another one each time, so that a file can be removed while the next is written."""
+        self.workers = asyncio.Semaphore(MOST_WORKERS)
+        self._settling = asyncio.Lock()
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_warned = False
+
+    def adopt(self, config: ResultsConfig) -> None:
+        """Goes by other bounds from now on."""
+        self._config = config
+        if self._timer is not None:
+            self._timer.cancel()
+            self._on_timer()
+
+    def drawer(self) -> Drawer:
+        """One for a client."""
+        return Drawer(self)
+
+    def has_room(self, size: int) -> bool:
+        """Whether so much fits into memory as it is."""
+        return self._in_memory + size <= self._config.memory
+
+    def add(self, kept: Kept) -> None:
+        """One more, in memory, and perhaps more than belongs there until it is settled."""
+        kept.used_at = self._clock()
+        self._kept[kept.handle] = kept
+        self._in_memory += kept.size
+        self._watch()
+
+    def drop(self, kept: Kept) -> None:
+        """One less."""
+        if self._kept.pop(kept.handle, None) is not None:
+            kept.drawer.forget(kept)
+            self._leave_memory(kept)
+            self._leave_file(kept)
+
+    async def read(self, kept: Kept) -> bytes | None:
+        """All of a content, which counts as a use of it; None if it has gone."""
+        if kept.handle not in self._kept:
+            return None
+        kept.used_at = self._clock()
+        self._kept.move_to_end(kept.handle)
+        if kept.data is not None:
+            return kept.data
+        try:
+            data = await in_thread(partial(self._files.read, kept.file or ""), FILE_LIMIT)
+        except (OSError, TimeoutError) as error:
+            log.warning("a kept result could not be read from its file: %s", error)
+            self.drop(kept)
+            return None
+        if kept.handle in self._kept and kept.data is None:
+            kept.data = data
+            self._in_memory += kept.size
+            await self.settle()
+        return data
+
+    async def settle(self) -> None:
+        """Moves to files what does not fit into memory, and drops what does not fit there either."""
+        if self._in_memory > self._config.memory:
+            # It is done for all, whatever becomes of whoever waits for it.
+            await asyncio.shield(self._begin(self._settle()))
+
+    def sweep(self) -> None:
+        """Drops what was not used for too long."""
+        oldest = self._clock() - self._config.lifetime
+        while self._kept and (kept := next(iter(self._kept.values()))).used_at <= oldest:
+            self.drop(kept)
+
+    def close(self) -> None:
+        """Drops everything."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._kept.clear()
+        for task in self._tasks:
+            task.cancel()
+        self._files.close()
+
+    def _watch(self) -> None:
+        """Looks again when the time of what is the oldest now is up."""
+        if self._timer is None and self._kept:
+            oldest = next(iter(self._kept.values()))
+            wait = max(0.0, oldest.used_at + self._config.lifetime - self._clock())
+            self._timer = asyncio.get_running_loop().call_later(wait, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self.sweep()
+        self._watch()
+
+    async def _settle(self) -> None:
+        async with self._settling:
+            while self._in_memory > self._config.memory:
+                kept = next(it for it in self._kept.values() if it.data is not None)
+                if kept.file is not None or await self._file(kept):
+                    self._leave_memory(kept)
+                else:
+                    self.drop(kept)
+
+    async def _file(self, kept: Kept) -> bool:
+        """Writes a content to a file, if it may be there and there is room. Whether it is there."""
+        data = kept.data
+        if data is None or kept.is_private or kept.size > self._config.quota:
+            return False
+        self._make_room(kept.size)
+        name = str(next(self._numbers))
+        try:
+            kept.is_private = not await in_thread(partial(self._write, name, kept, data), FILE_LIMIT)
+        except (OSError, TimeoutError) as error:
+            if not self._is_warned:
+                self._is_warned = True
+                log.warning("results are kept in memory only, because no file can be written: %s", error)
+            return False
+        if kept.is_private:
+            return False
+        kept.file = name
+        self._in_files += kept.size
+        if kept.handle not in self._kept:
+            self._leave_file(kept)  # it has gone meanwhile
+        return True
+
+    def _write(self, name: str, kept: Kept, data: bytes) -> bool:
+        """Beside the loop. Whether it may be written."""
+        holds_secret = kept.source.holds_secret
+        if holds_secret(data) or (kept.content.kind == "binary" and holds_secret(_decoded(data))):
+            return False
+        self._files.write(name, data)
+        return True
+
+    def _make_room(self, size: int) -> None:
+        """Lets those go that were not used for longest, until there is so much room in files."""
+        for kept in list(self._kept.values()):
+            if self._in_files + size <= self._config.quota:
+                return
+            if kept.file is not None and kept.data is not None:
+                self._leave_file(kept)
+            elif kept.file is not None:
+                self.drop(kept)
+
+    def _leave_memory(self, kept: Kept) -> None:
+        if kept.data is not None:
+            kept.data = None
+            self._in_memory -= kept.size
+
+    def _leave_file(self, kept: Kept) -> None:
+        if kept.file is not None:
+            removal = in_thread(partial(self._files.remove, kept.file), FILE_LIMIT)
+            kept.file = None
+            self._in_files -= kept.size
+            self._begin(removal)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def _decoded(data: bytes) -> bytes:
+    from binascii import Error, a2b_base64  # noqa: PLC0415 - only for what is neither text nor JSON
+
+    try:
+        return a2b_base64(data)
+    except Error:
+        return data

@@ -1,0 +1,21 @@
+"""Text cut to one line of so many characters."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MORE: Final = "…"
+"""Where something is left out."""
+
+
+def shorten(text: str, width: int) -> str:
+    """One line of at most so many characters, cut after a word."""
+    line = " ".join(text.split())
+    if len(line) <= width:
+        return line
+    if width < 1:
+        return ""
+    cut = line[: width - 1]
+    if not line[width - 1].isspace() and len(whole := cut.rpartition(" ")[0]) > width // 2:
+        cut = whole
+    return cut.rstrip(" ,;:") + MORE

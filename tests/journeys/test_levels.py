@@ -1,0 +1,198 @@
+"""How much of its tools a toolbox shows: whole definitions while they fit, signatures or names if not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_workbench.workbench.estimate import estimate_tokens
+from tests.support.configs import server, tool, toolboxes
+from tests.support.sessions import failure_of, names, text_of
+
+if TYPE_CHECKING:
+    from tests.conftest import Connect
+    from tests.support.client import Json
+    from tests.support.journal import Journal
+    from tests.support.sessions import Session
+
+READ = tool(
+    "read_file",
+    description="Read a file as text. Works on the directories that are allowed.",
+    inputSchema={
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "The file to read"},
+            "head": {"type": "integer", "description": "Only the first lines"},
+        },
+        "required": ["path"],
+    },
+)
+WRITE = tool("write_file", description="Create a file, or overwrite it.")
+
+
+def large(count: int, width: int = 60) -> Json:
+    """A server with more than fits."""
+    purpose = "Does what the number says, and nothing beyond that at all"[:width]
+    schema = {"type": "object", "properties": {"a": {"type": "string", "description": "x" * 40}}}
+    return server(
+        era="modern",
+        tools=[tool(f"tool_{n}", description=f"{purpose} {n}.", inputSchema=schema) for n in range(count)],
+    )
+
+
+async def opened(session: Session, **how: object) -> Json:
+    result = await session.open_toolbox("dev", **how)
+    shown: Json = result["structuredContent"]
+    assert json.loads(text_of(result)) == shown
+    return shown
+
+
+async def test_a_small_toolbox_is_listed_whole_as_ever(connect: Connect) -> None:
+    session = await connect(toolboxes(dev={"files": server(tools=[READ, WRITE])}))
+    plain = await opened(session)
+    assert list(plain) == ["toolbox", "description", "servers_connected", "tools"]
+    assert [tool["inputSchema"] for tool in plain["tools"]] == [
+        json.loads(definition)["inputSchema"] for definition in (READ, WRITE)
+    ]
+    assert await opened(session, detail="full") == await opened(session, detail="auto") == plain
+
+
+async def test_signatures_have_the_parameters_with_their_types(connect: Connect) -> None:
+    session = await connect(toolboxes(dev={"files": server(tools=[READ, WRITE])}))
+    shown = await opened(session, detail="signatures")
+    assert (shown["detail"], list(shown["tools"])) == ("signatures", ["files"])
+    read, write = shown["tools"]["files"]
+    assert read.startswith("read_file(path: string, head?: integer) — Read a file as text.")
+    assert "The file to read" in read
+    assert write == "write_file() — Create a file, or overwrite it."
+
+
+async def test_names_have_a_line_each_by_server(connect: Connect) -> None:
+    boxes = toolboxes(dev={"files": server(tools=[READ, WRITE]), "mail": server(tools=[tool("send mail")])})
+    shown = await opened(await connect(boxes), detail="names")
+    assert shown["detail"] == "names"
+    assert shown["tools"] == {
+        "files": ["read_file — Read a file as text.", "write_file — Create a file, or overwrite it."],
+        "mail": ['"send mail" — Does send mail'],
+    }
+    assert "tools: [its name]" in shown["hint"]
+
+
+@pytest.mark.parametrize(("count", "level"), [(20, "full"), (150, "signatures"), (400, "names")])
+async def test_the_richest_level_is_shown_that_fits_the_budget(
+    connect_modern: Connect, count: int, level: str
+) -> None:
+    session = await connect_modern(toolboxes(dev={"many": large(count)}))
+    result = await session.open_toolbox("dev")
+    shown = result["structuredContent"]
+    assert shown.get("detail", "full") == level
+    tools = shown["tools"] if level == "full" else shown["tools"]["many"]
+    assert len(tools) == count
+    assert estimate_tokens(text_of(result)) <= 8000
+
+
+async def test_when_not_even_the_names_fit_it_says_how_many_are_missing(connect_modern: Connect) -> None:
+    boxes = toolboxes(dev={"many": large(500, width=4)}) | {"listingBudget": 600}
+    session = await connect_modern(boxes)
+    result = await session.open_toolbox("dev")
+    shown = result["structuredContent"]
+    listed = shown["tools"]["many"]
+    assert listed == [f"tool_{number}" for number in range(len(listed))]
+    assert f"no room for {500 - len(listed)} more" in shown["hint"]
+    assert "query" in shown["hint"]
+    assert estimate_tokens(text_of(result)) <= 600
+    assert len((await opened(session, detail="names"))["tools"]["many"]) == 500
+    assert len((await opened(session, detail="full"))["tools"]) == 500
+
+
+async def test_a_toolbox_has_a_budget_of_its_own(connect_modern: Connect) -> None:
+    boxes = toolboxes(dev={"many": large(150)})
+    boxes["toolboxes"]["dev"]["listingBudget"] = 100_000
+    session = await connect_modern(boxes | {"listingBudget": 500})
+    assert len((await opened(session))["tools"]) == 150
+    found = (await session.call("open_toolbox", {"query": "tool", "limit": 100}))["structuredContent"]
+    assert "inputSchema" not in found["tools"][-1]
+    within = await session.call("open_toolbox", {"query": "tool", "toolbox_name": "dev", "limit": 100})
+    assert all("inputSchema" in tool for tool in within["structuredContent"]["tools"])
+
+
+async def test_of_what_was_found_the_best_is_shown_whole_and_the_rest_in_brief(connect: Connect) -> None:
+    found = {}
+    session = await connect(toolboxes(dev={"many": large(40)}) | {"listingBudget": 2000})
+    await session.open_toolbox("dev")
+    for limit in (3, 40):
+        result = await session.call("open_toolbox", {"query": "number", "limit": limit})
+        found[limit] = result["structuredContent"]
+        assert estimate_tokens(text_of(result)) <= 2000
+    assert all("inputSchema" in tool for tool in found[3]["tools"])
+    assert "hint" not in found[3]
+    best, last = found[40]["tools"][0], found[40]["tools"][-1]
+    assert "inputSchema" in best
+    assert "inputSchema" not in last
+    assert {"name", "toolbox_name", "source_server"} < last.keys()
+    assert "tools: [its name]" in found[40]["hint"]
+    result = await session.call("open_toolbox", {"query": "number", "limit": 40, "detail": "full"})
+    assert all("inputSchema" in tool for tool in result["structuredContent"]["tools"])
+
+
+async def test_some_tools_are_shown_whole_by_their_names(connect: Connect) -> None:
+    boxes = toolboxes(dev={"files": server(tools=[READ, WRITE]), "copies": server(tools=[READ])})
+    session = await connect(boxes | {"listingBudget": 500})
+    shown = await opened(session, tools=["read_file", "raed_file"])
+    assert shown["servers_connected"] == 2
+    assert names(shown["tools"]) == ["read_file", "read_file"]
+    assert [tool["source_server"] for tool in shown["tools"]] == ["files", "copies"]
+    assert shown["tools"][0]["inputSchema"] == json.loads(READ)["inputSchema"]
+    assert shown["not_found"] == [{"name": "raed_file", "similar": ["read_file", "write_file"]}]
+    brief = await opened(session, tools=["write_file"], detail="signatures")
+    assert brief["tools"][0]["signature"].startswith("write_file()")
+
+
+async def test_names_that_nothing_has_are_an_error_with_those_that_may_be_meant(connect: Connect) -> None:
+    session = await connect(toolboxes(dev={"files": server(tools=[READ, WRITE])}))
+    text = failure_of(await session.open_toolbox("dev", tools=["raed_file"]))
+    assert text.startswith("Tool 'raed_file' not found in toolbox 'dev'. Did you mean: read_file")
+    text = failure_of(await session.call("open_toolbox", {"tools": ["nothing", "nowhere"]}))
+    assert text.startswith("Tools 'nothing', 'nowhere' not found in any toolbox")
+
+
+async def test_tools_of_any_toolbox_are_shown_by_name_without_starting_one(
+    connect: Connect, journal: Journal
+) -> None:
+    boxes = toolboxes(dev={"files": server(tools=[READ])}, ops={"logs": server(journal, tools=[READ])})
+    session = await connect(boxes)
+    await session.open_toolbox("dev")
+    found = (await session.call("open_toolbox", {"tools": "read_file"}))["structuredContent"]
+    assert [tool["toolbox_name"] for tool in found["tools"]] == ["dev"]
+    assert journal.starts == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        ({"query": ""}, '{"query": "read a file"}'),
+        ({"query": "read", "limit": 0}, "from 1 to 100"),
+        ({"query": "read", "limit": 10_000}, "from 1 to 100"),
+        ({"toolbox_name": "dev", "detail": "everything"}, "auto, full, signatures, names"),
+        ({"query": "read", "toolbox_name": "nowhere"}, "Available toolboxes: dev"),
+    ],
+)
+async def test_what_makes_no_sense_is_an_error_with_its_remedy(
+    connect: Connect, journal: Journal, arguments: Json, remedy: str
+) -> None:
+    session = await connect(toolboxes(dev={"files": server(journal)}))
+    assert remedy in failure_of(await session.call("open_toolbox", arguments))
+    assert journal.starts == 0
+
+
+async def test_hidden_characters_are_taken_out_at_every_level(connect_modern: Connect) -> None:
+    hiding = tool("read", description="Reads\u200b a file.\u202e")
+    session = await connect_modern(toolboxes(dev={"files": server(era="modern", tools=[hiding])}))
+    for detail in ("full", "signatures", "names"):
+        result = await session.open_toolbox("dev", detail=detail)
+        assert "\u200b" not in text_of(result)
+        assert "hidden characters were removed" in result["structuredContent"]["notes"][0]["note"]
+    found = await session.call("open_toolbox", {"query": "read"})
+    assert "\u200b" not in text_of(found)

@@ -1,0 +1,94 @@
+"""Kept results where many clients share the workbench: each finds its own, and nobody finds another's."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.serve.admission.test_tokens import ALICE, BOB, write_tokens
+from tests.support.configs import server, toolboxes
+from tests.support.sessions import failure_of, result_of
+from tests.support.talking import using
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.serve.http.conftest import House
+    from tests.serve.http.visitors import Legacy, Modern
+    from tests.support.client import Json
+
+TEXT = "x" * 20_000
+
+
+@pytest.fixture
+async def house(build: Callable[[], House]) -> House:
+    house = build()
+    tokens = write_tokens(house.home, alice=(ALICE, ["*"]), bob=(BOB, ["dev"]))
+    await house.open(
+        {**toolboxes(dev={"echo": server()}), "results": {"inlineLimit": 5000}}, "--token-file", str(tokens)
+    )
+    return house
+
+
+async def use(visitor: Legacy | Modern, tool: str, toolbox: str = "workbench", **arguments: Any) -> Json:
+    place = "results" if toolbox == "workbench" else "echo"
+    params = using(place, arguments, tool=tool, toolbox=toolbox)
+    response = await visitor.send("tools/call", params)
+    return result_of((await response.messages())[-1])
+
+
+async def kept_by(visitor: Legacy | Modern) -> str:
+    """The handle of a result of its own."""
+    text: str = (await use(visitor, "echo", "dev", text=TEXT))["content"][0]["text"]
+    return text.partition("handle ")[2].partition("\n")[0]
+
+
+async def refusals(visitor: Legacy | Modern, handle: str) -> list[str]:
+    """What it is told in every way to come by a content."""
+    tries = [
+        await use(visitor, "read_result", handle=handle),
+        await use(visitor, "search_result", handle=handle, text="x"),
+        await use(visitor, "echo", "dev", stolen={"$result": handle}),
+    ]
+    return [failure_of(result).replace(handle, "<handle>") for result in tries]
+
+
+async def test_modern_clients_of_one_principal_share_what_is_kept_and_others_find_nothing(
+    house: House,
+) -> None:
+    alices = [await house.modern(ALICE) for _ in range(2)]
+    handle = await kept_by(alices[0])
+    part, _ = (await use(alices[1], "read_result", handle=handle, pointer="/text"))["content"]
+    assert TEXT.startswith(part["text"])
+    unknown = await refusals(alices[0], "res_AAAAAAAAAAAAAAAAAAAAAA")
+    assert await refusals(await house.modern(BOB), handle) == unknown
+    assert await refusals(await house.legacy(BOB), handle) == unknown
+    assert await refusals(await house.legacy(ALICE), handle) == unknown
+
+
+async def test_what_is_kept_for_a_session_is_found_in_no_other(house: House) -> None:
+    session, other = await house.legacy(ALICE), await house.legacy(ALICE)
+    handle = await kept_by(session)
+    assert "isError" not in await use(session, "read_result", handle=handle)
+    unknown = await refusals(session, "res_AAAAAAAAAAAAAAAAAAAAAA")
+    assert await refusals(other, handle) == unknown
+    assert await refusals(await house.modern(ALICE), handle) == unknown
+
+
+async def test_whoever_may_use_no_server_with_kept_results_has_no_such_toolbox(
+    build: Callable[[], House],
+) -> None:
+    house = build()
+    tokens = write_tokens(house.home, alice=(ALICE, ["*"]), bob=(BOB, ["plain"]))
+    config = toolboxes(dev={"echo": server()}, plain={"echo": server()})
+    config["toolboxes"]["dev"]["results"] = {"inlineLimit": 5000}
+    await house.open(config, "--token-file", str(tokens))
+    bob = await house.modern(BOB)
+    assert failure_of(await use(bob, "read_result", handle="res_x")).startswith(
+        "Toolbox 'workbench' not found."
+    )
+    told = {"text": TEXT, "a": {"$result": "res_x"}}
+    assert json.loads((await use(bob, "echo", "plain", **told))["content"][0]["text"]) == told
+    assert (await kept_by(await house.modern(ALICE))).startswith("res_")

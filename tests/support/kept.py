@@ -1,0 +1,76 @@
+"""A store of results whose files and clock are in the test's hands."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from mcp_workbench.config import ResultsConfig
+from mcp_workbench.workbench.kept import Content, new_handle
+from mcp_workbench.workbench.kept_store import Store
+from tests.support.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from mcp_workbench.workbench.kept import Drawer, Kind
+
+LIMIT = 1000
+
+
+class FilesInMemory:
+    """Files that can be full."""
+
+    def __init__(self) -> None:
+        self.there: dict[str, bytes] = {}
+        self.is_full = False
+        self.may_write = threading.Event()
+        self.may_write.set()
+
+    def write(self, name: str, data: bytes) -> None:
+        assert self.may_write.wait(PATIENCE)
+        if self.is_full:
+            raise OSError(28, "No space left on device")
+        self.there[name] = data
+
+    def read(self, name: str) -> bytes:
+        if name not in self.there:
+            raise FileNotFoundError(name)
+        return self.there[name]
+
+    def remove(self, name: str) -> None:
+        self.there.pop(name, None)
+
+    def close(self) -> None:
+        self.there.clear()
+
+
+class Maker:
+    """A server with one secret."""
+
+    def holds_secret(self, data: bytes) -> bool:
+        return b"hunter22" in data
+
+
+class Bench:
+    """A store whose clock stands still until it is turned."""
+
+    def __init__(self, memory: int, quota: int = 1000) -> None:
+        self.now = 0.0
+        self.files = FilesInMemory()
+        self.store = Store(self.files, lambda: self.now)
+        self.store.adopt(ResultsConfig(memory=memory, quota=quota, lifetime=100))
+        self.drawer = self.store.drawer()
+
+    async def keep(self, data: bytes, kind: Kind = "text", drawer: Drawer | None = None) -> str | None:
+        """The handle of what was kept, if it was."""
+        content = Content(new_handle(), data, kind)
+        kept = await self._place(drawer).keep([content], Maker(), LIMIT)
+        return content.handle if kept else None
+
+    async def read(self, handle: str | None, drawer: Drawer | None = None) -> bytes | None:
+        assert handle is not None
+        place = self._place(drawer)
+        kept = place.find(handle)
+        return None if kept is None else await place.read(kept)
+
+    def _place(self, drawer: Drawer | None) -> Drawer:
+        return self.drawer if drawer is None else drawer

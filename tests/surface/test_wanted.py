@@ -1,0 +1,99 @@
+"""What a call of `open_toolbox` may ask for, and what it is told if it may not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mcp_workbench.errors import InvalidCall
+from mcp_workbench.surface.wanted import Wanted, read_open
+
+
+def read(**arguments: object) -> Wanted:
+    return read_open(json.dumps(arguments).encode(), ["dev", "ops"])
+
+
+def refusal(**arguments: object) -> str:
+    with pytest.raises(InvalidCall) as caught:
+        read(**arguments)
+    return str(caught.value)
+
+
+def test_the_simple_call_names_a_toolbox_and_nothing_else() -> None:
+    assert read(toolbox_name="dev") == Wanted(toolbox="dev")
+    assert read(toolbox="dev") == Wanted(toolbox="dev")
+
+
+def test_a_query_is_for_all_toolboxes_unless_one_is_named() -> None:
+    assert read(query="read a file") == Wanted(queries=("read a file",))
+    assert read(query="read a file", toolbox_name="dev") == Wanted(toolbox="dev", queries=("read a file",))
+
+
+def test_several_queries_are_answered_one_by_one() -> None:
+    assert read(query=["read", "write"], limit=3) == Wanted(queries=("read", "write"), is_list=True, limit=3)
+    assert read(query=["read"]).is_list
+
+
+def test_tools_are_named_in_a_list_or_alone_and_once() -> None:
+    assert read(tools=["read_file", "a b", "read_file"]).names == ("read_file", "a b")
+    assert read(tools="read_file", toolbox_name="dev") == Wanted(toolbox="dev", names=("read_file",))
+
+
+@pytest.mark.parametrize("detail", ["auto", "full", "signatures", "names"])
+def test_each_level_of_detail_can_be_asked_for(detail: str) -> None:
+    assert read(toolbox_name="dev", detail=detail).detail == detail
+
+
+def test_null_is_as_good_as_nothing() -> None:
+    nothing = dict.fromkeys(("query", "limit", "tools", "detail"))
+    assert read(toolbox_name="dev", **nothing) == Wanted(toolbox="dev")
+    assert read(toolbox_name=None, query="read") == Wanted(queries=("read",))
+    assert read(toolbox_name="", query="read") == Wanted(queries=("read",))
+
+
+@pytest.mark.parametrize("query", ["", "  \n", [], [""], ["read", " "]])
+def test_an_empty_query_is_answered_with_what_to_write(query: object) -> None:
+    text = refusal(query=query)
+    assert "query cannot be empty" in text
+    assert '{"query": "read a file"}' in text
+
+
+@pytest.mark.parametrize("names", ["", [], [""]])
+def test_no_names_are_answered_with_what_to_write(names: object) -> None:
+    assert '{"tools": ["read_file"]}' in refusal(tools=names)
+
+
+@pytest.mark.parametrize("limit", [0, -1, 101, 10_000, 2.5, "8", True, [8], 10**30])
+def test_a_limit_out_of_range_is_answered_with_the_range(limit: object) -> None:
+    text = refusal(query="read", limit=limit)
+    assert "limit must be a whole number from 1 to 100" in text
+    assert "8" in text
+
+
+@pytest.mark.parametrize("detail", ["", "Full", "everything", 1, ["full"]])
+def test_an_unknown_level_is_answered_with_those_there_are(detail: object) -> None:
+    assert "detail must be one of auto, full, signatures, names" in refusal(toolbox_name="dev", detail=detail)
+
+
+@pytest.mark.parametrize("query", [5, {"text": "read"}, ["read", 5], True])
+def test_a_query_that_is_no_text_is_refused(query: object) -> None:
+    assert "query must be a string or a list of strings" in refusal(query=query)
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    assert "do not go together" in refusal(query="read", tools=["read_file"])
+    assert "limit goes with query" in refusal(toolbox_name="dev", limit=8)
+
+
+def test_more_than_can_be_answered_at_once_is_refused_with_the_bound() -> None:
+    assert "at most 20" in refusal(query=["read"] * 21)
+    assert "at most 2,000" in refusal(query="x" * 2001)
+    assert "at most 100" in refusal(tools=[str(number) for number in range(101)])
+
+
+@pytest.mark.parametrize("arguments", [{}, {"toolbox_name": ""}, {"toolbox_name": 5}, {"detail": "names"}])
+def test_without_anything_to_look_for_it_says_which_toolboxes_there_are(arguments: dict[str, object]) -> None:
+    text = refusal(**arguments)
+    assert "toolbox_name" in text
+    assert text.endswith("Available toolboxes: dev, ops")
