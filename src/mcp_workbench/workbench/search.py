@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from heapq import nlargest
+from sys import intern
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -136,7 +137,8 @@ class SearchIndex:
             found = [word for word in split_words(text)[:WORDS_READ] if word not in STOP_WORDS]
             share = worth / (1 - slope + slope * len(found) / usual)
             for word in found:
-                words[word] = None
+                if word not in words:
+                    words[intern(word)] = None  # most groups have the same words
                 term = stem_of(word)
                 weights[term] = weights.get(term, 0.0) + share
         return weights
