@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench.bodies import STRUCTURED, TEXT
 from bench.over_http import targets as over_http
-from bench.suites import cold, growth, http, latency, memory, opening, recovery, size, throughput
+from bench.suites import cold, growth, http, latency, memory, opening, recovery, search, size, throughput
 from bench.targets import COPIER, WORKBENCH
 
 if TYPE_CHECKING:
@@ -69,6 +69,21 @@ def _over_http(target: HttpTarget, era: str) -> Iterator[Goal]:
             is_ratio=False,
             target=target.key,
         )
+
+
+def _of_search() -> Iterator[Goal]:
+    for target, case, figure, unit, least, most in (
+        (WORKBENCH.key, search.ALL_SETS, search.MACRO, "share", 0.77, None),
+        (WORKBENCH.key, search.ALL_SETS, search.SHORT_TYPOS, "share", 0.93, None),
+        (WORKBENCH.key, search.LARGEST, "p50", "s", None, 0.001),
+        (WORKBENCH.key, search.LARGEST, "index", "s", None, 0.3),
+        (WORKBENCH.key, search.LARGEST, "memory", "B", None, 10e6),
+        (WORKBENCH.key, search.POOLED, "p50", "s", None, 0.015),
+        (search.SEMANTIC, search.ALL_SETS, search.MACRO, "share", 0.82, None),
+        (search.SEMANTIC, search.LARGEST, "p50", "s", None, 0.015),
+    ):
+        what = f"search{' by meaning too' if target == search.SEMANTIC else ''}, {case}: {figure}"
+        yield Goal(what, search.SUITE, case, figure, least, most, is_ratio=False, unit=unit, target=target)
 
 
 GOALS: tuple[Goal, ...] = (
@@ -166,6 +181,7 @@ GOALS: tuple[Goal, ...] = (
         is_ratio=False,
         unit="s",
     ),
+    *_of_search(),
     *_over_http(over_http.WORKBENCH, "a session"),
     *_over_http(over_http.WORKBENCH_MODERN, "2026-07-28"),
 )

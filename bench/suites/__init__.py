@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench.suites import blocking, cold, growth, http, latency, memory, opening, recovery, size, throughput
+from bench.suites import (
+    blocking,
+    cold,
+    growth,
+    http,
+    latency,
+    memory,
+    opening,
+    recovery,
+    search,
+    size,
+    throughput,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,10 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DESCRIPTIONS", "SUITES"]
 
-_MODULES = (cold, latency, throughput, opening, growth, memory, blocking, size, recovery)
+_MODULES = (cold, latency, throughput, opening, growth, memory, blocking, size, recovery, search)
 
 SUITES: dict[str, Callable[[Plan], list[Measurement]]] = {module.SUITE: module.run for module in _MODULES}
-"""Those over stdio by name, in the order of a whole run."""
+"""All but the one over HTTP by name, in the order of a whole run."""
 
 DESCRIPTIONS: dict[str, str] = {module.SUITE: module.__doc__ or "" for module in (*_MODULES, http)}
 """Of all, the one over HTTP last: it has targets of its own."""

@@ -21,8 +21,6 @@ __all__ = ["Spelling", "slips"]
 
 LONGEST: Final = 24
 """Letters. Longer words are neither filed nor repaired."""
-LEAST_FOR_TWO: Final = 6
-"""Letters that a word must have to be repaired by two slips: shorter ones are near to too many."""
 FEWEST_CHAINS: Final = 1024
 
 
@@ -68,24 +66,18 @@ class Spelling:
             for key in _shortened(word):
                 self._chain(len(self._next), hash(key))
 
-    def near(self, word: str) -> list[tuple[str, int]]:
-        """The words near a word, with the number of slips: those of one, or else those of two."""
-        if len(word) > LONGEST:
-            return []
-        if near := self._within(word, _shortened(word), 1):
-            return near
-        return self._within(word, _shortened_twice(word), 2) if len(word) >= LEAST_FOR_TWO else []
+    def near(self, word: str, most: int) -> dict[str, int]:
+        """The words that are at most so many slips away, with the number of slips.
 
-    def _within(self, word: str, keys: Iterable[str], most: int) -> list[tuple[str, int]]:
-        # Most of what is found has only its hash in common; a slip changes two letters of the set at most.
-        letters = set(word)
-        likely = dict.fromkeys(self._filed(keys))
-        compared = [
-            (other, slips(word, other, most))
-            for other in likely
-            if len(letters.symmetric_difference(other)) <= 2 * most
-        ]
-        return [(other, count) for other, count in compared if count <= most]
+        Of those that are two away it is only the ones that lack two letters of the word and one of their own.
+        """
+        if len(word) > LONGEST:
+            return {}
+        keys = _shortened(word)
+        if most > 1:
+            keys = {shorter for key in keys for shorter in _shortened(key)}
+        compared = {other: slips(word, other, most) for other in self._filed(keys)}
+        return {other: count for other, count in compared.items() if count <= most}
 
     def _filed(self, keys: Iterable[str]) -> Iterator[str]:
         heads, following, words, word_of = self._heads, self._next, self._words, self._word_of
@@ -93,16 +85,24 @@ class Spelling:
         for key in keys:
             link = heads[hash(key) % chains]
             while link >= 0:
-                yield words[word_of[link]]
+                word = words[word_of[link]]
                 link = following[link]
+                if _is_left_of(key, word):
+                    yield word
+
+
+def _is_left_of(key: str, word: str) -> bool:
+    """Whether a word is filed under that key, and not merely under the same hash."""
+    if len(key) != len(word) - 1:
+        return key == word
+    place = 0
+    while place < len(key) and key[place] == word[place]:
+        place += 1
+    return key[place:] == word[place + 1 :]
 
 
 def _shortened(word: str) -> set[str]:
     return {word, *[word[:place] + word[place + 1 :] for place in range(len(word))]}
-
-
-def _shortened_twice(word: str) -> set[str]:
-    return {shorter for once in _shortened(word) for shorter in _shortened(once)}
 
 
 def slips(one: str, other: str, most: int) -> int:

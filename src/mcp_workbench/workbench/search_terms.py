@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING, Final
 
@@ -33,6 +34,8 @@ STOP_WORD_TOOLS = 1000
 """How many tools a stop word is taken to have, where a mistyped word may be one."""
 GLUED = 0.8
 LEAST_GLUED = 3
+LEAST_FOR_TWO = 6
+"""Letters that a word must have to be repaired by two slips: shorter ones are near to too many."""
 LEFT_OVER: Final = 1000
 
 _Posting = tuple["array[int]", "array[float]"]
@@ -108,6 +111,10 @@ class Vocabulary:
         for word, weight in words.items():
             for term, share in self._meant(word):
                 meant[term] = meant.get(term, 0.0) + weight * share
+        for word, following in pairwise(words):
+            if word + following in self._uses:
+                term = self._stems[word + following]
+                meant[term] = meant.get(term, 0.0) + GLUED * min(words[word], words[following])
         rarity = {term: self._rarity(term) for term in meant}
         terms = {term: weight * rarity[term] for term, weight in meant.items()}
         for term, weight in meant.items():
@@ -117,6 +124,19 @@ class Vocabulary:
                     if worth > terms.get(other, 0.0):
                         terms[other] = worth
         return terms
+
+    def put_right(self, word: str) -> str:
+        """A word that no tool has, as it was most likely meant; any other as it is."""
+        folded = word.casefold()
+        if stem(folded) in self._postings or not is_repairable(folded):
+            return word
+        near = self._near(folded, 1) or (self._near(folded, 2) if len(folded) >= LEAST_FOR_TWO else [])
+        uses = [
+            (-self._uses.get(other, STOP_WORD_TOOLS), other)
+            for other in near
+            if other in self._uses or other in STOP_WORDS
+        ]
+        return min(uses, default=(0, word))[1]
 
     def _rarity(self, term: str) -> float:
         having = len(self._postings[term][0])
@@ -145,33 +165,31 @@ class Vocabulary:
         return min(len(self._postings[self._stems[word]][0]) for word in words)
 
     def _repaired(self, word: str) -> list[tuple[str, float]]:
-        near = [
-            (other, slips)
-            for other, slips in self._filed().near(word)
-            if other in self._uses or other in STOP_WORDS
-        ]
-        if not near:
-            return []
-        fewest = min(slips for _, slips in near)
+        """The stems that were meant by a mistyped word, the likely ones more."""
+        share, near = ONE_SLIP, self._near(word, 1) or self._near(stem(word), 1)
+        if not near and len(word) >= LEAST_FOR_TWO:
+            share, near = TWO_SLIPS, self._near(word, 2)
         likely: dict[str, float] = {}
-        for other, slips in near:
-            if slips > fewest:
-                continue
-            if other in STOP_WORDS:
-                likely[""] = STOP_WORD_TOOLS**PRIOR
-            else:
-                term = self._stems[other]
-                likely[term] = len(self._postings[term][0]) ** PRIOR
-        most = max(likely.values())
-        share = ONE_SLIP if fewest == 1 else TWO_SLIPS
+        for other in near:
+            term = "" if other in STOP_WORDS else self._stems.get(other, other)
+            having = len(self._postings[term][0]) if term else STOP_WORD_TOOLS
+            likely[term] = having**PRIOR
         best = sorted(likely.items(), key=lambda item: (-item[1], item[0]))[:MOST_MEANT]
-        return [(term, share * weight / most) for term, weight in best if term]
+        return [(term, share * weight / best[0][1]) for term, weight in best if term]
+
+    def _near(self, word: str, slips: int) -> list[str]:
+        return [
+            other
+            for other in self._filed().near(word, slips)
+            if other in self._uses or other in self._postings or other in STOP_WORDS
+        ]
 
     def _filed(self) -> Spelling:
         if self._spelling is None or self._spelling.size > 2 * len(self._uses) + LEFT_OVER:
             self._spelling = Spelling()
             self._unfiled = [*sorted(STOP_WORDS), *self._uses]
         if self._unfiled:
-            self._spelling.add([word for word in self._unfiled if is_repairable(word)])
+            stems = [term for word in self._unfiled if (term := stem(word)) not in self._uses]
+            self._spelling.add(filter(is_repairable, dict.fromkeys((*self._unfiled, *stems))))
             self._unfiled = []
         return self._spelling

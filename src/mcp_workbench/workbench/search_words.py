@@ -12,8 +12,6 @@ from typing import Final
 
 __all__ = ["STOP_WORDS", "is_repairable", "split_words"]
 
-LONGEST_WORD: Final = 40
-"""Characters. What is longer is a key or a blob, and is cut."""
 
 # Function words, and what people say to an assistant before they come to the point.
 _SAYING_NOTHING: Final = """
@@ -34,12 +32,13 @@ yes yet you your yours yourself
 """
 STOP_WORDS: Final = frozenset(_SAYING_NOTHING.split())
 
-_ASCII_WORD: Final = re.compile(r"[A-Za-z0-9]+")
+# What is longer than 40 characters is a key or a blob, and is taken in pieces.
+_ASCII_WORD: Final = re.compile(r"[A-Za-z0-9]{1,40}")
 # Beyond ASCII: words keep the vowel signs of Indic scripts, which are not \w, and a pictogram is a word.
 _ANY_WORD: Final = re.compile(
-    r"(?:[^\W_]|[\u0900-\u0dff\u0f00-\u109f\u1780-\u17ff])+|[\u2190-\u2bff\U0001f000-\U0001faff]"
+    r"(?:[^\W_]|[\u0900-\u0dff\u0f00-\u109f\u1780-\u17ff]){1,40}|[\u2190-\u2bff\U0001f000-\U0001faff]"
 )
-_HUMP: Final = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
+_HUMP: Final = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Scripts that put no spaces between words, and Hangul, whose words carry their particles with them.
 _UNSPACED: Final = re.compile(
     r"[\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
@@ -63,11 +62,14 @@ def split_words(text: str) -> list[str]:
 
 
 def _parts(word: str) -> list[str]:
-    folded = word.casefold()[:LONGEST_WORD]
-    if not word.isascii() and _UNSPACED.search(word):
+    folded = word.casefold()
+    if word.isascii():
+        humps = _HUMP.findall(word)
+    elif _UNSPACED.search(word):
         return _in_pairs(folded)
-    humps = _HUMP.findall(word[:LONGEST_WORD])
-    if len(humps) < 2:
+    else:
+        humps = "".join([f" {sign}" if sign.isupper() else sign for sign in word]).split()
+    if len(humps) < 2 or folded == word:
         return [folded]
     parts = [hump.casefold() for hump in humps]
     return [*(part for part in parts if len(part) > 1 or part.isdigit()), folded]
