@@ -20,6 +20,7 @@ from mcp_workbench.errors import (
     InvalidCall,
     LoginFailed,
     LoginRequired,
+    NotKept,
     NotTaken,
     OpeningFailed,
     Overloaded,
@@ -34,6 +35,7 @@ from mcp_workbench.errors import (
     ToolboxNotFound,
     ToolNotFound,
     TooLong,
+    ToolsNotFound,
     TooManyRequests,
     Unreachable,
     WireError,
@@ -149,6 +151,27 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
         (
             "Tool 'n' not found in server 's' (toolbox 't'). Did you mean: m, o? "
             "open_toolbox with toolbox_name 't' lists the tools there are."
+        ),
+    ),
+    "a tool whose definition is wanted": (
+        ToolsNotFound("toolbox 't'", {"n": []}),
+        (
+            "Tool 'n' not found in toolbox 't'. "
+            "open_toolbox with query finds tools by what they do, with toolbox_name alone it lists them all."
+        ),
+    ),
+    "several tools whose definitions are wanted": (
+        ToolsNotFound("any toolbox", {"n": ["m"], "o": ["m", "p"]}),
+        (
+            "Tools 'n', 'o' not found in any toolbox. Did you mean: m, p? "
+            "open_toolbox with query finds tools by what they do, with toolbox_name alone it lists them all."
+        ),
+    ),
+    "a result that is not kept": (
+        NotKept("res_x"),
+        (
+            "No result is kept under the handle 'res_x': it has expired, or is none that you were given. "
+            "Call the tool that made it once more"
         ),
     ),
     "an opening": (

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from tests.support.client import Json, Reply
     from tests.support.sessions import Era, Session
 
-OPEN = '{"name":"open_toolbox","arguments":{"toolbox_name":"dev"}}'
-"""The parameters of a call that opens the toolbox."""
+OPEN = '{"name":"open_toolbox","arguments":{"toolbox_name":"dev","detail":"full"}}'
+"""The parameters of a call that opens the toolbox, and wants to see everything."""
 
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "FAULT_TRIAL"

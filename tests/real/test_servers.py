@@ -129,7 +129,7 @@ async def directly(home: Path, entry: Json, calls: Calls) -> tuple[list[Json], l
 
 async def opened_tools(session: Session) -> list[Json]:
     """The definitions that `open_toolbox` shows, as the server itself gives them."""
-    tools = (await session.open_toolbox("real"))["structuredContent"]["tools"]
+    tools = (await session.open_toolbox("real", detail="full"))["structuredContent"]["tools"]
     mark = {"toolbox_name": "real", "source_server": "server"}
     assert [tool["description"][:14] for tool in tools] == ["[real/server] "] * len(tools)
     assert [tool | mark for tool in tools] == tools
@@ -207,4 +207,8 @@ async def test_five_real_servers_share_a_toolbox(connect: Connect, tmp_path: Pat
     opened = (await session.open_toolbox("all"))["structuredContent"]
 
     assert opened["servers_connected"] == len(kinds)
-    assert {tool["source_server"] for tool in opened["tools"]} == set(boxed)
+    # Their whole definitions are more than a model is to read at once.
+    assert opened["detail"] == "signatures"
+    assert list(opened["tools"]) == list(boxed)
+    whole = (await session.open_toolbox("all", detail="full"))["structuredContent"]
+    assert {tool["source_server"] for tool in whole["tools"]} == set(boxed)

@@ -14,13 +14,11 @@ from mcp_workbench.surface.levels import (
     BRIEF,
     FOR_THE_WHOLE,
     FULL,
-    Cleaner,
     Level,
+    Reader,
     Tool,
     cost,
-    describe,
     fit,
-    whole,
 )
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.shelf import similar_names
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.desk import Findings, Found
 
-SHARE_OF_BEST: Final = 0.25
+SHARE_OF_BEST: Final = 0.125
 """Of the budget, for the tools that are shown whole, of each query."""
 
 AGES: Final = ((86400, "day"), (3600, "hour"), (60, "minute"))
@@ -54,9 +52,9 @@ class _Piece(msgspec.Struct, frozen=True):
 
 def findings_result(findings: Findings, wanted: Wanted, budget: int) -> tuple[Body, ...]:
     """The tools for one query, or for each of several; a tool is shown once."""
-    cleaner = Cleaner()
+    reader = Reader()
     answers = [_dated(tools) for tools in findings.found]
-    pieces = _pieces(answers, wanted.detail, budget, _as_object(cleaner))
+    pieces = _pieces(answers, wanted.detail, budget, _as_object(reader))
     is_brief = any(piece.is_brief for piece in pieces.values())
     document = Document()
     document.add(b'{"results":[' if wanted.is_list else b"{")
@@ -75,7 +73,7 @@ def findings_result(findings: Findings, wanted: Wanted, budget: int) -> tuple[Bo
         {
             "hint": " ".join(_hints(findings, is_brief=is_brief)),
             "not_searched": _by_toolbox(findings.unknown),
-            "notes": cleaner.notes(),
+            "notes": reader.notes(),
         }
     )
     document.add(b"}")
@@ -108,17 +106,17 @@ def _pieces(
 
 def named_result(known: Sequence[Found], wanted: Wanted) -> tuple[Body, ...]:
     """Tools by their names, of all that are known. Raises ToolsNotFound."""
-    cleaner = Cleaner()
+    reader = Reader()
     document = Document()
     document.add(b"{")
-    add_named(document, _dated(known), wanted, cleaner, where="any toolbox of which the tools are known")
-    document.add_members({"notes": cleaner.notes()})
+    add_named(document, _dated(known), wanted, reader, where="any toolbox of which the tools are known")
+    document.add_members({"notes": reader.notes()})
     document.add(b"}")
     return document.result()
 
 
 def add_named(
-    document: Document, tools: Sequence[Tool], wanted: Wanted, cleaner: Cleaner, *, where: str
+    document: Document, tools: Sequence[Tool], wanted: Wanted, reader: Reader, *, where: str
 ) -> None:
     """The tools that are wanted by name, whole unless somebody wants less. Raises ToolsNotFound."""
     chosen = [tool for tool in tools if tool.name in wanted.names]
@@ -129,19 +127,18 @@ def add_named(
         raise ToolsNotFound(where, missing)
     detail = "full" if wanted.detail == "auto" else wanted.detail
     document.add(b'"tools":[')
-    document.add_list(fit(chosen, detail, 0, _as_object(cleaner)).pieces)
+    document.add_list(fit(chosen, detail, 0, _as_object(reader)).pieces)
     document.add(b"]")
     document.add_members({"not_found": [{"name": name, "similar": near} for name, near in missing.items()]})
 
 
-def _as_object(cleaner: Cleaner) -> Show:
+def _as_object(reader: Reader) -> Show:
     """Shows a tool among those of other servers: with what `use_tool` needs to know."""
 
     def show(level: Level, tool: Tool) -> bytes:
-        definition = cleaner.clean(tool)
         if level.is_full:
-            return whole(tool, definition)
-        return _identify(tool, **{level.word: describe(level, tool, definition, named=False)})
+            return reader.whole(tool)
+        return _identify(tool, **{level.word: reader.words(level, tool)})
 
     return show
 

@@ -14,6 +14,7 @@ from mcp_workbench.surface.document import compact
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode
 from mcp_workbench.workbench.estimate import estimate_tokens
 from mcp_workbench.workbench.sanitise import clean_definition, clean_text
+from mcp_workbench.workbench.shortening import shorten
 from mcp_workbench.workbench.signatures import display_name, signature, summary
 
 if TYPE_CHECKING:
@@ -86,18 +87,35 @@ class Tool(msgspec.Struct, frozen=True):
         return self.origin, self.name
 
 
-class Cleaner:
-    """Takes hidden characters out of definitions, and remembers where there were some."""
+class Reader:
+    """Reads what is shown of tools, without hidden characters, and remembers where there were some."""
 
     def __init__(self) -> None:
         self._cleaned: dict[Origin, dict[str, None]] = {}
+        self._summaries: dict[Key, str] = {}
 
-    def clean(self, tool: Tool) -> bytes:
-        """The definition as it may be shown."""
+    def definition(self, tool: Tool) -> bytes:
+        """All of it, as it may be shown."""
         definition, removed = clean_definition(bytes(tool.definition))
         if removed:
             self._cleaned.setdefault(tool.origin, {})[tool.name] = None
         return definition
+
+    def whole(self, tool: Tool) -> bytes:
+        """Its definition, as `open_toolbox` shows it."""
+        return whole(tool, self.definition(tool))
+
+    def words(self, level: Level, tool: Tool) -> str:
+        """What is shown of it at a level below that, a signature or a summary."""
+        if level.name == "signatures":
+            return signature(tool.name, self.definition(tool))
+        if not level.width:
+            return ""
+        if tool.key not in self._summaries:
+            # A long list is tried at one width after the other.
+            description = decode_members(self.definition(tool)).get("description", ABSENT)
+            self._summaries[tool.key] = summary(decode_text(description) or "", SUMMARY)
+        return shorten(self._summaries[tool.key], level.width)
 
     def notes(self) -> list[dict[str, str]]:
         """What is to be said about it, and of which server."""
@@ -165,15 +183,7 @@ def whole(tool: Tool, definition: bytes) -> bytes:
     return b"".join([head, *rest, b"}"])
 
 
-def describe(level: Level, tool: Tool, definition: bytes, *, named: bool = True) -> str:
-    """One line on a tool; a summary without the name where that stands beside it."""
-    if level.name == "signatures":
-        return signature(tool.name, definition)
-    words = ""
-    if level.width:
-        description = decode_text(decode_members(definition).get("description", ABSENT)) or ""
-        words = summary(description, level.width)
-    if not named:
-        return words
+def named(tool: Tool, words: str) -> str:
+    """A tool in one line: its name, and some words on it."""
     name = display_name(tool.name)
     return f"{name} — {words}" if words else name

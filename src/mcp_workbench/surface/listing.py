@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from mcp_workbench.config.model import LISTING_BUDGET
 from mcp_workbench.surface.document import Document
 from mcp_workbench.surface.found import add_named
-from mcp_workbench.surface.levels import FOR_THE_WHOLE, Cleaner, Tool, describe, fit, whole
+from mcp_workbench.surface.levels import FOR_THE_WHOLE, Reader, Tool, fit, named
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench import builtin
 from mcp_workbench.workbench.sanitise import clean_text
@@ -35,8 +35,8 @@ def opening_result(opening: Opening, wanted: Wanted) -> tuple[Body, ...]:
         for name, definition in index.items()
     ]
     box = Box(toolbox.name, toolbox.description, len(opening.tools))
-    cleaner = Cleaner()
-    document = _begin(box, tools, wanted, toolbox.listing_budget, cleaner)
+    reader = Reader()
+    document = _begin(box, tools, wanted, toolbox.listing_budget, reader)
     notes = [
         {"server": shelf.server.name, "note": clean_text(note)}
         for shelf, _ in opening.tools
@@ -46,7 +46,7 @@ def opening_result(opening: Opening, wanted: Wanted) -> tuple[Body, ...]:
         {
             "starting_servers": [_starting(server, toolbox.open_deadline) for server in opening.starting],
             "failed_servers": [_failure(failure) for failure in opening.failures],
-            "notes": notes + cleaner.notes(),
+            "notes": notes + reader.notes(),
         }
     )
     document.add(b"}")
@@ -57,12 +57,12 @@ def own_result(wanted: Wanted) -> tuple[Body, ...]:
     """The tools of the toolbox of our own, all or those that are wanted by name. Raises ToolsNotFound."""
     box = Box(builtin.TOOLBOX, builtin.DESCRIPTION, 1)
     tools = [Tool(builtin.ORIGIN, name, definition) for name, definition in builtin.TOOLS.items()]
-    document = _begin(box, tools, wanted, LISTING_BUDGET, Cleaner())
+    document = _begin(box, tools, wanted, LISTING_BUDGET, Reader())
     document.add(b"}")
     return document.result()
 
 
-def _begin(box: Box, tools: list[Tool], wanted: Wanted, budget: int, cleaner: Cleaner) -> Document:
+def _begin(box: Box, tools: list[Tool], wanted: Wanted, budget: int, reader: Reader) -> Document:
     """All that is to be said of a toolbox of which everything has gone well."""
     document = Document()
     document.add(
@@ -70,12 +70,14 @@ def _begin(box: Box, tools: list[Tool], wanted: Wanted, budget: int, cleaner: Cl
         % (encode(box.name), encode(box.description), box.servers)
     )
     if wanted.names:
-        add_named(document, tools, wanted, cleaner, where=f"toolbox '{box.name}'")
+        add_named(document, tools, wanted, reader, where=f"toolbox '{box.name}'")
         return document
 
     def show(level: Level, tool: Tool) -> bytes:
-        definition = cleaner.clean(tool)
-        return whole(tool, definition) if level.is_full else encode(describe(level, tool, definition))
+        if level.is_full:
+            return reader.whole(tool)
+        words = reader.words(level, tool)
+        return encode(words if level.name == "signatures" else named(tool, words))
 
     _add_all(document, tools, fit(tools, wanted.detail, budget, show))
     return document

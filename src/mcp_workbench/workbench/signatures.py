@@ -25,13 +25,15 @@ PARAMETERS: Final = 1000
 ABOUT_TOOL: Final = 200
 ABOUT_PARAMETER: Final = 100
 ABOUT_PARAMETERS: Final = 700
+LOOKED_AT: Final = 2000
+"""Characters of a description. What it is about stands at its beginning."""
 DEFAULT: Final = 24
 """Characters of a default value; a longer one is not shown."""
 
 _SENTENCE_END: Final = re.compile(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?![a-z])"  # small letters after it: an abbreviation
     r"|(?<=[\u3002\uff01\uff1f])"  # the same in Chinese and Japanese, where no space follows
-    r"|\s*\n\s*\n\s*"
+    r"|\n\s*\n"
 )
 _ENDS: Final = ".!?:\u2026\u3002\uff01\uff1f"
 _NOT_ALPHANUMERIC: Final = re.compile(r"[\W_]+")
@@ -51,7 +53,7 @@ def signature(name: str, definition: bytes | msgspec.Raw) -> str:
 
 def summary(description: str, width: int) -> str:
     """The first sentence in one line; cut after a word if it is longer than so many characters."""
-    first, *_ = _SENTENCE_END.split(description.strip(), maxsplit=1)
+    first, *_ = _SENTENCE_END.split(description[:LOOKED_AT].strip(), maxsplit=1)
     return shorten(first, width)
 
 
@@ -120,7 +122,9 @@ def _bare(text: str) -> str:
 
 def _leading(description: str, width: int) -> str:
     """As many sentences as there is room for, or else the beginning of the first."""
-    sentences = [" ".join(sentence.split()) for sentence in _SENTENCE_END.split(description.strip())]
+    sentences = [
+        " ".join(sentence.split()) for sentence in _SENTENCE_END.split(description[:LOOKED_AT].strip())
+    ]
     text = sentences[0]
     for sentence in sentences[1:]:
         if len(text) + 1 + len(sentence) > width:
