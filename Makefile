@@ -10,6 +10,7 @@ DEV := $(VENV)/.dev-installed
 NODE_MODULES := tests/node/node_modules/.installed
 IS_NODE_OLD = const least = process.platform + process.arch === "linuxx64" ? 20 : 22; \
 	process.exit(parseInt(process.versions.node) < least ? 1 : 0)
+SEMANTIC := .semantic
 BENCH_LEAN := .bench/lean
 BENCH_PEERS := .bench/peers
 BENCH_MCP_PROXY := .bench/mcp-proxy
@@ -17,7 +18,7 @@ BENCH_MCP_PROXY := .bench/mcp-proxy
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test grid lint bench soak venv clean
+.PHONY: help demo test semantic grid lint bench soak venv clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +28,9 @@ demo: $(RUNTIME) ## Install what the workbench needs, and watch it work
 
 test: $(DEV) $(NODE_MODULES) ## Install everything, and run all the tests
 	@$(VENV)/bin/python -m pytest --numprocesses 4 --dist loadfile
+
+semantic: $(SEMANTIC)/.installed ## Install the extra `semantic` into an environment of its own, and run its tests
+	@$(SEMANTIC)/bin/python -m pytest tests/semantic tests/workbench/test_semantic.py tests/journeys/test_finding.py
 
 grid: $(DEV) $(NODE_MODULES) ## Try every client era with every server era, and write docs/compatibility.md
 	@$(VENV)/bin/python -m pytest -p tests.grid.plugin --grid-page docs/compatibility.md tests/grid
@@ -45,7 +49,7 @@ soak: $(RUNTIME) ## Ten minutes of load, faults and kills, with every answer acc
 venv: $(DEV) ## Build the virtual environment in .venv, for development
 
 clean: ## Remove everything that the other targets made
-	rm -rf $(VENV) .bench tests/node/node_modules .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) $(SEMANTIC) .bench tests/node/node_modules .mypy_cache .pytest_cache .ruff_cache build dist
 	find src tests bench soak -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME): pyproject.toml constraints.txt
@@ -66,6 +70,15 @@ $(RUNTIME): pyproject.toml constraints.txt
 $(DEV): $(RUNTIME)
 	@echo "Installing the tools for tests and lint ..."
 	@$(PIP) --group dev
+	@touch $@
+
+# Apart from the others: most people search by words alone, and the tests have to see what they see.
+$(SEMANTIC)/.installed: $(RUNTIME)
+	@echo "Building the environment with the extra in $(SEMANTIC) ..."
+	@$(PYTHON) -m venv $(SEMANTIC)
+	@$(SEMANTIC)/bin/python -m pip install --quiet --constraint constraints.txt --upgrade pip
+	@$(SEMANTIC)/bin/python -m pip install --quiet --constraint constraints.txt \
+		--build-constraint constraints.txt --group dev --editable '.[semantic]'
 	@touch $@
 
 # What is compared gets the workbench's own dependencies and orjson; the peers and the driver have their own.

@@ -72,16 +72,18 @@ def _over_http(target: HttpTarget, era: str) -> Iterator[Goal]:
 
 
 def _of_search() -> Iterator[Goal]:
-    for case, figure, unit, least, most in (
-        (search.ALL_SETS, search.MACRO, "share", 0.77, None),
-        (search.ALL_SETS, search.SHORT_TYPOS, "share", 0.93, None),
-        (search.LARGEST, "p50", "s", None, 0.001),
-        (search.LARGEST, "index", "s", None, 0.3),
-        (search.LARGEST, "memory", "B", None, 10e6),
-        (search.POOLED, "p50", "s", None, 0.015),
+    for target, case, figure, unit, least, most in (
+        (WORKBENCH.key, search.ALL_SETS, search.MACRO, "share", 0.77, None),
+        (WORKBENCH.key, search.ALL_SETS, search.SHORT_TYPOS, "share", 0.93, None),
+        (WORKBENCH.key, search.LARGEST, "p50", "s", None, 0.001),
+        (WORKBENCH.key, search.LARGEST, "index", "s", None, 0.3),
+        (WORKBENCH.key, search.LARGEST, "memory", "B", None, 10e6),
+        (WORKBENCH.key, search.POOLED, "p50", "s", None, 0.015),
+        (search.SEMANTIC, search.ALL_SETS, search.MACRO, "share", 0.82, None),
+        (search.SEMANTIC, search.LARGEST, "p50", "s", None, 0.015),
     ):
-        what = f"search, {case}: {figure}"
-        yield Goal(what, search.SUITE, case, figure, least, most, is_ratio=False, unit=unit)
+        what = f"search{' by meaning too' if target == search.SEMANTIC else ''}, {case}: {figure}"
+        yield Goal(what, search.SUITE, case, figure, least, most, is_ratio=False, unit=unit, target=target)
 
 
 GOALS: tuple[Goal, ...] = (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_workbench.workbench.search import Entry
+    from mcp_workbench.workbench.semantic import Senses
 
     Tools = Sequence[dict[str, Any]]
 
@@ -47,13 +49,28 @@ class workbench:  # noqa: N801 - it is given to the harness as a factory
         for tool, entry in zip(tools, prepared or self.prepare(tools), strict=True):
             self._ids.setdefault(tool["server"], []).append(tool["id"])
             groups.setdefault(tool["server"], []).append(entry)
-        self._index = SearchIndex()
+        senses = self._senses()
+        self._index = SearchIndex(senses)
         for server, found in groups.items():
             self._index.put(server, found)
+        if senses is not None:
+            senses.learn()
+
+    def _senses(self) -> Senses | None:
+        return None
 
     def rank(self, query: str, count: int) -> list[str]:
         """The ids of the best tools."""
         return [self._ids[str(hit.group)][hit.position] for hit in self._index.search(query, count)]
+
+
+class semantic(workbench):  # noqa: N801 - as above
+    """The same with the extra, from scratch: nothing is remembered of earlier runs."""
+
+    def _senses(self) -> Senses | None:
+        from mcp_workbench.workbench.semantic import Senses  # noqa: PLC0415 - only in its own process
+
+        return Senses(os.devnull)
 
 
 class fastmcp:  # noqa: N801 - as above
@@ -135,4 +152,4 @@ class Kind(Protocol):
         """The index."""
 
 
-RANKERS: dict[str, Kind] = {"workbench": workbench, "fastmcp": fastmcp, "plain": plain}
+RANKERS: dict[str, Kind] = {"workbench": workbench, "semantic": semantic, "fastmcp": fastmcp, "plain": plain}

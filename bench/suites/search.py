@@ -2,7 +2,8 @@
 
 Each set is tools with queries whose right tools are known: recall@5 is the share of them among the first
 five, mrr one by the place of the first. Typos are slips of the finger in two words of each query. Times are
-CPU times; index and memory are besides the tools themselves. The peer is FastMCP's own BM25 index. Without
+CPU times; index and memory are besides the tools themselves. The peer is FastMCP's own BM25 index; with the
+extra `semantic` (after `make semantic`) the workbench is measured too. Without
 other sets (`TOOLSEARCH_DATA=directory`, see `bench/searching/sets.py`) there is only a small one of our own,
 which shows that all works, and no more.
 """
@@ -44,6 +45,9 @@ PATIENCE = 600.0
 SHARES = ("recall@1", "recall@5", "recall@10", "mrr", "recall@5, two typos")
 UNITS = {"index": "s", "p50": "s", "p95": "s", "p50, two typos": "s", "memory": "B"}
 ROOT = Path(__file__).parents[2]
+SEMANTIC = "workbench[semantic]"
+WITH_EXTRA = ROOT / ".semantic" / "bin" / "python"
+"""Where `make semantic` installs the extra."""
 
 
 def run(plan: Plan) -> list[Measurement]:
@@ -52,7 +56,14 @@ def run(plan: Plan) -> list[Measurement]:
         print(f"There is more to search with {sets.VARIABLE}=directory: see bench/searching/sets.py.")
     peer = "fastmcp" if find_spec("fastmcp") else "plain"
     pythons = {"workbench": plan.setting.python, peer: sys.executable}
-    titles = {"workbench": WORKBENCH.key, "fastmcp": "FastMCP's BM25", "plain": "plain BM25"}
+    if WITH_EXTRA.is_file():
+        pythons["semantic"] = str(WITH_EXTRA)
+    titles = {
+        "workbench": WORKBENCH.key,
+        "semantic": SEMANTIC,
+        "fastmcp": "FastMCP's BM25",
+        "plain": "plain BM25",
+    }
     measurements: list[Measurement] = []
     for ranker, python in pythons.items():
         found = {name: _probe(python, ranker, name) for name in sets.names()}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mcp_workbench.downstream.word_vectors import is_installed
 from mcp_workbench.wire.threads import in_thread
 from mcp_workbench.workbench.search import SearchIndex, read_entry
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterator, Mapping
 
     from mcp_workbench.downstream.session import Origin
+    from mcp_workbench.errors import StrPath
+    from mcp_workbench.workbench.semantic import Senses
     from mcp_workbench.workbench.shelf import Index
 
 FEW: Final = 100
@@ -43,10 +46,15 @@ class _Read(msgspec.Struct, frozen=True):
 class Finder:
     """Keeps what it has read of the tools for as long as they are the same."""
 
-    def __init__(self) -> None:
-        self._search = SearchIndex()
-        self._read: dict[Hashable, _Read] = {}
+    def __init__(self, cache: StrPath) -> None:
+        self._cache = cache
+        self._begin()
         self._reading: asyncio.Task[None] | None = None
+
+    def _begin(self) -> None:
+        self._senses = _senses(self._cache)
+        self._search = SearchIndex(self._senses)
+        self._read: dict[Hashable, _Read] = {}
 
     async def find(
         self, query: str, limit: int, sources: Mapping[Origin, Source], among: Container[Origin]
@@ -70,7 +78,8 @@ class Finder:
                 del self._read[gone]
                 self._search.drop(gone)
             fresh = dict(self._fresh(sources))
-            if sum(len(source.index) for source in fresh.values()) <= FEW:
+            are_few = sum(len(source.index) for source in fresh.values()) <= FEW
+            if not fresh or (are_few and self._senses is None):
                 self._take(fresh)
                 return
             self._reading = asyncio.create_task(self._take_beside(fresh))
@@ -87,13 +96,23 @@ class Finder:
             entries = [read_entry(source.index[name], origin[1], source.about) for name in names]
             self._search.put(origin, entries)
             self._read[origin] = _Read(origin, source, names)
+        if self._senses is not None:
+            self._senses.learn()
 
     async def _take_beside(self, sources: Mapping[Origin, Source]) -> None:
         try:
             await in_thread(lambda: self._take(sources), PATIENCE)
         except BaseException:
             # Whatever is half done is left to whoever may still be at it.
-            self._search, self._read = SearchIndex(), {}
+            self._begin()
             raise
         finally:
             self._reading = None
+
+
+def _senses(cache: StrPath) -> Senses | None:
+    if not is_installed():
+        return None
+    from mcp_workbench.workbench.semantic import Senses  # noqa: PLC0415 - few have the extra
+
+    return Senses(cache)

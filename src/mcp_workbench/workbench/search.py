@@ -22,6 +22,8 @@ from mcp_workbench.workbench.search_words import STOP_WORDS, split_words
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 
+    from mcp_workbench.workbench.search_meaning import Meaning
+
 __all__ = ["Entry", "Hit", "SearchIndex", "read_entry"]
 
 SATURATION: Final = 1.2
@@ -73,7 +75,8 @@ class _Group:
 class SearchIndex:
     """Tools by group, to be searched together or in some of the groups only."""
 
-    def __init__(self) -> None:
+    def __init__(self, meaning: Meaning | None = None) -> None:
+        self._meaning = meaning
         self._groups: dict[Hashable, _Group] = {}
         self._groups_seen = 0
         self._owners: list[_Group | None] = []
@@ -102,6 +105,8 @@ class SearchIndex:
         added.words = tuple(words)
         self._vocabulary.count(added.words, len(entries))
         self._groups[group] = added
+        if self._meaning is not None:
+            self._meaning.put(added.first, entries)
 
     def drop(self, group: Hashable) -> None:
         """Forgets a group, if there is such a group."""
@@ -148,6 +153,10 @@ class SearchIndex:
             if (terms := self._vocabulary.terms(words))
         ]
         scores = sentences[0] if len(sentences) == 1 else _combined(sentences, max(limit, SENTENCE_BEST))
+        if self._meaning is not None:
+            among = [group for group in self._groups.values() if allowed is None or group in allowed]
+            tools = [range(group.first, group.first + group.count) for group in among]
+            scores = self._meaning.mix(query, scores, tools, self._vocabulary.put_right)
         called = self._called.get(_bare(query.strip()), ())
         more = max(scores.values(), default=0.0) + 1.0
         for number in self._within(dict.fromkeys(called, 0.0), allowed):
@@ -187,6 +196,8 @@ class SearchIndex:
                 del self._called[bare]
             self._tool_names[number] = ""
             self._owners[number] = None
+        if self._meaning is not None:
+            self._meaning.drop(first, end)
         in_use = self._vocabulary.tools
         if len(self._owners) > 2 * in_use + SPARE_NUMBERS:
             self._renumber()
@@ -203,6 +214,8 @@ class SearchIndex:
         self._tool_names = [self._tool_names[number] for number in kept]
         self._called = {name: [new[number] for number in called] for name, called in self._called.items()}
         self._vocabulary.renumber(new)
+        if self._meaning is not None:
+            self._meaning.renumber(kept)
 
 
 def _combined(sentences: Sequence[Mapping[int, float]], most: int) -> dict[int, float]:

@@ -130,6 +130,19 @@ class Vocabulary:
                         terms[other] = worth
         return terms
 
+    def put_right(self, word: str) -> str:
+        """A word that no tool has, as it was most likely meant; any other as it is."""
+        folded = word.casefold()
+        if stem(folded) in self._postings or not is_repairable(folded):
+            return word
+        near = self._near(folded, 1) or (self._near(folded, 2) if len(folded) >= LEAST_FOR_TWO else [])
+        uses = [
+            (-self._uses.get(other, STOP_WORD_TOOLS), other)
+            for other in near
+            if other in self._uses or other in STOP_WORDS
+        ]
+        return min(uses, default=(0, word))[1]
+
     def _rarity(self, term: str) -> float:
         having = len(self._postings[term][0])
         return log(1 + (self.tools - having + 0.5) / (having + 0.5))

@@ -131,7 +131,7 @@ class Workbench:
         from mcp_workbench.workbench.finding import Finder, Source  # noqa: PLC0415 - few search at all
 
         if self._finder is None:
-            self._finder = Finder()
+            self._finder = Finder(self._cache)
         sources = {
             origin: Source(known.index, self.toolboxes[origin[0]].description)
             for origin, shelf in self.shelves.items()

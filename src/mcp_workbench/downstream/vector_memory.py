@@ -1,0 +1,69 @@
+"""What texts mean to a model, kept in the user's cache directory by what the texts say.
+
+It only saves time: where it is missing, damaged, of another model or impossible to write, vectors are made
+again. A vector is bytes here; only its model knows what they say.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp_workbench.errors import StrPath
+
+KEY_SIZE: Final = 16
+CHECK_SIZE: Final = 16
+MOST_VECTORS: Final = 20_000
+"""In one file: some 10 MB. The oldest make room."""
+
+
+def key_of(text: str) -> bytes:
+    """What a text is remembered by."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_SIZE).digest()
+
+
+class VectorMemory:
+    """One file for each model: a check of the rest, then keys and vectors, the oldest first."""
+
+    def __init__(self, directory: StrPath) -> None:
+        self._directory = os.path.join(directory, "vectors")
+
+    def recall(self, model: str, size: int) -> dict[bytes, bytes]:
+        """The vectors of that size that are remembered for a model, by key."""
+        record = KEY_SIZE + size
+        try:
+            with open(self._file(model), "rb") as file:
+                check = file.read(CHECK_SIZE)
+                records = file.read(MOST_VECTORS * record + 1)
+        except OSError:
+            return {}
+        if len(records) % record or check != _check(records):
+            return {}
+        starts = range(0, len(records), record)
+        return {records[at : at + KEY_SIZE]: records[at + KEY_SIZE : at + record] for at in starts}
+
+    def remember(self, model: str, size: int, vectors: Mapping[bytes, bytes]) -> None:
+        """Adds to what is remembered. Of two processes that do so at once, one may have to do it again."""
+        kept = {**self.recall(model, size), **vectors}
+        records = b"".join([key + vector for key, vector in list(kept.items())[-MOST_VECTORS:]])
+        path = self._file(model)
+        draft = f"{path}.{os.getpid()}"
+        try:
+            os.makedirs(self._directory, exist_ok=True)
+            with open(draft, "wb") as file:
+                file.write(_check(records))
+                file.write(records)
+            os.replace(draft, path)
+        except OSError:
+            return
+
+    def _file(self, model: str) -> str:
+        return os.path.join(self._directory, model)
+
+
+def _check(records: bytes) -> bytes:
+    return blake2b(records, digest_size=CHECK_SIZE).digest()
