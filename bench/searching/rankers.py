@@ -74,7 +74,7 @@ class semantic(workbench):  # noqa: N801 - as above
 
 
 class fastmcp:  # noqa: N801 - as above
-    """The index of FastMCP's `BM25SearchTransform`, with the text that it takes of a tool."""
+    """The index of FastMCP's `BM25SearchTransform`, with the text of a mounted server's tools."""
 
     @staticmethod
     def prepare(tools: Tools) -> list[str]:
@@ -84,9 +84,10 @@ class fastmcp:  # noqa: N801 - as above
 
         return [
             base._extract_searchable_text(  # noqa: SLF001 - the transform itself wants a server around it
-                Tool(name=tool["name"], description=tool["description"], parameters=tool["inputSchema"])
+                Tool(name=name, description=tool["description"], parameters=tool["inputSchema"])
             )
             for tool in tools
+            if (name := f"{tool['server']}_{tool['name']}".removeprefix("_"))
         ]
 
     def __init__(self, tools: Tools, prepared: list[str] | None = None) -> None:

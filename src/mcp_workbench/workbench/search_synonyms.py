@@ -15,7 +15,26 @@ __all__ = ["synonyms"]
 _GROUPS: Final = """
 create add new make insert generate build
 delete remove erase drop clear destroy purge
-list show display browse enumerate view all
+list show display browse enumerate view
+count number total amount quantity
+convert transform translate
+sum plus addition total
+mean average
+favorite favourite star bookmark
+enable activate
+disable deactivate
+large big
+small little
+presentation slides slide powerpoint deck
+stock share equity ticker
+buy purchase shop
+random arbitrary
+data dataset
+city town
+game gaming
+exchange conversion forex
+horoscope astrology zodiac
+rename title label
 get fetch retrieve read obtain load return
 search find query lookup locate seek discover
 update edit modify change set alter adjust
@@ -27,19 +46,14 @@ open access visit navigate
 close shut finish
 copy duplicate clone replicate
 move relocate transfer migrate
-rename title name label
 merge combine join unite concatenate
 split divide separate
-convert transform translate turn change
 compare diff difference contrast
 check verify validate test confirm
-count number total amount quantity how
 calculate compute evaluate determine
-sum add plus addition total
 subtract minus subtraction
 multiply times product multiplication
 divide division quotient
-mean average
 sort order rank arrange
 filter select narrow
 analyze analysis analytics analyse examine inspect assess
@@ -47,19 +61,15 @@ summarize summary digest overview brief abstract
 explain describe clarify description
 suggest recommend recommendation advise propose advice
 reserve book reservation booking appointment
-buy purchase order shop shopping
 sell sale
 pay payment transaction checkout charge
 refund reimburse
 invoice bill receipt
 subscribe subscription follow
-share invite
 upload import attach
 download export save
 install setup deploy
 configure configuration settings preferences options config
-enable activate on
-disable deactivate off
 lock secure protect
 login signin authenticate authentication auth logon
 logout signout
@@ -74,7 +84,6 @@ reject decline deny
 reply respond answer response
 ask question query
 forward redirect
-like favorite favourite star bookmark
 comment note remark annotation
 message text chat sms dm
 email mail inbox
@@ -116,7 +125,6 @@ weather forecast temperature climate rain
 temperature degrees hot cold
 location place position geolocation
 map maps route directions geography
-city town place
 country nation
 distance far length
 nearby near around closest nearest
@@ -133,8 +141,6 @@ home house property apartment
 price cost rate quote value
 cheap discount deal coupon bargain offer
 money currency cash
-exchange conversion rate forex
-stock share equity ticker
 crypto cryptocurrency bitcoin coin token
 invest investment portfolio
 bank banking
@@ -145,7 +151,6 @@ health medical medicine doctor
 exercise workout fitness training
 sport sports game match
 score result standings
-game play gaming
 movie show series tv
 learn study course education lesson teach
 student pupil
@@ -159,13 +164,10 @@ joke humor funny
 quote quotation
 date day time
 time clock hour timezone
-today now current
 latest recent newest
 old previous past former history
-random arbitrary
 top best popular trending
 detail details information info
-data information dataset
 metadata properties attributes
 database db sql
 table sheet spreadsheet
@@ -177,7 +179,6 @@ password passphrase
 code program source script snippet
 programming coding development
 function method procedure
-class type
 variable parameter argument
 package library dependency module
 container docker
@@ -186,7 +187,6 @@ server host machine node instance
 network ip
 domain dns
 api endpoint service
-request call
 browser chrome
 screenshot capture snapshot
 click press tap
@@ -198,15 +198,12 @@ template boilerplate
 version release
 backup snapshot
 environment env
-queue job
 cache memory
 remember memory recall
 id identifier
-name called title
 tag label category
 category genre topic type kind
 pdf document
-presentation slides slide powerpoint deck
 zip compress archive
 encode encrypt encoding
 decode decrypt decoding
@@ -216,13 +213,9 @@ embed embedding vector semantic
 ai model llm
 prompt instruction
 agent assistant bot
-large big huge
-small little tiny
-begin first start
 last final latest
 dog puppy pet
 cat kitten pet
-tarot horoscope astrology zodiac fortune
 """
 
 _table: dict[str, tuple[str, ...]] = {}

@@ -22,21 +22,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Vocabulary"]
 
-SYNONYM = 0.12
+SYNONYM: Final = 0.12
 """What another word for the same thing counts."""
-ONE_SLIP = 0.9
-TWO_SLIPS = 0.5
-"""What a word counts that may have been meant."""
-MOST_MEANT = 5
+ONE_SLIP: Final = 0.9
+TWO_SLIPS: Final = 0.5
+GLUED: Final = 0.8
+"""What a word counts that may have been meant: by one slip of the finger, by two, by writing two as one."""
+LEAST_FOR_TWO: Final = 6
+LEAST_GLUED: Final = 3
+"""Letters that a word must have to be repaired by two slips, and each of two words that are taken apart: what
+is shorter is near to too much."""
+MOST_MEANT: Final = 5
 """Words that one mistyped word may stand for."""
-PRIOR = 0.25
-STOP_WORD_TOOLS = 1000
-"""How many tools a stop word is taken to have, where a mistyped word may be one."""
-GLUED = 0.8
-LEAST_GLUED = 3
-LEAST_FOR_TWO = 6
-"""Letters that a word must have to be repaired by two slips: shorter ones are near to too many."""
+PRIOR: Final = 0.25
+STOP_WORD_TOOLS: Final = 1000
+"""Words of more tools are meant more often, by this power; a stop word is taken to have so many tools."""
 LEFT_OVER: Final = 1000
+"""Words that may stay filed after they have gone, besides as many as there are."""
 
 _Posting = tuple["array[int]", "array[float]"]
 
@@ -46,9 +48,11 @@ class Vocabulary:
 
     def __init__(self) -> None:
         self.tools = 0
+        """How many there are."""
         self._postings: dict[str, _Posting] = {}
         """By stem, the numbers of the tools that have it, ascending, and what it weighs in each."""
         self._stems: dict[str, str] = {}
+        """By word."""
         self._uses: dict[str, int] = {}
         """By word, how many groups have it."""
         self._spelling: Spelling | None = None
@@ -112,14 +116,15 @@ class Vocabulary:
             for term, share in self._meant(word):
                 meant[term] = meant.get(term, 0.0) + weight * share
         for word, following in pairwise(words):
-            if word + following in self._uses:
-                term = self._stems[word + following]
+            if (together := word + following) in self._uses:
+                term = self._stems[together]
                 meant[term] = meant.get(term, 0.0) + GLUED * min(words[word], words[following])
         rarity = {term: self._rarity(term) for term in meant}
         terms = {term: weight * rarity[term] for term, weight in meant.items()}
         for term, weight in meant.items():
             for other in synonyms(term):
                 if other in self._postings:
+                    # No more than the word itself would: a rare synonym of a common word says little.
                     worth = SYNONYM * weight * min(self._rarity(other), rarity[term])
                     if worth > terms.get(other, 0.0):
                         terms[other] = worth
