@@ -64,6 +64,15 @@ async def test_a_long_text_is_kept_and_can_be_read_whole(connect: Connect, serve
     assert await whole(session, handle, pointer="/text") == LINES
 
 
+async def test_what_the_model_is_told_to_call_can_be_called(connect: Connect) -> None:
+    session = await connect(keeping(toolboxes(dev={"echo": server()})))
+    told = (await session.use_tool("dev", "echo", "echo", {"rows": [LINES, LINES]}))["content"][0]["text"]
+    call = json.loads(told.partition("To read on: use_tool ")[2].partition(". search_result")[0])
+    part, note = (await session.call("use_tool", call))["content"]
+    assert LINES.startswith(part["text"])
+    assert 'Go on with "start_line": ' in note["text"]
+
+
 async def test_lines_are_read_and_found_by_their_numbers(connect: Connect, server_era: Era) -> None:
     filling = acting("fill", "fill", era=server_era, text="some line\nneedle\n", times=1000)
     session = await connect(keeping(toolboxes(dev={"text": filling})))

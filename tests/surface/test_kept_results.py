@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -121,7 +122,7 @@ def test_an_image_or_a_sound_is_kept_with_what_its_block_had(kind: str) -> None:
     assert shown["type"] == "text"
     assert shown["annotations"] == {"priority": 0.5}
     assert shown["text"].startswith("Result kept by the workbench: 15,360 bytes of x/y, handle res_")
-    assert "returns it whole" in shown["text"]
+    assert "To get it whole: use_tool" in shown["text"]
 
 
 def test_an_embedded_resource_is_kept_by_its_text_or_its_blob() -> None:
@@ -169,6 +170,49 @@ def test_of_some_medium_ones_as_many_are_kept_as_it_takes() -> None:
 )
 def test_what_is_no_content_is_left_as_it_is(result: dict[str, Any]) -> None:
     assert shorten(json.dumps(result).encode(), LIMIT) is None
+
+
+BLOCKS: list[dict[str, Any]] = [
+    text("small"),
+    text("é line\n" * 1000),
+    text(json.dumps(ROWS, indent=1)),
+    {"type": "image", "data": PIXELS, "mimeType": "image/png"},
+    {"type": "resource", "resource": {"uri": "x:y", "blob": PIXELS}, "_meta": {"a": 1}},
+    {"type": "hologram", "light": "x" * 5000},
+]
+
+
+def restored(block: dict[str, Any], kept: dict[str, Content]) -> object:
+    """What a block stands for: itself, or what it is told to be kept in its place."""
+    _, is_kept, handle = block.get("text", "").partition("\n")[0].rpartition(", handle ")
+    return kept[handle].data.decode() if is_kept else block
+
+
+def content_of(block: dict[str, Any]) -> object:
+    values = (block.get("text"), block.get("data"), block.get("resource", {}).get("blob"))
+    return next(filter(None, values), None)
+
+
+@pytest.mark.parametrize("limit", [1000, 12_000, 40_000])
+@pytest.mark.parametrize("structure", [None, ROWS], ids=["", "structured"])
+def test_nothing_is_lost_and_nothing_is_kept_that_nobody_is_told_of(
+    limit: int, structure: dict[str, Any] | None
+) -> None:
+    for blocks in combinations_with_replacement(BLOCKS, 3):
+        result = {"content": list(blocks), **({"structuredContent": structure} if structure else {})}
+        if len(json.dumps(result)) <= limit:
+            continue
+        passed, contents = short(result, limit)
+        kept = {content.handle: content for content in contents}
+        assert all(handle in json.dumps(passed) for handle in kept)
+        if structure and (told := passed["structuredContent"]) != structure:
+            assert json.loads(kept[told["$result"]].data) == structure
+        if len(passed["content"]) < len(blocks):
+            (block,) = passed["content"]
+            assert json.loads(str(restored(block, kept))) == list(blocks)
+        else:
+            back = [restored(block, kept) for block in passed["content"]]
+            assert all(it in (block, content_of(block)) for it, block in zip(back, blocks, strict=True))
 
 
 @pytest.mark.parametrize("limit", [1000, 2000, 10_000])

@@ -12,7 +12,7 @@ from mcp_workbench.workbench.kept_shape import shape_of_json, shape_of_text
 DOCUMENT = rb""" {
   "rows": [ {"id": 1.50, "name": "a\u00e9"}, {"id":2} ],
   "a/b": {"m~n": null}, "": {"": [true]}, "total" : 2,
-  "text": "x"
+  "text": "x", "k\"q\n\\": 7
 } """
 
 
@@ -28,6 +28,7 @@ DOCUMENT = rb""" {
         ("//", b"[true]"),
         ("///0", b"true"),
         ("/total", b"2"),
+        ('/k"q\n\\', b"7"),
     ],
 )
 def test_a_pointer_leads_to_a_part_as_it_stands(pointer: str, part: bytes) -> None:
@@ -38,7 +39,10 @@ def test_a_pointer_leads_to_a_part_as_it_stands(pointer: str, part: bytes) -> No
     ("pointer", "reason"),
     [
         ("rows/0", "the pointer 'rows/0' does not begin with /: write for example \"/rows/0/name\""),
-        ("/row", "nothing is at '/row': the whole is an object with the keys rows, a/b, , total, text"),
+        (
+            "/row",
+            "nothing is at '/row': the whole is an object with the keys rows, a/b, , total, text, k\"q\n\\",
+        ),
         ("/rows/2", "nothing is at '/rows/2': '/rows' is an array with items 0 to 1"),
         ("/rows/-", "nothing is at '/rows/-': '/rows' is an array with items 0 to 1"),
         ("/rows/00", "nothing is at '/rows/00': '/rows' is an array with items 0 to 1"),

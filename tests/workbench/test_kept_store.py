@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.config import ResultsConfig
+from mcp_workbench.workbench import kept_store
 from mcp_workbench.workbench.kept import Content, new_handle
 from mcp_workbench.workbench.kept_store import Store
 from tests.support.kept import LIMIT, Bench, FilesInMemory, Maker
-from tests.support.waiting import poll
+from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
     from mcp_workbench.workbench.kept import Kind
@@ -127,6 +128,22 @@ async def test_without_files_the_oldest_expire_and_the_fresh_one_is_kept(
     assert [await bench.read(handle) for handle in (first, second, third)] == [None, None, None]
     assert await bench.read(await bench.keep(b"4" * 10)) == b"4" * 10
     assert len(caplog.records) == 1
+
+
+async def test_a_disk_that_does_not_answer_holds_up_one_result_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(kept_store, "FILE_LIMIT", 0.05)
+    bench = Bench(memory=10)
+    bench.files.may_write.clear()
+    with caplog.at_level(logging.WARNING):
+        assert await bench.keep(b"x" * 11) is None
+        monkeypatch.setattr(kept_store, "FILE_LIMIT", PATIENCE)
+        async with asyncio.timeout(PATIENCE / 2):
+            assert await bench.keep(b"x" * 11) is None
+    assert len(caplog.records) == 1
+    assert await bench.read(await bench.keep(b"y" * 10)) == b"y" * 10
+    bench.files.may_write.set()
 
 
 @pytest.mark.parametrize(

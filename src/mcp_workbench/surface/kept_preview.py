@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LONGEST: Final = 4000
 """Characters of all that is shown, or thereabouts."""
 
-_READ: Final = f'use_tool {{"toolbox": "{TOOLBOX}", "server": "{SERVER}", "tool": "{READ_RESULT}"}}'
+_READ: Final = f'use_tool {{"tool": {{"toolbox": "{TOOLBOX}", "server": "{SERVER}", "tool": "{READ_RESULT}"}}'
 
 
 def preview(content: Content, limit: int, uri: str = "") -> str:
@@ -30,7 +30,8 @@ def preview(content: Content, limit: int, uri: str = "") -> str:
         return f"{head}\n\n{how_to_read(content)}"
     beginning, end = _ends(content.data, room)
     left_out = len(content.data) - len(beginning) - len(end)
-    shown = f"{beginning.decode()}\n… {left_out:,} bytes left out …\n{end.decode()}"
+    first, last = (end_.decode().removesuffix("\n") for end_ in (beginning, end))
+    shown = f"{first}\n… {left_out:,} bytes left out …\n{last}"
     return f"{head}\nShape: {shape(content, room)}\n\n{shown}\n\n{how_to_read(content, len(beginning))}"
 
 
@@ -45,16 +46,16 @@ def how_to_read(content: Content, shown: int = 0) -> str:
     """How to go on where so many bytes at the beginning have been read."""
     handle = content.handle
     if content.kind == "binary":
-        how = f'{_READ} with {{"handle": "{handle}"}} returns it whole.'
+        how = f'To get it whole: {_READ}, "arguments": {{"handle": "{handle}"}}}}.'
         part = ""
     else:
         place = _next_place(content, shown)
         how = (
-            f'Read on with {_READ} and {{"handle": "{handle}", {place}}}; '
-            f'{SEARCH_RESULT} there takes {{"handle", "text" or "regex"}}.'
+            f'To read on: {_READ}, "arguments": {{"handle": "{handle}", {place}}}}}. '
+            f'{SEARCH_RESULT} there takes "handle" and "text" or "regex".'
         )
-        part = ', with "pointer": "/…" a part' if content.is_json else ""
-    return f'{how} As an argument of any tool, {{"$result": "{handle}"}} stands for all of it{part}.'
+        part = ', and with "pointer": "/…" for a part' if content.is_json else ""
+    return f'{how} In the arguments of any tool, {{"$result": "{handle}"}} stands for all of it{part}.'
 
 
 def _head(content: Content, of: str) -> str:

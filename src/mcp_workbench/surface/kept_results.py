@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 LEAST: Final = 8000
 """Bytes of a content that is taken out although it is below the limit, because all of them are not."""
 
+SMALL: Final = 1000
+"""Bytes that are hardly more than what would stand in their place."""
+
 _STAY: Final = ("annotations", "_meta")
 """What a block has whatever it is."""
 
@@ -72,6 +75,8 @@ class _Shortening:
             whole = Content(new_handle(), bytes(self._members["content"]), "json", is_json=True)
             block = _text_block({}, preview(whole, self._limit))
             self._blocks, self._taken = [block], {0: _Taken(whole, block)}
+        if self._size > self._limit and len(self._structure) > SMALL:
+            self._take_structure()
         contents = {taken.content.handle: taken.content for taken in self._taken.values()}
         if self._kept_structure is not None:
             contents[self._kept_structure.handle] = self._kept_structure

@@ -21,6 +21,8 @@ SAMPLE: Final = 16 * 1024
 KEYS_SHOWN: Final = 30
 
 _TOKEN: Final = rb'"(?:[^"\\]|\\.)*+"?|[][{},]'
+_UNNAMEABLE: Final = frozenset('"\\')
+"""What no field of a type can have in its name."""
 _INDEX: Final = "0|[1-9][0-9]{0,17}"
 
 _KINDS: Final = {
@@ -117,6 +119,8 @@ def _step(value: Body, step: str, pointer: str, reached: str) -> Body:
 
 def _member(value: Body, key: str) -> msgspec.Raw:
     """One member of an object, which may have millions; nothing if it has no such member."""
+    if not key.isprintable() or not _UNNAMEABLE.isdisjoint(key):
+        return (members_of(value) or {}).get(key, ABSENT)
     fields = [("member", msgspec.Raw, msgspec.field(name=key, default=ABSENT))]
     try:
         found = msgspec.json.decode(value, type=msgspec.defstruct("Found", fields))

@@ -63,6 +63,8 @@ class Store:
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_warned = False
+        self._is_stuck = False
+        """Whether a file was not written in time."""
 
     def adopt(self, config: ResultsConfig) -> None:
         """Goes by other bounds from now on."""
@@ -103,7 +105,7 @@ class Store:
             return kept.data
         try:
             data = await in_thread(partial(self._files.read, kept.file or ""), FILE_LIMIT)
-        except (OSError, TimeoutError) as error:
+        except OSError as error:
             log.warning("a kept result could not be read from its file: %s", error)
             self.drop(kept)
             return None
@@ -158,16 +160,19 @@ class Store:
     async def _file(self, kept: Kept) -> bool:
         """Writes a content to a file, if it may be there and there is room. Whether it is there."""
         data = kept.data
-        if data is None or kept.is_private or kept.size > self._config.quota:
+        if data is None or kept.is_private or kept.size > self._config.quota or self._is_stuck:
             return False
         self._make_room(kept.size)
         name = str(next(self._numbers))
         try:
             kept.is_private = not await in_thread(partial(self._write, name, kept, data), FILE_LIMIT)
-        except (OSError, TimeoutError) as error:
+        except OSError as error:
+            # A full disk may have room again. One that does not even refuse would hold up every result.
+            self._is_stuck = isinstance(error, TimeoutError)
             if not self._is_warned:
                 self._is_warned = True
-                log.warning("results are kept in memory only, because no file can be written: %s", error)
+                reason = f"nothing happens for {FILE_LIMIT:g} s" if self._is_stuck else error
+                log.warning("results are kept in memory only, because no file can be written: %s", reason)
             return False
         if kept.is_private:
             return False
