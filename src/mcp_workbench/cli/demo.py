@@ -58,7 +58,7 @@ COUNT: Final = Use("writing", "text", "count_words", {"text": "Two tools in fron
 REMEMBER: Final = Use("writing", "notes", "add_note", {"text": "Bring my own servers"})
 SUMMARISE: Final = Use("numbers", "stats", "summarise", {"numbers": [2, 4, 4, 4, 5, 5, 7, 9]})
 CONVERT: Final = Use("numbers", "units", "convert", {"value": 5, "from": "mile", "to": "kilometre"})
-SOUGHT: Final = "turn one unit into another"
+SOUGHT: Final = "miles to kilometres"
 MISSPELT: Final = COUNT._replace(tool="count_word")
 
 
@@ -154,7 +154,7 @@ def _report(console: Console, use: Use, answer: Answer[ToolResult]) -> int:
 
 
 def _find_a_tool(console: Console, client: Client) -> None:
-    arguments = {"query": SOUGHT, "limit": 2}
+    arguments = {"query": SOUGHT}
     search = client.request("tools/call", {"name": "open_toolbox", "arguments": arguments}, ToolResult)
     text = _success("open_toolbox", search).text
     tools = Table.grid(padding=(0, 2))
@@ -165,7 +165,7 @@ def _find_a_tool(console: Console, client: Client) -> None:
     _head(console, "4. Find a tool", f"open_toolbox {json.dumps(arguments)}", search.seconds)
     _show(console, "In all toolboxes, the best first, each with its schema:")
     _show(console, tools)
-    _show(console, f"({characters}, {tokens}. What is not open is found too, once it is known.)")
+    _show(console, f"({characters}, {tokens}. No server is started for it.)")
 
 
 def _tools_in(text: str, form: type[T]) -> T:
