@@ -221,6 +221,23 @@ def test_a_dropped_group_leaves_nothing_behind() -> None:
     assert [index.search(query, 9) for query in queries] == [INDEX.search(query, 9) for query in queries]
 
 
+@pytest.mark.parametrize("query", ["serach fiels", None], ids=["searched", "never searched"])
+def test_a_group_that_is_put_again_and_again_takes_no_more_memory(query: str | None) -> None:
+    index, sizes = indexed(TOOLS), list[int]()
+    tracemalloc.start()
+    try:
+        for number in range(200):
+            for place in range(5):
+                index.put("files", TOOLS["files"])
+                index.put("mail", [tool(f"word{number}_{place}"), *TOOLS["mail"]])
+            if query:
+                index.search(query, 5)
+            sizes.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert max(sizes[100:]) < max(sizes[:100]) + 50_000
+
+
 def test_groups_that_come_and_go_in_any_order_are_searched_like_those_that_stayed() -> None:
     chance = seeded(2)
     index, there = SearchIndex(), dict[str, list[Entry]]()

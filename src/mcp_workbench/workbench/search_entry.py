@@ -27,7 +27,7 @@ class Entry(msgspec.Struct, frozen=True):
     parameters: tuple[tuple[str, str], ...] = ()
     """Names and descriptions, those of nested properties too."""
     about: str = ""
-    """What its server or its toolbox says about itself."""
+    """What its server or its toolbox says about itself; it has no part in the ranking (see decision 19)."""
 
 
 def read_entry(raw: bytes | msgspec.Raw, server: str, about: str = "") -> Entry:

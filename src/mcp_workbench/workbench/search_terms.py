@@ -57,7 +57,7 @@ class Vocabulary:
         """By word, how many groups have it."""
         self._spelling: Spelling | None = None
         self._unfiled: list[str] = []
-        """Words that are new since the spelling was last asked for."""
+        """Words that are new since the spelling was last asked for, if it was."""
 
     def stem_of(self, word: str) -> str:
         """The stem of a word, known or not."""
@@ -86,6 +86,8 @@ class Vocabulary:
                 uses[word] = 0
                 self._unfiled.append(word)
             uses[word] += 1
+        if self._spelling is None or len(self._unfiled) > len(uses) + LEFT_OVER:
+            self._spelling, self._unfiled = None, []  # it is made of all words when it is next asked for
         self.tools += tools
 
     def remove(self, words: Sequence[str], first: int, end: int) -> None:
