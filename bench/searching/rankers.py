@@ -36,10 +36,7 @@ class workbench:  # noqa: N801 - it is given to the harness as a factory
         """The tools as the workbench reads them out of a server's list."""
         from mcp_workbench.workbench.search import read_entry  # noqa: PLC0415 - only in its own process
 
-        return [
-            read_entry(json.dumps(tool).encode(), tool["server"], tool.get("server_description", ""))
-            for tool in tools
-        ]
+        return [read_entry(json.dumps(tool).encode(), tool["server"]) for tool in tools]
 
     def __init__(self, tools: Tools, prepared: list[Entry] | None = None) -> None:
         from mcp_workbench.workbench.search import SearchIndex  # noqa: PLC0415 - only in its own process

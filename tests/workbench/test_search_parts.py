@@ -17,7 +17,7 @@ from mcp_workbench.workbench.search_words import split_words
 
 
 def read(definition: object) -> Entry:
-    return read_entry(json.dumps(definition).encode(), "server", "about")
+    return read_entry(json.dumps(definition).encode(), "server")
 
 
 def test_an_entry_has_what_a_definition_says_nested_properties_and_values_too() -> None:
@@ -33,7 +33,7 @@ def test_an_entry_has_what_a_definition_says_nested_properties_and_values_too() 
         *(("path", "Where"), ("filter", ""), ("edits", "")),
         *(("kind", "Which file folder "), ("old", ""), ("new", "")),
     )
-    assert read(definition) == Entry("a", "server", "A", "Does.", parameters, "about")
+    assert read(definition) == Entry("a", "server", "A", "Does.", parameters)
 
 
 def test_a_title_is_taken_from_the_annotations_if_there_is_no_other() -> None:

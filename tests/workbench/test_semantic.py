@@ -29,7 +29,7 @@ from mcp_workbench.downstream import word_vectors
 from mcp_workbench.workbench import finding
 
 word_vectors.find_spec = lambda name: None
-tools = finding.Source({"read_file": b'{"name": "read_file", "description": "Read a file"}'}, "")
+tools = {"read_file": b'{"name": "read_file", "description": "Read a file"}'}
 places = {("dev", "fs"): tools}
 print(asyncio.run(finding.Finder("nowhere").find("read", 5, places, places)))
 print([name for name in sys.modules if name.partition(".")[0] in ("numpy", "tokenizers", "wordllama")])

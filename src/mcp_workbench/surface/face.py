@@ -32,9 +32,9 @@ from mcp_workbench.surface.asking import Asker
 from mcp_workbench.surface.bridge import Bridge
 from mcp_workbench.surface.callers import read_level
 from mcp_workbench.surface.calls import Calls
-from mcp_workbench.surface.catalogue import Catalogue
 from mcp_workbench.surface.requests import Refusal, read_filter, read_params
 from mcp_workbench.surface.sealing import bind
+from mcp_workbench.surface.shared_lists import SharedLists
 from mcp_workbench.surface.subscriptions import Subscriptions
 from mcp_workbench.surface.wanted import read_open
 from mcp_workbench.wire.message import encode, error_line, result_line, starts_with
@@ -85,7 +85,7 @@ class Face:
             streams=streams,
             desk=desk,
         )
-        self._catalogue = Catalogue(desk, self._calls, self._bridge, subscriptions, room)
+        self._shared_lists = SharedLists(desk, self._calls, self._bridge, subscriptions, room)
         self.version: str | None = None
         """The version that was agreed on in a handshake, if there was one."""
         desk.join(self._announcements)
@@ -176,8 +176,8 @@ class Face:
             self._announcements.open_stream(request_id, read_filter(params.notifications))
         elif method == "tools/call":
             self._call(request_id, params, caller)
-        elif self._catalogue.takes(method, caller):
-            self._catalogue.handle(request_id, method, params, raw, caller)
+        elif self._shared_lists.takes(method, caller):
+            self._shared_lists.handle(request_id, method, params, raw, caller)
         else:
             self._send_own(request_id, (self._answer(method, params, caller),), caller)
 

@@ -25,20 +25,9 @@ PATIENCE: Final = 60.0
 """Seconds for reading all there are, which is a small part of it for the largest lists that are taken."""
 
 
-class Source(msgspec.Struct, frozen=True):
-    """The tools of a server, and what its toolbox is for."""
-
-    index: Index
-    about: str
-
-    def is_same(self, other: Source) -> bool:
-        """Whether there is nothing new to be read."""
-        return other.index is self.index and other.about == self.about
-
-
 class _Read(msgspec.Struct, frozen=True):
     origin: Origin
-    source: Source
+    index: Index
     names: list[str]
     """Of its tools, in the order in which they were given to the search."""
 
@@ -57,18 +46,16 @@ class Finder:
         self._read: dict[Hashable, _Read] = {}
 
     async def find(
-        self, query: str, limit: int, sources: Mapping[Origin, Source], among: Container[Origin]
+        self, query: str, limit: int, sources: Mapping[Origin, Index], among: Container[Origin]
     ) -> list[tuple[Origin, str]]:
-        """The best tools for a query, by their places and names, among those of some of the sources."""
-        await asyncio.sleep(
-            0
-        )  # a search takes milliseconds where there are many tools, and may be one of many
+        """The best tools for a query, by their places and names, of some of the servers that have these."""
+        await asyncio.sleep(0)  # others first: where there are many tools, each of several takes milliseconds
         await self._catch_up(sources)
         hits = self._search.search(query, limit, among)
         read = [(self._read[hit.group], hit.position) for hit in hits]
         return [(it.origin, it.names[position]) for it, position in read]
 
-    async def _catch_up(self, sources: Mapping[Origin, Source]) -> None:
+    async def _catch_up(self, sources: Mapping[Origin, Index]) -> None:
         while True:
             if self._reading is not None:
                 # All wait for the same reading, which goes on when one of them goes away.
@@ -78,28 +65,28 @@ class Finder:
                 del self._read[gone]
                 self._search.drop(gone)
             fresh = dict(self._fresh(sources))
-            are_few = sum(len(source.index) for source in fresh.values()) <= FEW
-            if not fresh or (are_few and self._senses is None):
+            if not fresh:
+                return
+            if self._senses is None and sum(map(len, fresh.values())) <= FEW:
                 self._take(fresh)
                 return
             self._reading = asyncio.create_task(self._take_beside(fresh))
 
-    def _fresh(self, sources: Mapping[Origin, Source]) -> Iterator[tuple[Origin, Source]]:
-        for origin, source in sources.items():
+    def _fresh(self, sources: Mapping[Origin, Index]) -> Iterator[tuple[Origin, Index]]:
+        for origin, index in sources.items():
             read = self._read.get(origin)
-            if read is None or not source.is_same(read.source):
-                yield origin, source
+            if read is None or read.index is not index:
+                yield origin, index
 
-    def _take(self, sources: Mapping[Origin, Source]) -> None:
-        for origin, source in sources.items():
-            names = list(source.index)
-            entries = [read_entry(source.index[name], origin[1], source.about) for name in names]
-            self._search.put(origin, entries)
-            self._read[origin] = _Read(origin, source, names)
+    def _take(self, sources: Mapping[Origin, Index]) -> None:
+        for origin, index in sources.items():
+            names = " ".join(dict.fromkeys(origin))  # of its toolbox and its server
+            self._search.put(origin, [read_entry(definition, names) for definition in index.values()])
+            self._read[origin] = _Read(origin, index, list(index))
         if self._senses is not None:
             self._senses.learn()
 
-    async def _take_beside(self, sources: Mapping[Origin, Source]) -> None:
+    async def _take_beside(self, sources: Mapping[Origin, Index]) -> None:
         try:
             await in_thread(lambda: self._take(sources), PATIENCE)
         except BaseException:

@@ -26,24 +26,21 @@ class Entry(msgspec.Struct, frozen=True):
     description: str = ""
     parameters: tuple[tuple[str, str], ...] = ()
     """Names and descriptions, those of nested properties too."""
-    about: str = ""
-    """What its server or its toolbox says about itself; it has no part in the ranking (see decision 19)."""
 
 
-def read_entry(raw: bytes | msgspec.Raw, server: str, about: str = "") -> Entry:
+def read_entry(raw: bytes | msgspec.Raw, server: str) -> Entry:
     """What is searched of a tool. Whatever is odd in its definition is left out."""
     tool = _decode(raw)
     if not isinstance(tool, dict):
-        return Entry("", server, about=about)
+        return Entry("", server)
     parameters: list[tuple[str, str]] = []
     _collect(tool.get("inputSchema"), parameters, DEEPEST)
     annotations = tool.get("annotations")
     title = _text(tool.get("title"))
     if not title and isinstance(annotations, dict):
         title = _text(annotations.get("title"))
-    return Entry(
-        _text(tool.get("name")), server, title, _text(tool.get("description")), tuple(parameters), about
-    )
+    name, description = _text(tool.get("name")), _text(tool.get("description"))
+    return Entry(name, server, title, description, tuple(parameters))
 
 
 def _decode(raw: bytes | msgspec.Raw) -> Any:

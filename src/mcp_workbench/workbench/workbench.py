@@ -128,17 +128,17 @@ class Workbench:
         self, queries: Sequence[str], limit: int, among: Container[Origin]
     ) -> list[list[tuple[Origin, str]]]:
         """The best tools for each query, by their places and names, among what is known of some servers."""
-        from mcp_workbench.workbench.finding import Finder, Source  # noqa: PLC0415 - few search at all
+        from mcp_workbench.workbench.finding import Finder  # noqa: PLC0415 - few search at all
 
         if self._finder is None:
             self._finder = Finder(self._cache)
         sources = {
-            origin: Source(known.index, self.toolboxes[origin[0]].description)
+            origin: known.index
             for origin, shelf in self.shelves.items()
             if (known := shelf.known()) is not None
         }
         if self.store is not None:
-            sources[builtin.ORIGIN] = Source(builtin.TOOLS, builtin.DESCRIPTION)
+            sources[builtin.ORIGIN] = builtin.TOOLS
         return [await self._finder.find(query, limit, sources, among) for query in queries]
 
     def _prepare_to_keep(self, config: ResultsConfig) -> None:

@@ -82,7 +82,7 @@ class Asked(msgspec.Struct, frozen=True):
     """The same, each as it came."""
 
 
-class Catalogue:
+class SharedLists:
     """Answers one client."""
 
     def __init__(
@@ -223,13 +223,13 @@ class Catalogue:
             fetch.extra = extra
             self._calls.start(fetch)
 
-    _HANDLERS: ClassVar[dict[str, Callable[[Catalogue, Asked], None]]] = {
+    _HANDLERS: ClassVar[dict[str, Callable[[SharedLists, Asked], None]]] = {
         **dict.fromkeys(LISTS, _list),
         "resources/read": _read,
         "prompts/get": _get_prompt,
         "completion/complete": _complete,
     }
-    _LEGACY_HANDLERS: ClassVar[dict[str, Callable[[Catalogue, Asked], None]]] = {
+    _LEGACY_HANDLERS: ClassVar[dict[str, Callable[[SharedLists, Asked], None]]] = {
         **_HANDLERS,
         "resources/subscribe": _subscribe,
         "resources/unsubscribe": _unsubscribe,
