@@ -30,7 +30,7 @@ test: $(DEV) $(NODE_MODULES) ## Install everything, and run all the tests
 	@$(VENV)/bin/python -m pytest --numprocesses 4 --dist loadfile
 
 semantic: $(SEMANTIC)/.installed ## Install the extra `semantic` into an environment of its own, and run its tests
-	@$(SEMANTIC)/bin/python -m pytest tests/semantic tests/workbench/test_semantic.py tests/journeys/test_finding.py
+	@$(SEMANTIC)/bin/python -m pytest tests/semantic tests/workbench/searching tests/journeys/test_finding.py
 
 grid: $(DEV) $(NODE_MODULES) ## Try every client era with every server era, and write docs/compatibility.md
 	@$(VENV)/bin/python -m pytest -p tests.grid.plugin --grid-page docs/compatibility.md tests/grid

@@ -11,7 +11,7 @@ import pytest
 
 from mcp_workbench.downstream.word_vectors import WordVectors, load_word_vectors
 from mcp_workbench.workbench.search import Entry, Hit, SearchIndex
-from mcp_workbench.workbench.semantic import Senses
+from mcp_workbench.workbench.searching.senses import Senses
 from tests.structure.package import ROOT
 
 if TYPE_CHECKING:

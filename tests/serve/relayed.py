@@ -24,7 +24,7 @@ from mcp_workbench.surface.seat import Seat
 from mcp_workbench.wire.guard import Guard
 from mcp_workbench.wire.lines import LONG, LineSplitter
 from mcp_workbench.workbench.desk import Desk
-from mcp_workbench.workbench.kept_store import Store
+from mcp_workbench.workbench.kept.store import Store
 from mcp_workbench.workbench.shelf import Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
 from mcp_workbench.workbench.workbench import Workbench

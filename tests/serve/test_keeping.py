@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_workbench.config import InlineConfig
-from mcp_workbench.surface.keeping import SOON
+from mcp_workbench.surface.kept.keeping import SOON
 from tests.serve.relayed import Relayed, written
 from tests.support.waiting import poll
 

@@ -6,12 +6,12 @@ import threading
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config import ResultsConfig
-from mcp_workbench.workbench.kept import Content, new_handle
-from mcp_workbench.workbench.kept_store import Store
+from mcp_workbench.workbench.kept.drawer import Content, new_handle
+from mcp_workbench.workbench.kept.store import Store
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept import Drawer, Kind
+    from mcp_workbench.workbench.kept.drawer import Drawer, Kind
 
 LIMIT = 1000
 

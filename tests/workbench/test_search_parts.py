@@ -8,12 +8,12 @@ import json
 import pytest
 
 from mcp_workbench.workbench.search import Entry, read_entry
-from mcp_workbench.workbench.search_entry import MOST_PARAMETERS
-from mcp_workbench.workbench.search_query import read_query
-from mcp_workbench.workbench.search_repair import Spelling, slips
-from mcp_workbench.workbench.search_stems import stem
-from mcp_workbench.workbench.search_synonyms import synonyms
-from mcp_workbench.workbench.search_words import split_words
+from mcp_workbench.workbench.searching.entry import MOST_PARAMETERS
+from mcp_workbench.workbench.searching.query import read_query
+from mcp_workbench.workbench.searching.repair import Spelling, slips
+from mcp_workbench.workbench.searching.stems import stem
+from mcp_workbench.workbench.searching.synonyms import synonyms
+from mcp_workbench.workbench.searching.words import split_words
 
 
 def read(definition: object) -> Entry:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.requests import Meta
     from mcp_workbench.wire.message import Body, Id, Outgoing
     from mcp_workbench.workbench.desk import Desk
-    from mcp_workbench.workbench.kept import Drawer
+    from mcp_workbench.workbench.kept.drawer import Drawer
 
     Parts = tuple[Body, ...]
 
@@ -266,7 +266,7 @@ class Calls:
 
     async def _fill_in(self, request: Use, drawer: Drawer) -> None:
         """Makes a call whose arguments refer to what is kept."""
-        from mcp_workbench.surface.kept_arguments import fill_in  # noqa: PLC0415 - few calls do
+        from mcp_workbench.surface.kept.arguments import fill_in  # noqa: PLC0415 - few calls do
 
         try:
             filled = await fill_in(request.arguments, drawer)

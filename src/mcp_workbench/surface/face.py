@@ -253,7 +253,7 @@ class Face:
             extra = self._bridge.retry(self._calls, request_id, caller, params, bound)
         drawer = self._seat.desk.drawer
         if drawer is not None and tool.toolbox == TOOLBOX:
-            from mcp_workbench.surface import builtin  # noqa: PLC0415 - most configurations do not have it
+            from mcp_workbench.surface.kept import builtin  # noqa: PLC0415 - most configurations do not have it
 
             self._calls.work(request_id, partial(builtin.use, drawer, tool, arguments), caller)
         elif extra is not None:

@@ -221,7 +221,7 @@ class Use(Relayed):
         drawer = self.calls.drawer
         if self.is_short or drawer is None:
             return False
-        from mcp_workbench.surface.keeping import keep  # noqa: PLC0415 - most configurations do not want it
+        from mcp_workbench.surface.kept.keeping import keep  # noqa: PLC0415 - most configurations do not want it
 
         self.is_short = True
         return keep(self, result, stamps, drawer)

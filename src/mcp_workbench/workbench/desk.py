@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.audience import Listener
     from mcp_workbench.downstream.offer import Capability
     from mcp_workbench.downstream.session import Origin, Session
-    from mcp_workbench.workbench.kept import Drawer
+    from mcp_workbench.workbench.kept.drawer import Drawer
     from mcp_workbench.workbench.principal import Principal
     from mcp_workbench.workbench.toolbox import Opening, Toolbox
     from mcp_workbench.workbench.workbench import Workbench

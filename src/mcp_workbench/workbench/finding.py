@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.session import Origin
     from mcp_workbench.errors import StrPath
-    from mcp_workbench.workbench.semantic import Senses
+    from mcp_workbench.workbench.searching.senses import Senses
     from mcp_workbench.workbench.shelf import Index
 
 FEW: Final = 100
@@ -100,6 +100,6 @@ class Finder:
 def _senses(cache: StrPath) -> Senses | None:
     if not is_installed():
         return None
-    from mcp_workbench.workbench.semantic import Senses  # noqa: PLC0415 - few have the extra
+    from mcp_workbench.workbench.searching.senses import Senses  # noqa: PLC0415 - few have the extra
 
     return Senses(cache)

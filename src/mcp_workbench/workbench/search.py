@@ -1,8 +1,8 @@
 """Finding tools by what somebody wants to do: tools in groups, ranked by BM25 over weighted fields.
 
 Owns the index and the ranking. It is pure: it knows neither servers nor catalogues, reads no files, and asks
-no model. What a tool says is `search_entry`'s, what a query asks for `search_query`'s, and what the words of
-a query stand for in this index `search_terms`'s.
+no model. What a tool says, what a query asks for, and what the words of a query stand for in this index is in
+`searching`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.workbench.search_entry import Entry, read_entry
-from mcp_workbench.workbench.search_query import read_query
-from mcp_workbench.workbench.search_terms import Vocabulary
-from mcp_workbench.workbench.search_words import STOP_WORDS, split_words
+from mcp_workbench.workbench.searching.entry import Entry, read_entry
+from mcp_workbench.workbench.searching.query import read_query
+from mcp_workbench.workbench.searching.terms import Vocabulary
+from mcp_workbench.workbench.searching.words import STOP_WORDS, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 
-    from mcp_workbench.workbench.search_meaning import Meaning
+    from mcp_workbench.workbench.searching.meaning import Meaning
 
 __all__ = ["Entry", "Hit", "SearchIndex", "read_entry"]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.watching import Watches
     from mcp_workbench.errors import StrPath
     from mcp_workbench.workbench.finding import Finder
-    from mcp_workbench.workbench.kept_store import Store
+    from mcp_workbench.workbench.kept.store import Store
 
 LINGER = 0.1
 """Seconds between two looks whether a server that is no longer configured is still in use."""
@@ -145,7 +145,7 @@ class Workbench:
         if self.store is None and any(shelf.inline_limit < NO_LIMIT for shelf in self.shelves.values()):
             # Most configurations do not want it.
             from mcp_workbench.downstream.kept_files import KeptFiles  # noqa: PLC0415 - see above
-            from mcp_workbench.workbench.kept_store import Store  # noqa: PLC0415 - see above
+            from mcp_workbench.workbench.kept.store import Store  # noqa: PLC0415 - see above
 
             self.store = Store(KeptFiles(self._cache))
         if self.store is not None:

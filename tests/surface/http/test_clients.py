@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.surface.http import clients as module
 from mcp_workbench.surface.http.clients import Clients
-from mcp_workbench.workbench.kept import Content
+from mcp_workbench.workbench.kept.drawer import Content
 from mcp_workbench.workbench.principal import Principal
 from tests.support.configs import server, toolboxes
 from tests.support.kept import LIMIT, Maker

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from mcp_workbench.workbench.json_parts import NoSuchPart, find_part, items_of, kind_of, members_of
-from mcp_workbench.workbench.kept_shape import shape_of_json, shape_of_text
+from mcp_workbench.workbench.kept.json_parts import NoSuchPart, find_part, items_of, kind_of, members_of
+from mcp_workbench.workbench.kept.shape import shape_of_json, shape_of_text
 
 DOCUMENT = rb""" {
   "rows": [ {"id": 1.50, "name": "a\u00e9"}, {"id":2} ],

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from mcp_workbench.errors import InvalidCall, NotKept, ServerNotFound, ToolNotFound
-from mcp_workbench.surface import kept_found, kept_part
+from mcp_workbench.surface.kept import found, part
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.builtin import READ_RESULT, SEARCH_RESULT, SERVER, TOOLBOX, TOOLS
 
 if TYPE_CHECKING:
     from mcp_workbench.surface.metatools import ToolId
     from mcp_workbench.wire.message import Body
-    from mcp_workbench.workbench.kept import Drawer
+    from mcp_workbench.workbench.kept.drawer import Drawer
 
-Form = TypeVar("Form", kept_part.Asked, kept_found.Asked)
+Form = TypeVar("Form", part.Asked, found.Asked)
 
 SOON: Final = 256 * 1024
 """Bytes of a content that are looked through in less than 5 ms."""
@@ -32,11 +32,11 @@ async def use(drawer: Drawer, tool: ToolId, arguments: Body) -> tuple[Body, ...]
     """The result of a call of one of them. Raises CallError."""
     if tool.server != SERVER:
         raise ServerNotFound(tool.server, TOOLBOX, [SERVER], disabled=False)
-    asked: kept_part.Asked | kept_found.Asked
+    asked: part.Asked | found.Asked
     if tool.tool == READ_RESULT:
-        asked = _read(arguments, kept_part.Asked)
+        asked = _read(arguments, part.Asked)
     elif tool.tool == SEARCH_RESULT:
-        asked = _read(arguments, kept_found.Asked)
+        asked = _read(arguments, found.Asked)
     else:
         raise ToolNotFound(tool.tool, SERVER, TOOLBOX, list(TOOLS))
     asked.check()

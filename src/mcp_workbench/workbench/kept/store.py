@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp_workbench.config import ResultsConfig
 from mcp_workbench.wire.threads import in_thread
-from mcp_workbench.workbench.kept import Drawer
+from mcp_workbench.workbench.kept.drawer import Drawer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from mcp_workbench.workbench.kept import Kept
+    from mcp_workbench.workbench.kept.drawer import Kept
 
 MOST_WORKERS: Final = 4
 """Contents that are looked through at once: there may be thousands of calls that want that."""

@@ -13,11 +13,11 @@ import msgspec
 
 from mcp_workbench.errors import InvalidCall, NotKept, size_of
 from mcp_workbench.wire.message import decode_text, encode
-from mcp_workbench.workbench.json_parts import NoSuchPart, find_part
+from mcp_workbench.workbench.kept.json_parts import NoSuchPart, find_part
 
 if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body
-    from mcp_workbench.workbench.kept import Content, Drawer
+    from mcp_workbench.workbench.kept.drawer import Content, Drawer
 
 LARGEST: Final = 64 * 1024 * 1024
 """Bytes that arguments may have when they are filled in: as much as a client may send."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.surface.kept_results import shorten
+from mcp_workbench.surface.kept.results import shorten
 
 if TYPE_CHECKING:
     import msgspec
 
     from mcp_workbench.downstream.call import Stamps
     from mcp_workbench.surface.relayed import Use
-    from mcp_workbench.workbench.kept import Drawer
+    from mcp_workbench.workbench.kept.drawer import Drawer
 
 SOON: Final = 128 * 1024
 """Bytes of a result that is made short in less than 5 ms."""

@@ -1,7 +1,7 @@
 """Contents of results that are kept whole, so that a model can read of them what it needs.
 
 Owns what a kept content is, its handle, and whom it belongs to. Where they are kept, and which have to go, is
-in `kept_store`; what the model is shown of them, in `surface`.
+in `store`; what the model is shown of them, in `surface`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mcp_workbench.wire.threads import in_thread
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from mcp_workbench.workbench.kept_store import Store
+    from mcp_workbench.workbench.kept.store import Store
 
 T = TypeVar("T")
 Kind = Literal["text", "json", "binary"]

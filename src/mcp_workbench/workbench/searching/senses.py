@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.word_vectors import WordVectors
     from mcp_workbench.errors import StrPath
-    from mcp_workbench.workbench.search_entry import Entry
-    from mcp_workbench.workbench.semantic_rows import Rows
+    from mcp_workbench.workbench.searching.entry import Entry
+    from mcp_workbench.workbench.searching.rows import Rows
 
 __all__ = ["Senses"]
 
@@ -95,7 +95,7 @@ class Senses:
         if self._model is None:
             self._model = self._load()
         if self._rows is None:
-            from mcp_workbench.workbench.semantic_rows import Rows  # noqa: PLC0415 - needs the extra
+            from mcp_workbench.workbench.searching.rows import Rows  # noqa: PLC0415 - needs the extra
 
             self._rows = Rows(self._model.dimensions)
         vectors = self._vectors(self._model, texts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.workbench.json_parts import items_of, kind_of, members_of
+from mcp_workbench.workbench.kept.json_parts import items_of, kind_of, members_of
 
 if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body

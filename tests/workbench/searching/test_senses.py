@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mcp_workbench.workbench.search import Entry, SearchIndex
-from mcp_workbench.workbench.semantic import Senses, parts_of, text_of
+from mcp_workbench.workbench.searching.senses import Senses, parts_of, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ tools = {"read_file": b'{"name": "read_file", "description": "Read a file"}'}
 places = {("dev", "fs"): tools}
 print(asyncio.run(finding.Finder("nowhere").find("read", 5, places, places)))
 print([name for name in sys.modules if name.partition(".")[0] in ("numpy", "tokenizers", "wordllama")])
-print([name for name in sys.modules if name.startswith("mcp_workbench.workbench.semantic")])
+print([name for name in sys.modules if name.endswith((".senses", ".rows"))])
 """
 
 

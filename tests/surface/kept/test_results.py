@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_workbench.surface.kept_preview import LONGEST
-from mcp_workbench.surface.kept_results import Short, shorten
+from mcp_workbench.surface.kept.preview import LONGEST
+from mcp_workbench.surface.kept.results import Short, shorten
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept import Content
+    from mcp_workbench.workbench.kept.drawer import Content
 
 LIMIT = 10_000
 LINES = "".join(f"line {number} of the text\n" for number in range(1, 1001))

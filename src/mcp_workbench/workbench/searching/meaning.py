@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mcp_workbench.workbench.search_entry import Entry
+    from mcp_workbench.workbench.searching.entry import Entry
 
 
 class Meaning(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_workbench.workbench.kept_reading import line_at, line_start, piece_of_bytes, piece_of_lines
+from mcp_workbench.workbench.kept.reading import line_at, line_start, piece_of_bytes, piece_of_lines
 
 TEXT = "one\ntwo €\n\nfour".encode()
 LONG = b"".join(b"line %d\n" % number for number in range(1, 300_001))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.errors import InvalidCall, NotKept
-from mcp_workbench.surface import kept_arguments
-from mcp_workbench.surface.kept_arguments import fill_in
-from mcp_workbench.workbench.kept import Content
+from mcp_workbench.surface.kept import arguments as kept_arguments
+from mcp_workbench.surface.kept.arguments import fill_in
+from mcp_workbench.workbench.kept.drawer import Content
 from tests.support.kept import Bench, Maker
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept import Drawer, Kind
+    from mcp_workbench.workbench.kept.drawer import Drawer, Kind
 
 ROWS = b'{"rows" : [{"id":1.0},\n {"id":2}],"a/b":"x"}'
 

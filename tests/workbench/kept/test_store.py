@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.config import ResultsConfig
-from mcp_workbench.workbench import kept_store
-from mcp_workbench.workbench.kept import Content, new_handle
-from mcp_workbench.workbench.kept_store import Store
+from mcp_workbench.workbench.kept import store as kept_store
+from mcp_workbench.workbench.kept.drawer import Content, new_handle
+from mcp_workbench.workbench.kept.store import Store
 from tests.support.kept import LIMIT, Bench, FilesInMemory, Maker
 from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept import Kind
+    from mcp_workbench.workbench.kept.drawer import Kind
 
 
 def test_handles_cannot_be_guessed() -> None:

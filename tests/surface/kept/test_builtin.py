@@ -12,15 +12,15 @@ import msgspec
 import pytest
 
 from mcp_workbench.errors import CallError
-from mcp_workbench.surface import builtin
+from mcp_workbench.surface.kept import builtin
 from mcp_workbench.surface.metatools import ToolId
 from mcp_workbench.workbench.builtin import TOOLS
-from mcp_workbench.workbench.kept import Content
+from mcp_workbench.workbench.kept.drawer import Content
 from tests.support.kept import Bench, Maker
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept import Drawer, Kind
+    from mcp_workbench.workbench.kept.drawer import Drawer, Kind
 
 LIMIT = 50_000
 LINES = "".join(f"line {number} — é\n" for number in range(1, 5001))
@@ -273,7 +273,7 @@ async def test_an_image_cannot_be_searched(drawer: Drawer) -> None:
 
 
 async def test_an_expression_without_end_is_given_up(drawer: Drawer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_workbench.workbench.kept_search.LONGEST_SEARCH", 0.2)
+    monkeypatch.setattr("mcp_workbench.workbench.kept.searching.LONGEST_SEARCH", 0.2)
     drawer.keep_now([Content("res_evil", b"a" * 500 + b"!", "text")], Maker(), LIMIT)
     searching = asyncio.create_task(failure(drawer, "search_result", handle="res_evil", regex="(a|aa)+$"))
     turns = 0

@@ -12,10 +12,10 @@ from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.workbench.search_repair import Spelling
-from mcp_workbench.workbench.search_stems import stem
-from mcp_workbench.workbench.search_synonyms import synonyms
-from mcp_workbench.workbench.search_words import STOP_WORDS, is_repairable
+from mcp_workbench.workbench.searching.repair import Spelling
+from mcp_workbench.workbench.searching.stems import stem
+from mcp_workbench.workbench.searching.synonyms import synonyms
+from mcp_workbench.workbench.searching.words import STOP_WORDS, is_repairable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

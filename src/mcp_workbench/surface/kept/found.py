@@ -9,14 +9,14 @@ import msgspec
 from mcp_workbench.errors import InvalidCall
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.builtin import MOST_CONTEXT, MOST_MATCHES
-from mcp_workbench.workbench.kept_reading import piece_of_bytes
-from mcp_workbench.workbench.kept_search import BadPattern, find_pattern, find_text
+from mcp_workbench.workbench.kept.reading import piece_of_bytes
+from mcp_workbench.workbench.kept.searching import BadPattern, find_pattern, find_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcp_workbench.workbench.kept import Content
-    from mcp_workbench.workbench.kept_search import Found, Match
+    from mcp_workbench.workbench.kept.drawer import Content
+    from mcp_workbench.workbench.kept.searching import Found, Match
 
 LONGEST_PATTERN: Final = 1000
 LONG_LINE: Final = 500

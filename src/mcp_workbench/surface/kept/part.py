@@ -8,13 +8,13 @@ import msgspec
 
 from mcp_workbench.errors import InvalidCall
 from mcp_workbench.wire.message import decode_members, decode_text, encode
-from mcp_workbench.workbench.json_parts import NoSuchPart, find_part, kind_of
-from mcp_workbench.workbench.kept_reading import line_at, line_start, piece_of_bytes, piece_of_lines
-from mcp_workbench.workbench.kept_shape import count_lines, shape_of_json
+from mcp_workbench.workbench.kept.json_parts import NoSuchPart, find_part, kind_of
+from mcp_workbench.workbench.kept.reading import line_at, line_start, piece_of_bytes, piece_of_lines
+from mcp_workbench.workbench.kept.shape import count_lines, shape_of_json
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept import Content
-    from mcp_workbench.workbench.kept_reading import Piece
+    from mcp_workbench.workbench.kept.drawer import Content
+    from mcp_workbench.workbench.kept.reading import Piece
 
 USUAL: Final = 20_000
 """Bytes that are read where nobody says how many."""

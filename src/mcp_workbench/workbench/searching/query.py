@@ -10,8 +10,8 @@ import re
 from functools import cache
 from typing import Final
 
-from mcp_workbench.workbench.search_stems import stem
-from mcp_workbench.workbench.search_words import STOP_WORDS, split_words
+from mcp_workbench.workbench.searching.stems import stem
+from mcp_workbench.workbench.searching.words import STOP_WORDS, split_words
 
 __all__ = ["read_query"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mcp_workbench.workbench.search_stems import stem
+from mcp_workbench.workbench.searching.stems import stem
 
 __all__ = ["synonyms"]
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.surface.kept_preview import how_to_read, preview, shape
+from mcp_workbench.surface.kept.preview import how_to_read, preview, shape
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, is_json, starts_with
-from mcp_workbench.workbench.kept import Content, new_handle
+from mcp_workbench.workbench.kept.drawer import Content, new_handle
 
 if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body

@@ -1,0 +1,1 @@
+"""Results that are kept whole: whose they are, where they are, and what is in them."""
