@@ -178,6 +178,7 @@ def _dated(found: Sequence[Found]) -> list[Tool]:
 def age(seconds: float) -> str:
     """How long ago something was, as people say it."""
     for unit, word in AGES:
-        if count := int(seconds // unit):
+        # Less than nothing if the clock was put back since.
+        if (count := int(seconds // unit)) > 0:
             return f"{count} {word}{'' if count == 1 else 's'} ago"
     return "just now"
