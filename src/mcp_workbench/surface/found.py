@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 SHARE_OF_BEST: Final = 0.25
 """Of the budget, for the tools that are shown whole, of each query."""
 
+COMPARED: Final = 20_000
+"""Names that are looked through for what was meant by all that are missing. Each takes some 10 µs, in which
+nothing else is done."""
+
 AGES: Final = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 NOTHING_FITS: Final = "Nothing fits. Try other words, or open a toolbox to see all of its tools."
@@ -124,7 +128,11 @@ def add_named(
     chosen = [tool for tool in tools if tool.name in wanted.names]
     there = {tool.name for tool in chosen}
     all_names = list(dict.fromkeys(tool.name for tool in tools))
-    missing = {name: similar_names(name, all_names) for name in wanted.names if name not in there}
+    guessed = max(COMPARED // max(len(all_names), 1), 1)
+    missing = {
+        name: similar_names(name, all_names) if number < guessed else []
+        for number, name in enumerate(name for name in wanted.names if name not in there)
+    }
     if not chosen:
         raise ToolsNotFound(where, missing)
     detail = "full" if wanted.detail == "auto" else wanted.detail
