@@ -107,6 +107,9 @@ async def test_an_entry_says_how_old_it_is(connect_modern: Connect, tmp_path: Pa
     assert (await find(session, "delete"))["tools"][0]["listed"] == "3 days ago"
     named = await session.call("open_toolbox", {"tools": ["read_file"]})
     assert named["structuredContent"]["tools"][0]["listed"] == "3 days ago"
+    # The clock was put back since.
+    entry.write_text(json.dumps(record | {"listed_at": record["listed_at"] + 86400}))
+    assert (await find(session, "delete"))["tools"][0]["listed"] == "just now"
 
 
 async def test_servers_of_which_nothing_is_known_are_named_with_what_to_do(

@@ -192,6 +192,12 @@ def test_only_the_groups_given_are_searched_and_the_limit_is_filled_from_them() 
     assert len(hits) == 15
 
 
+def test_a_sentence_that_is_about_other_groups_is_passed_over() -> None:
+    query = "Send an email to the customer. Write a file."
+    assert INDEX.search(query, 1, {"files"}) == INDEX.search("Write a file.", 1, {"files"})
+    assert INDEX.search(query, 1, set()) == []
+
+
 def test_a_name_in_another_group_is_not_found() -> None:
     assert INDEX.search("git_blame", 5, {"mail"}) == []
     assert INDEX.search("git_blame", 5, set()) == []

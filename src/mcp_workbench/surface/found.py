@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 SHARE_OF_BEST: Final = 0.125
 """Of the budget, for the tools that are shown whole, of each query."""
 
+COMPARED: Final = 20_000
+"""Names that are looked through for what was meant by all that are missing. Each takes some 10 µs, in which
+nothing else is done."""
+
 AGES: Final = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 NOTHING_FITS: Final = "Nothing fits. Try other words, or open a toolbox to see all of its tools."
@@ -122,7 +126,11 @@ def add_named(
     chosen = [tool for tool in tools if tool.name in wanted.names]
     there = {tool.name for tool in chosen}
     all_names = list(dict.fromkeys(tool.name for tool in tools))
-    missing = {name: similar_names(name, all_names) for name in wanted.names if name not in there}
+    guessed = max(COMPARED // max(len(all_names), 1), 1)
+    missing = {
+        name: similar_names(name, all_names) if number < guessed else []
+        for number, name in enumerate(name for name in wanted.names if name not in there)
+    }
     if not chosen:
         raise ToolsNotFound(where, missing)
     detail = "full" if wanted.detail == "auto" else wanted.detail
@@ -175,6 +183,7 @@ def _dated(found: Sequence[Found]) -> list[Tool]:
 def age(seconds: float) -> str:
     """How long ago something was, as people say it."""
     for unit, word in AGES:
-        if count := int(seconds // unit):
+        # Less than nothing if the clock was put back since.
+        if (count := int(seconds // unit)) > 0:
             return f"{count} {word}{'' if count == 1 else 's'} ago"
     return "just now"

@@ -39,6 +39,7 @@ class Finder:
         self._cache = cache
         self._begin()
         self._reading: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
 
     def _begin(self) -> None:
         self._senses = _senses(self._cache)
@@ -49,10 +50,13 @@ class Finder:
         self, query: str, limit: int, sources: Mapping[Origin, Index], among: Container[Origin]
     ) -> list[tuple[Origin, str]]:
         """The best tools for a query, by their places and names, of some of the servers that have these."""
-        await asyncio.sleep(0)  # others first: where there are many tools, each of several takes milliseconds
-        await self._catch_up(sources)
-        hits = self._search.search(query, limit, among)
-        read = [(self._read[hit.group], hit.position) for hit in hits]
+        # A search takes milliseconds where there are many tools, and may be one of many. So there is one in
+        # each turn of the loop, and all else is done in between.
+        async with self._turn:
+            await asyncio.sleep(0)
+            await self._catch_up(sources)
+            hits = self._search.search(query, limit, among)
+            read = [(self._read[hit.group], hit.position) for hit in hits]
         return [(it.origin, it.names[position]) for it, position in read]
 
     async def _catch_up(self, sources: Mapping[Origin, Index]) -> None:

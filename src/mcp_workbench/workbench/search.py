@@ -147,11 +147,12 @@ class SearchIndex:
         return None if groups is None else {group for key, group in self._groups.items() if key in groups}
 
     def _scores(self, query: str, limit: int, allowed: Container[_Group | None] | None) -> dict[int, float]:
-        sentences = [
+        found = (
             self._within(self._sum(terms), allowed)
             for words in read_query(query)
             if (terms := self._vocabulary.terms(words))
-        ]
+        )
+        sentences = [scores for scores in found if scores]
         scores = sentences[0] if len(sentences) == 1 else _combined(sentences, max(limit, SENTENCE_BEST))
         if self._meaning is not None:
             among = [group for group in self._groups.values() if allowed is None or group in allowed]

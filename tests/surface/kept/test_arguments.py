@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from base64 import b64encode
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from mcp_workbench.surface.kept import arguments as kept_arguments
 from mcp_workbench.surface.kept.arguments import fill_in
 from mcp_workbench.workbench.kept.drawer import Content
 from tests.support.kept import Bench, Maker
+from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from mcp_workbench.workbench.kept.drawer import Drawer, Kind
@@ -115,3 +117,19 @@ async def test_arguments_do_not_grow_without_bound(drawer: Drawer, monkeypatch: 
     assert len(await fill_in(two, drawer)) > 4_000_000
     with pytest.raises(InvalidCall, match="they have more than"):
         await fill_in(two.replace(b'"b"', b'"c":{"$result":"res_large"},"b"'), drawer)
+
+
+async def test_many_references_do_not_hold_up_all_else(
+    drawer: Drawer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_arguments, "SOON", 10 * len(ROWS))
+    reference = '{"$result":"res_json","pointer":"/rows/1/id"}'
+    arguments = f'{{"a":[{",".join([reference] * 100)}]}}'
+    filling = asyncio.create_task(fill_in(arguments.encode(), drawer))
+    turns = 0
+    async with asyncio.timeout(PATIENCE):
+        while not filling.done():
+            await asyncio.sleep(0)
+            turns += 1
+    assert turns >= 90
+    assert json.loads(await filling) == {"a": [2] * 100}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import msgspec
 import pytest
+import regex
 
 from mcp_workbench.errors import CallError
 from mcp_workbench.surface.kept import builtin
@@ -254,6 +255,7 @@ async def test_of_many_matches_the_first_are_shown(drawer: Drawer) -> None:
         ({"text": ""}, "what is searched for cannot be empty"),
         ({"text": "x" * 1001}, "it can have 1,000 characters at most"),
         ({"regex": "(a"}, "it is no regular expression: missing ) at position 2"),
+        ({"regex": "(" * 400 + ")" * 400}, "the expression is nested too deeply"),
         ({"text": "a", "limit": 0}, "limit must be from 1 to 200, and is 0"),
         ({"text": "a", "limit": 10_000}, "limit must be from 1 to 200, and is 10000"),
         ({"text": "a", "context": 21}, "context must be from 0 to 20, and is 21"),
@@ -265,6 +267,25 @@ async def test_a_wrong_search_is_told_what_is_right(
 ) -> None:
     said = await failure(drawer, "search_result", handle="res_small", **asked)
     assert said.startswith(f"Invalid arguments: {reason}")
+
+
+async def test_what_an_expression_needed_is_not_kept_after_the_search(drawer: Drawer) -> None:
+    expression = "^line [0-9]{1,4} "
+    await search(drawer, "res_lines", regex=expression)
+    cached = regex._main._cache  # type: ignore[attr-defined] # no other way to know
+    assert not any(expression in key for key in cached)
+
+
+async def test_an_expression_that_takes_too_much_memory_is_given_up(
+    drawer: Drawer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Greedy:
+        def finditer(self, *_: object, **__: object) -> None:
+            raise MemoryError
+
+    monkeypatch.setattr(regex, "compile", lambda *_, **__: Greedy())
+    said = await failure(drawer, "search_result", handle="res_small", regex="(.)*")
+    assert said.startswith("Invalid arguments: the search took more memory than there is for it: simplify")
 
 
 async def test_an_image_cannot_be_searched(drawer: Drawer) -> None:

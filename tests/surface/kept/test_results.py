@@ -147,8 +147,17 @@ def test_many_small_blocks_are_kept_as_one() -> None:
     assert is_error is False
 
 
-def test_blocks_of_no_known_type_are_kept_with_all_the_others() -> None:
-    blocks = [{"type": "hologram", "light": "x" * LIMIT}, text("small")]
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "hologram", "light": "x" * LIMIT},
+        {"type": "resource", "resource": None, "more": "x" * LIMIT},
+        {"type": "resource", "more": "x" * LIMIT},
+        "x" * LIMIT,
+    ],
+)
+def test_blocks_of_no_known_type_or_form_are_kept_with_all_the_others(block: object) -> None:
+    blocks = [block, text("small")]
     _, (content,) = short({"content": blocks})
     assert json.loads(content.data) == blocks
 
@@ -165,6 +174,7 @@ def test_of_some_medium_ones_as_many_are_kept_as_it_takes() -> None:
     [
         {"content": "x" * 20_000},
         {"content": [], "_meta": {"x": "x" * 20_000}},
+        {"content": [text("small")], "_meta": {"x": "x" * 20_000}},
         {"unknown": ["x" * 20_000]},
     ],
 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LARGEST: Final = 64 * 1024 * 1024
 """Bytes that arguments may have when they are filled in: as much as a client may send."""
 SOON: Final = 256 * 1024
-"""Bytes that are filled in within 5 ms."""
+"""Bytes that are looked through for all references of a call within 5 ms."""
 LIMIT: Final = 30.0
 """Seconds for more than that."""
 FORM: Final = '{"$result": "<handle>"}, or with "pointer": "/…" for a part of it'
@@ -48,8 +48,9 @@ async def fill_in(arguments: Body, drawer: Drawer) -> bytes:
     written = bytes(arguments)
     parts: list[bytes] = []
     at, size = 0, len(written)
+    finder = _Finder(drawer)
     for found in re.finditer(_REFERENCE, written):
-        value = await _value(drawer, _read(found[1] or found[4]) or "", _read(found[2] or found[3]))
+        value = await finder.value(_read(found[1] or found[4]) or "", _read(found[2] or found[3]))
         size += len(value)
         if size > LARGEST:
             reason = f"with the results that they refer to they have more than {size_of(LARGEST)}"
@@ -69,19 +70,29 @@ def _read(string: bytes | None) -> str | None:
     return None if string is None else decode_text(msgspec.Raw(string))
 
 
-async def _value(drawer: Drawer, handle: str, pointer: str | None) -> bytes:
-    """What a reference stands for, as JSON."""
-    kept = drawer.find(handle)
-    data = None if kept is None else await drawer.read(kept)
-    if kept is None or data is None:
-        raise NotKept(handle)
-    work = partial(_value_in, msgspec.structs.replace(kept.content, data=data), pointer)
-    if len(data) <= SOON:
-        return work()
-    try:
-        return await drawer.work(work, LIMIT)
-    except TimeoutError:
-        raise InvalidCall(f"Invalid arguments: to find {handle} took more than {LIMIT:g} s") from None
+class _Finder:
+    """Finds what the references of one call stand for. There may be very many."""
+
+    def __init__(self, drawer: Drawer) -> None:
+        self._drawer = drawer
+        self._looked_through = 0
+        """Bytes."""
+
+    async def value(self, handle: str, pointer: str | None) -> bytes:
+        """As JSON. Raises CallError."""
+        drawer = self._drawer
+        kept = drawer.find(handle)
+        data = None if kept is None else await drawer.read(kept)
+        if kept is None or data is None:
+            raise NotKept(handle)
+        work = partial(_value_in, msgspec.structs.replace(kept.content, data=data), pointer)
+        self._looked_through += len(data)
+        if self._looked_through <= SOON:
+            return work()
+        try:
+            return await drawer.work(work, LIMIT)
+        except TimeoutError:
+            raise InvalidCall(f"Invalid arguments: to find {handle} took more than {LIMIT:g} s") from None
 
 
 def _value_in(content: Content, pointer: str | None) -> bytes:

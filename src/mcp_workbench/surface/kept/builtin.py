@@ -49,7 +49,8 @@ async def use(drawer: Drawer, tool: ToolId, arguments: Body) -> tuple[Body, ...]
     if asked.is_quick and len(data) <= SOON:
         return _result(answer())
     try:
-        return _result(await drawer.work(answer, LIMIT))
+        do = drawer.work if asked.is_quick else drawer.search
+        return _result(await do(answer, LIMIT))
     except TimeoutError:
         raise InvalidCall(f"It took more than {LIMIT:g} s. Ask for a smaller part") from None
 

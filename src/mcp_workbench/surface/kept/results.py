@@ -70,7 +70,7 @@ class _Shortening:
 
     def short(self) -> Short | None:
         self._take_largest()
-        if self._size > self._limit and self._blocks:
+        if self._size > self._limit and len(self._members.get("content", ABSENT)) > SMALL and self._blocks:
             # There are too many of them, or they are of no known type.
             whole = Content(new_handle(), bytes(self._members["content"]), "json", is_json=True)
             block = _text_block({}, preview(whole, self._limit))
@@ -149,8 +149,14 @@ def _compact(json: bytes) -> bytes:
 
 
 def _take(block: msgspec.Raw, limit: int) -> _Taken | None:
-    """What can be kept of a block; None if it is of no known type."""
-    members = decode_members(block)
+    """What can be kept of a block; None if it is of no known type or form."""
+    try:
+        return _take_known(decode_members(block), limit)
+    except msgspec.DecodeError:
+        return None
+
+
+def _take_known(members: Members, limit: int) -> _Taken | None:
     kind = decode_text(members.get("type", ABSENT))
     staying: Members = {name: members[name] for name in _STAY if name in members}
     content: Content | None = None

@@ -129,6 +129,11 @@ class Drawer:
         async with self._store.workers:
             return await in_thread(work, limit)
 
+    async def search(self, work: Callable[[], T], limit: float) -> T:
+        """The same for what may take long and much: one at a time, and not in the way of other work."""
+        async with self._store.searchers:
+            return await in_thread(work, limit)
+
     def forget(self, kept: Kept) -> None:
         """It is no longer kept."""
         self._kept.pop(kept.handle, None)

@@ -55,9 +55,12 @@ def find_pattern(data: bytes, pattern: str, limit: int, *, ignores_case: bool, i
 
     flags = regex.MULTILINE | (regex.IGNORECASE if ignores_case else 0)
     try:
-        compiled = regex.compile(regex.escape(pattern) if is_literal else pattern, flags)
+        # Not remembered by the package: what an expression needed to be searched for stays with it.
+        compiled = regex.compile(regex.escape(pattern) if is_literal else pattern, flags, cache_pattern=False)
     except regex.error as error:
         raise BadPattern(f"it is no regular expression: {error}") from None
+    except RecursionError:
+        raise BadPattern("the expression is nested too deeply") from None
     end = time.monotonic() + LONGEST_SEARCH
     matches: list[Match] = []
     try:
@@ -76,6 +79,10 @@ def find_pattern(data: bytes, pattern: str, limit: int, *, ignores_case: bool, i
     except TimeoutError:
         took = f"the search took more than {LONGEST_SEARCH:g} s"
         raise BadPattern(f"{took}: simplify the expression, or search for a text") from None
+    except MemoryError:
+        # The package has a bound of its own for what it has to remember.
+        reason = "the search took more memory than there is for it"
+        raise BadPattern(f"{reason}: simplify the expression, or search for a text") from None
     return Found(matches, has_more=False)
 
 

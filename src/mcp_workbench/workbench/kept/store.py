@@ -59,6 +59,8 @@ class Store:
         self._numbers = count(1)
         """Names of files: another one each time, so that a file can be removed while the next is written."""
         self.workers = asyncio.Semaphore(MOST_WORKERS)
+        self.searchers = asyncio.Semaphore(1)
+        """For regular expressions, of which one may take 2 seconds and most of a gigabyte."""
         self._settling = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
