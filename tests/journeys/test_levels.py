@@ -49,6 +49,15 @@ async def opened(session: Session, **how: object) -> Json:
     return shown
 
 
+async def test_a_tool_with_an_endless_name_does_not_push_out_the_others(connect_modern: Connect) -> None:
+    endless = tool(" ".join(map(str, range(10_000))), description="")
+    servers = {"bad": server(era="modern", tools=[endless]), "good": large(100)}
+    shown = await opened(await connect_modern(toolboxes(dev=servers)))
+    assert list(shown["tools"]) == ["good"]
+    assert len(shown["tools"]["good"]) == 100
+    assert "no room for 1 more" in shown["hint"]
+
+
 async def test_a_small_toolbox_is_listed_whole_as_ever(connect: Connect) -> None:
     session = await connect(toolboxes(dev={"files": server(tools=[READ, WRITE])}))
     plain = await opened(session)
