@@ -307,10 +307,8 @@ class NotKept(CallError):
 
     def __init__(self, handle: str) -> None:
         self.handle = handle
-        super().__init__(
-            f"No result is kept under the handle '{handle}': it has expired, or is none that you were given. "
-            "Call the tool that made it once more"
-        )
+        why = "it has expired, or is none that you were given. Call the tool that made it once more"
+        super().__init__(f"No result is kept under the handle '{handle[:80]}': {why}")
 
 
 class TooManyRequests(CallError):

@@ -166,7 +166,7 @@ def test_people_get_a_table_and_what_it_comes_to_in_words(bench: Bench) -> None:
     ) in " ".join(done.stdout.split())
 
 
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [40, 80, 120])
 def test_a_terminal_shows_every_figure_whole(bench: Bench, columns: int) -> None:
     bench.write(config())
     _, account = bench.run_json("tokens", "--connect", "--json")

@@ -49,6 +49,15 @@ async def opened(session: Session, **how: object) -> Json:
     return shown
 
 
+async def test_a_tool_with_an_endless_name_does_not_push_out_the_others(connect_modern: Connect) -> None:
+    endless = tool(" ".join(map(str, range(10_000))), description="")
+    servers = {"bad": server(era="modern", tools=[endless]), "good": large(100)}
+    shown = await opened(await connect_modern(toolboxes(dev=servers)))
+    assert list(shown["tools"]) == ["good"]
+    assert len(shown["tools"]["good"]) == 100
+    assert "no room for 1 more" in shown["hint"]
+
+
 async def test_a_small_toolbox_is_listed_whole_as_ever(connect: Connect) -> None:
     session = await connect(toolboxes(dev={"files": server(tools=[READ, WRITE])}))
     plain = await opened(session)
@@ -105,6 +114,14 @@ async def test_when_not_even_the_names_fit_it_says_how_many_are_missing(connect_
     assert estimate_tokens(text_of(result)) <= 600
     assert len((await opened(session, detail="names"))["tools"]["many"]) == 500
     assert len((await opened(session, detail="full"))["tools"]) == 500
+
+
+async def test_when_not_all_fit_every_server_has_its_turn(connect_modern: Connect) -> None:
+    boxes = toolboxes(dev={"many": large(500, width=4), "few": server(era="modern", tools=[READ, WRITE])})
+    session = await connect_modern(boxes | {"listingBudget": 600})
+    listed = (await opened(session))["tools"]
+    assert listed["few"] == ["read_file", "write_file"]
+    assert 50 < len(listed["many"]) < 500
 
 
 async def test_a_toolbox_has_a_budget_of_its_own(connect_modern: Connect) -> None:

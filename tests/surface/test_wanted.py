@@ -35,6 +35,10 @@ def test_several_queries_are_answered_one_by_one() -> None:
     assert read(query=["read"]).is_list
 
 
+def test_a_limit_may_be_written_as_text() -> None:
+    assert read(query="read", limit="12").limit == read(query="read", limit=12.0).limit == 12
+
+
 def test_tools_are_named_in_a_list_or_alone_and_once() -> None:
     assert read(tools=["read_file", "a b", "read_file"]).names == ("read_file", "a b")
     assert read(tools="read_file", toolbox_name="dev") == Wanted(toolbox="dev", names=("read_file",))
@@ -64,7 +68,7 @@ def test_no_names_are_answered_with_what_to_write(names: object) -> None:
     assert '{"tools": ["read_file"]}' in refusal(tools=names)
 
 
-@pytest.mark.parametrize("limit", [0, -1, 101, 10_000, 2.5, "8", True, [8], 10**30])
+@pytest.mark.parametrize("limit", [0, -1, 101, 10_000, 2.5, "", "8 tools", True, [8], 10**30])
 def test_a_limit_out_of_range_is_answered_with_the_range(limit: object) -> None:
     text = refusal(query="read", limit=limit)
     assert "limit must be a whole number from 1 to 100" in text

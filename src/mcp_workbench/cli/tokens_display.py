@@ -31,6 +31,8 @@ HEADINGS: Final = (
 )
 FRAMED: Final = 120
 """Columns from which on there is room for frames."""
+WIDEST: Final = 1000
+"""Columns that are more than any table has."""
 LEGEND: Final = (
     "Tokens, by estimate. native: name, description and input schema of every tool, as clients show them. "
     "start: the instructions and two tools of a workbench with this toolbox alone. full to auto: "
@@ -56,7 +58,9 @@ def show(toolboxes: Mapping[str, Costs], total: Costs) -> None:
     if len(toolboxes) > 1:
         table.add_section()
         table.add_row(Text("all", style="bold"), *_cells(total))
-    console.print(table)
+    # One that is too narrow even for that breaks the lines itself.
+    needed = Console(width=WIDEST).measure(table).minimum
+    (console if needed <= console.width else Console(highlight=False, width=needed)).print(table)
     console.print(Text(LEGEND, style="dim"))
     for sentence in _sentences(total):
         console.print(Text(f"\n{sentence}"))

@@ -103,9 +103,9 @@ def _pieces(
                 pieces[tool.key] = _Piece(definition, is_brief=False)
                 room -= price
                 left -= price
-    others = {key: tool for key, tool in tools.items() if key not in pieces}
-    brief = zip(others, fit(list(others.values()), "auto", left, show, BRIEF).pieces, strict=False)
-    return pieces | {key: _Piece(json, is_brief=True) for key, json in brief}
+    others = [tool for key, tool in tools.items() if key not in pieces]
+    brief = fit(others, "auto", left, show, BRIEF).shown
+    return pieces | {tool.key: _Piece(json, is_brief=True) for tool, json in brief}
 
 
 def named_result(known: Sequence[Found], wanted: Wanted) -> tuple[Body, ...]:
@@ -135,7 +135,7 @@ def add_named(
         raise ToolsNotFound(where, missing)
     detail = "full" if wanted.detail == "auto" else wanted.detail
     document.add(b'"tools":[')
-    document.add_list(fit(chosen, detail, 0, _as_object(reader)).pieces)
+    document.add_list(json for _, json in fit(chosen, detail, 0, _as_object(reader)).shown)
     document.add(b"]")
     document.add_members({"not_found": [{"name": name, "similar": near} for name, near in missing.items()]})
 

@@ -6,6 +6,8 @@ Owns what a tool looks like at each level, and which level a list can afford.
 from __future__ import annotations
 
 import logging
+from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -36,6 +38,9 @@ SUMMARY: Final = 100
 NARROWER: Final = (80, 60, 50, 40, 30, 20, 0)
 SHARE: Final = 0.8
 """Of the budget, for what is less than whole: one chooses from it, and what is chosen is read next."""
+
+LARGEST: Final = 0.1
+"""Of the budget, for one tool where there is no room for all: one must not push out all others."""
 
 FOR_THE_WHOLE: Final = "Whole definition of a tool: open_toolbox with toolbox_name and tools: [its name]."
 
@@ -71,7 +76,7 @@ BRIEF: Final = (Level("signatures"), Level("names"), *(Level("names", width) for
 ALL: Final = (FULL, *BRIEF)
 
 
-class Tool(msgspec.Struct, frozen=True):
+class Tool(msgspec.Struct, frozen=True, eq=False):
     """A tool to be shown."""
 
     origin: Origin
@@ -133,8 +138,8 @@ class Fit(msgspec.Struct, frozen=True):
     """A list of tools as it is shown."""
 
     level: Level
-    pieces: Iterable[bytes]
-    """One for each tool that is shown."""
+    shown: Iterable[tuple[Tool, bytes]]
+    """The tools, and what is shown of each."""
     left_out: int = 0
     """How many there was no room for at any level."""
 
@@ -144,21 +149,39 @@ def fit(tools: list[Tool], detail: Detail, budget: float, show: Show, among: Seq
     if detail != "auto":
         level = Level(detail)
         # Not as a list: what somebody wants to have whole may be large.
-        return Fit(level, (show(level, tool) for tool in tools))
-    pieces: list[bytes] = []
+        return Fit(level, ((tool, show(level, tool)) for tool in tools))
     for level in among:
-        pieces = list(_affordable((show(level, tool) for tool in tools), budget * level.share))
-        if len(pieces) == len(tools):
-            return Fit(level, pieces)
-    return Fit(level, pieces, len(tools) - len(pieces))
+        shown = list(_affordable(tools, partial(show, level), budget * level.share))
+        if len(shown) == len(tools):
+            return Fit(level, shown)
+    poorest = among[-1]
+    room = budget * poorest.share
+    # In turns, so that no server takes all there is.
+    pieces = dict(_affordable(_in_turns(tools), partial(show, poorest), room, room * LARGEST))
+    in_order = [(tool, pieces[tool]) for tool in tools if tool in pieces]
+    return Fit(poorest, in_order, len(tools) - len(in_order))
 
 
-def _affordable(pieces: Iterable[bytes], budget: float) -> Iterator[bytes]:
-    for piece in pieces:
-        budget -= cost(piece)
-        if budget < 0:
-            return
-        yield piece
+def _affordable(
+    tools: list[Tool], show: Callable[[Tool], bytes], room: float, most: float = inf
+) -> Iterator[tuple[Tool, bytes]]:
+    """The first that there is room for, passing over those that take more than the most for one."""
+    for tool in tools:
+        price = cost(piece := show(tool))
+        if price <= most:
+            room -= price
+            if room < 0:
+                return
+            yield tool, piece
+
+
+def _in_turns(tools: Iterable[Tool]) -> list[Tool]:
+    """The first of each server, then the second of each, and so on."""
+    met: dict[Origin, int] = {}
+    places = {}
+    for tool in tools:
+        places[tool] = met[tool.origin] = met.get(tool.origin, 0) + 1
+    return sorted(places, key=places.__getitem__)
 
 
 def cost(piece: bytes) -> int:

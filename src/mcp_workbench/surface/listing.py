@@ -15,8 +15,6 @@ from mcp_workbench.workbench.sanitise import clean_text
 from mcp_workbench.workbench.toolbox import Box
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mcp_workbench.errors import StartError
     from mcp_workbench.surface.levels import Fit, Level
     from mcp_workbench.surface.wanted import Wanted
@@ -79,24 +77,24 @@ def _begin(box: Box, tools: list[Tool], wanted: Wanted, budget: int, reader: Rea
         words = reader.words(level, tool)
         return encode(words if level.name == "signatures" else named(tool, words))
 
-    _add_all(document, tools, fit(tools, wanted.detail, budget, show))
+    _add_all(document, fit(tools, wanted.detail, budget, show))
     return document
 
 
-def _add_all(document: Document, tools: Sequence[Tool], fitting: Fit) -> None:
+def _add_all(document: Document, fitting: Fit) -> None:
     """Whole definitions as a list, else lines by server: to name it in each would cost as much as a line."""
     if fitting.level.is_full:
         document.add(b'"tools":[')
-        document.add_list(fitting.pieces)
+        document.add_list(definition for _, definition in fitting.shown)
         document.add(b"]")
         return
     others = NO_ROOM.format(fitting.left_out) if fitting.left_out else ""
     hint = f"{FOR_THE_WHOLE} {others}".rstrip()
     document.add(b'"detail":"%b","hint":%b,"tools":{' % (fitting.level.name.encode(), encode(hint)))
-    lines = zip(tools, fitting.pieces, strict=False)
-    for number, (server, of_server) in enumerate(groupby(lines, key=lambda pair: pair[0].origin[1])):
+    by_server = groupby(fitting.shown, key=lambda pair: pair[0].origin[1])
+    for number, (server, of_server) in enumerate(by_server):
         comma = b"," if number else b""
-        document.add(b"%b%b:[%b]" % (comma, encode(server), b",".join(piece for _, piece in of_server)))
+        document.add(b"%b%b:[%b]" % (comma, encode(server), b",".join(line for _, line in of_server)))
     document.add(b"}")
 
 

@@ -52,7 +52,8 @@ class _Arguments(msgspec.Struct):
 
 _decode = msgspec.json.Decoder(_Arguments).decode
 _decode_texts = msgspec.json.Decoder(list[str]).decode
-_decode_limit = msgspec.json.Decoder(int).decode
+# Models write numbers as strings, too.
+_decode_limit = msgspec.json.Decoder(int, strict=False).decode
 
 _NO_QUERY = (
     'query cannot be empty: say in a few words what the tool should do, as in {"query": "read a file"}, '

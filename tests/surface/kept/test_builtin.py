@@ -168,8 +168,8 @@ async def test_an_image_comes_back_as_one_and_by_bytes_as_base64(drawer: Drawer)
         ("res_small", {"start_line": 3, "end_line": 2}, "end_line must be at least 3, and is 2"),
         ("res_small", {"offset": -1}, "offset must be at least 0, and is -1"),
         ("res_small", {"length": 0}, "length must be at least 1, and is 0"),
-        ("res_small", {"start_line": 5}, "start_line is 5, but there are 4 lines"),
-        ("res_small", {"offset": 14}, "offset is 14, but there are 14 bytes"),
+        ("res_small", {"start_line": 5}, "start_line is 5, and the last is 4"),
+        ("res_small", {"offset": 14}, "offset is 14, and the end is at 14 bytes"),
         (
             "res_small",
             {"pointer": "/a"},

@@ -90,15 +90,13 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True):
             start = self.offset or 0
             if start >= len(data) > 0:
                 raise InvalidCall(
-                    f"Invalid arguments: offset is {start:,}, but there are {len(data):,} bytes"
+                    f"Invalid arguments: offset is {start:,}, and the end is at {len(data):,} bytes"
                 )
             piece = piece_of_bytes(data, start, min(self.length or USUAL, limit))
         else:
             first = self.start_line or 1
             if first > lines > 0:
-                raise InvalidCall(
-                    f"Invalid arguments: start_line is {first:,}, but there are {lines:,} lines"
-                )
+                raise InvalidCall(f"Invalid arguments: start_line is {first:,}, and the last is {lines:,}")
             most = min(USUAL, limit) if self.end_line is None else limit
             piece = piece_of_lines(data, first, self.end_line, most)
         return [_text(data[piece.start : piece.end]), _note(_what_comes_next(data, piece, lines))]
