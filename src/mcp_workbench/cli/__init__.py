@@ -7,13 +7,14 @@ import gc
 import io
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
-from mcp_workbench.cli.options import parser
+from mcp_workbench.cli.plain import read_plain
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["main"]
 
@@ -21,12 +22,13 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit code."""
     _ensure_stderr()
-    options = parser().parse_args(argv)
+    arguments = sys.argv[1:] if argv is None else argv
+    run = _command(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that lacks a character shows a question mark, and the command goes on.
         sys.stdout.reconfigure(errors="replace")
     try:
-        code = _run(options)
+        code = run()
         if sys.stdout is not None:  # as where it was closed before the start
             sys.stdout.flush()
     except (KeyboardInterrupt, asyncio.CancelledError):
@@ -47,6 +49,15 @@ def _ensure_stderr() -> None:
             os.close(nowhere)
         # What is printed to no file at all goes to stdout.
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - it stays open
+
+
+def _command(arguments: Sequence[str]) -> Callable[[], int]:
+    """What is to be done; ends here if the arguments are wrong, or ask for help."""
+    if (plain := read_plain(arguments)) is not None:
+        return partial(_serve, plain.config, plain.log_level or "info", plain.log_format or "text")
+    from mcp_workbench.cli.options import parser
+
+    return partial(_run, parser().parse_args(arguments))
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -7,11 +7,10 @@ import os
 from typing import Any
 
 from mcp_workbench import __version__
+from mcp_workbench.cli.plain import LOG_FORMATS, LOG_LEVELS
 
 DEFAULT_WIDTH = 80
 MIN_WIDTH = 40
-LOG_LEVELS = ("debug", "info", "warning", "error", "off")
-LOG_FORMATS = ("text", "json")
 LOGIN_SECONDS = 300
 
 DESCRIPTION = """\

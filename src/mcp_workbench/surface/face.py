@@ -36,7 +36,6 @@ from mcp_workbench.surface.requests import Refusal, read_filter, read_params
 from mcp_workbench.surface.sealing import bind
 from mcp_workbench.surface.shared_lists import SharedLists
 from mcp_workbench.surface.subscriptions import Subscriptions
-from mcp_workbench.surface.wanted import read_open
 from mcp_workbench.wire.message import encode, error_line, result_line, starts_with
 from mcp_workbench.wire.peer import Peer
 from mcp_workbench.workbench.builtin import TOOLBOX
@@ -260,7 +259,8 @@ class Face:
             self._calls.use(request_id, tool, arguments, params.meta, caller=caller, extra=extra)
 
     async def _open(self, arguments: Body) -> tuple[Body, ...]:
-        from mcp_workbench.surface import found, listing  # noqa: PLC0415 - the start does without
+        from mcp_workbench.surface import found, listing  # noqa: PLC0415 - the start does without them
+        from mcp_workbench.surface.wanted import read_open  # noqa: PLC0415 - likewise
 
         desk = self._seat.desk
         wanted = read_open(arguments, [box.name for box in desk.boxes()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -33,9 +34,7 @@ if TYPE_CHECKING:
 _NAME: Final = b',"method":"tools/call","params":{"name":'
 _ARGUMENTS: Final = b',"arguments":'
 
-_IS_ERROR: Final = b'"isError"'
-_IS_ERROR_END: Final = len(_IS_ERROR) + 8
-"""Where its value has begun, even with some white space."""
+_find_error: Final = re.compile(rb'"isError"\s*+:\s*+true').search
 TAIL: Final = 1024
 """Bytes at the end of a result in which it is looked for: all SDKs have it after the content."""
 
@@ -114,8 +113,7 @@ class Relayed(Call):
                 return
             if self.progress is not None:
                 self.progress.end()
-            tail = bytes(memoryview(result)[-TAIL:])
-            if (at := tail.rfind(_IS_ERROR)) >= 0 and b"t" in tail[at + len(_IS_ERROR) : at + _IS_ERROR_END]:
+            if _find_error(result, max(len(result) - TAIL, 0)):
                 result = self.advised(result)
             if self.caller.is_modern:
                 stamped = results.modern(result, stamps, is_cacheable=self.is_cacheable)

@@ -1,0 +1,43 @@
+"""A command line that serves over stdin and stdout, as clients write it: with a few options, or with none.
+
+Clients wait for our start, and argparse takes 4 % of it. So what is plain is read here; all else, every
+mistake included, is for `options`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LOG_LEVELS: Final = ("debug", "info", "warning", "error", "off")
+LOG_FORMATS: Final = ("text", "json")
+
+_OPTIONS: Final = {"--config": "config", "--log-level": "log_level", "--log-format": "log_format"}
+
+
+class Plain(NamedTuple):
+    """What it says."""
+
+    config: str | None = None
+    log_level: str | None = None
+    log_format: str | None = None
+
+
+def read_plain(arguments: Sequence[str]) -> Plain | None:
+    """What the arguments say, if they are plain and right."""
+    rest = list(arguments)
+    if rest[:1] == ["serve"]:
+        del rest[0]
+    found: dict[str, str] = {}
+    while rest:
+        option, equals, value = rest.pop(0).partition("=")
+        if option not in _OPTIONS or not (equals or rest):
+            return None
+        if not equals and (value := rest.pop(0)).startswith("-"):
+            return None
+        found[_OPTIONS[option]] = value
+    plain = Plain(**found)
+    is_right = plain.log_level in (None, *LOG_LEVELS) and plain.log_format in (None, *LOG_FORMATS)
+    return plain if is_right else None
