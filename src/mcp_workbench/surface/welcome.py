@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 BUDGET: Final = 600
 """Tokens, by estimate. Many toolboxes may take more: each keeps its name and a few words."""
-WIDTHS: Final = ((LONGEST, 40), (LONGEST, 20), (LONGEST, 0), (200, 0), (120, 0), (80, 0), (60, 0))
+WIDTHS: Final = ((LONGEST, 40), (LONGEST, 20), (LONGEST, 0), (200, 0), (120, 0), (80, 0), (60, 0), (40, 0))
 """Of a toolbox's description in the instructions, and in the definition of `open_toolbox`, which repeats it
 for clients that show no instructions."""
+AT_LEAST: Final = (60, 0)
+"""Where there are too many toolboxes for the budget at any width: fewer words would not save it."""
 
 
 class Welcome(msgspec.Struct, frozen=True):
@@ -37,9 +39,12 @@ class Welcome(msgspec.Struct, frozen=True):
 
 def welcome(toolboxes: Sequence[Box]) -> Welcome:
     """As rich in words as the budget allows."""
-    words = Welcome("", b"")
-    for instructed, defined in WIDTHS:
-        words = Welcome(instructions(toolboxes, instructed), definitions(toolboxes, defined))
-        if words.tokens <= BUDGET:
-            break
-    return words
+    for widths in WIDTHS:
+        if (words := _worded(toolboxes, widths)).tokens <= BUDGET:
+            return words
+    return _worded(toolboxes, AT_LEAST)
+
+
+def _worded(toolboxes: Sequence[Box], widths: tuple[int, int]) -> Welcome:
+    instructed, defined = widths
+    return Welcome(instructions(toolboxes, instructed), definitions(toolboxes, defined))
