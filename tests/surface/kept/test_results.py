@@ -137,6 +137,15 @@ def test_an_embedded_resource_is_kept_by_its_text_or_its_blob() -> None:
     assert frame == {"type": "resource", "resource": {"uri": "file:///a.bin"}, "_meta": {"a": 1}}
 
 
+def test_what_a_server_calls_it_is_shown_in_short() -> None:
+    resource = {"uri": "x:" + "y" * 50_000, "mimeType": "z" * 50_000, "text": "t" * 50_000}
+    result = json.dumps({"content": [{"type": "resource", "resource": resource}]}).encode()
+    short = shorten(result, 10_000)
+    assert short is not None
+    assert len(short.result) < LONGEST + 1000
+    assert short.contents[0].data == b"t" * 50_000
+
+
 def test_many_small_blocks_are_kept_as_one() -> None:
     blocks = [text(f"block {number} " + "x" * 200) for number in range(100)]
     passed, (content,) = short({"content": blocks, "isError": False})

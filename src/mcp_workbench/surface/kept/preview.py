@@ -12,6 +12,7 @@ from mcp_workbench.workbench.builtin import READ_RESULT, SEARCH_RESULT, SERVER, 
 from mcp_workbench.workbench.kept.json_parts import items_of, kind_of, members_of
 from mcp_workbench.workbench.kept.reading import line_at, piece_of_bytes
 from mcp_workbench.workbench.kept.shape import count_lines, shape_of_json, shape_of_text
+from mcp_workbench.workbench.shortening import shorten
 
 if TYPE_CHECKING:
     from mcp_workbench.workbench.kept.drawer import Content
@@ -19,13 +20,16 @@ if TYPE_CHECKING:
 LONGEST: Final = 4000
 """Characters of all that is shown, or thereabouts."""
 
+LONGEST_NAME: Final = 200
+"""Characters of what a server calls it."""
+
 _READ: Final = f'use_tool {{"tool": {{"toolbox": "{TOOLBOX}", "server": "{SERVER}", "tool": "{READ_RESULT}"}}'
 
 
 def preview(content: Content, limit: int, uri: str = "") -> str:
     """What stands in the place of a content, for a text of at most so many bytes or thereabouts."""
     room = min(LONGEST, limit)
-    head = _head(content, f" of the resource {uri}" if uri else "")
+    head = _head(content, f" of the resource {shorten(uri, LONGEST_NAME)}" if uri else "")
     if content.kind == "binary":
         return f"{head}\n\n{how_to_read(content)}"
     beginning, end = _ends(content.data, room)
@@ -59,14 +63,14 @@ def how_to_read(content: Content, shown: int = 0) -> str:
 
 
 def _head(content: Content, of: str) -> str:
-    size = len(content.data)
+    size, mime = len(content.data), shorten(content.mime, LONGEST_NAME)
     if content.kind == "binary":
         bytes_ = size * 3 // 4 - content.data[-2:].count(b"=")
-        what = f"{bytes_:,} bytes of {content.mime or 'an unknown type'}"
+        what = f"{bytes_:,} bytes of {mime or 'an unknown type'}"
     elif content.is_json:
         what = f"{size:,} bytes of JSON"
     else:
-        what = f"{size:,} bytes of text{f' ({content.mime})' if content.mime else ''}"
+        what = f"{size:,} bytes of text{f' ({mime})' if mime else ''}"
     return f"Result kept by the workbench: {what}{of}, handle {content.handle}"
 
 
