@@ -14,10 +14,11 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
 
 OWNER_ONLY = 0o600
 OTHERS = 0o077
+DRAFT = ".draft"
 PAUSE = 0.02
 """Seconds between two looks at a lock that another process has."""
 
@@ -47,7 +48,7 @@ def replace(path: str, data: bytes) -> None:
     To be called under the file's lock: only one draft is made at a time, so that none is left over.
     """
     make_directory(os.path.dirname(path))
-    draft = f"{path}.draft"
+    draft = f"{path}{DRAFT}"
     with suppress(FileNotFoundError):
         os.remove(draft)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
@@ -56,6 +57,25 @@ def replace(path: str, data: bytes) -> None:
         file.flush()
         os.fsync(descriptor)
     os.replace(draft, path)
+
+
+def replace_unlocked(path: str, pieces: Iterable[bytes]) -> os.stat_result:
+    """The same by whoever comes, where the last one counts; not synchronised with the disk, so it is for what
+    can be done without. The state of what was written, which another may have replaced since. Raises OSError.
+    """
+    make_directory(os.path.dirname(path))
+    # Containers that share the directory may have the same process ids.
+    draft = f"{path}.{os.urandom(6).hex()}{DRAFT}"
+    try:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY), "wb") as file:
+            file.writelines(pieces)
+        state = os.stat(draft)
+        os.replace(draft, path)
+    except OSError:
+        with suppress(OSError):
+            os.remove(draft)
+        raise
+    return state
 
 
 def remove(path: str) -> bool:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from mcp_workbench.config.stamp import Stamp, stamp_of
-from mcp_workbench.downstream.private_files import OWNER_ONLY, make_directory
+from mcp_workbench.downstream.private_files import DRAFT, replace_unlocked
 from mcp_workbench.wire.message import ABSENT, encode, starts_with
 
 if TYPE_CHECKING:
@@ -156,21 +156,9 @@ class ToolMemory:
 
     def _write(self, identity: str, record: Record) -> None:
         path = self._file(identity)
-        # Containers that share the directory may have the same process ids.
-        draft = f"{path}.{os.urandom(6).hex()}.draft"
-        make_directory(self.directory)
-        try:
-            # Not synchronised with the disk: a file that is lost with the power is only done without.
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY), "wb") as file:
-                file.writelines(_lines(record))
-            ours = os.stat(draft)
-            with suppress(OSError):
-                os.rmdir(path)  # in case that a directory is in the way
-            os.replace(draft, path)
-        except OSError:
-            with suppress(OSError):
-                os.remove(draft)
-            raise
+        with suppress(OSError):
+            os.rmdir(path)  # in case that a directory is in the way
+        ours = replace_unlocked(path, _lines(record))
         status = os.stat(path)
         self._written += status.st_size
         # Unless another process has been there since.
@@ -193,7 +181,7 @@ class ToolMemory:
                     files.append((entry.path, entry.stat(follow_symlinks=False)))
         for path, status in sorted(files, key=lambda file: _last_use(file[1]), reverse=True):
             size += status.st_size
-            too_old = FRESH if path.endswith(".draft") else UNUSED
+            too_old = FRESH if path.endswith(DRAFT) else UNUSED
             if now - _last_use(status) > too_old or size > MOST:
                 with suppress(OSError):
                     os.remove(path)

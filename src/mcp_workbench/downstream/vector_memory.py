@@ -7,8 +7,11 @@ again. A vector is bytes here; only its model knows what they say.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
+
+from mcp_workbench.downstream.private_files import replace_unlocked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,16 +53,8 @@ class VectorMemory:
         """Adds to what is remembered. Of two processes that do so at once, one may have to do it again."""
         kept = {**self.recall(model, size), **vectors}
         records = b"".join([key + vector for key, vector in list(kept.items())[-MOST_VECTORS:]])
-        path = self._file(model)
-        draft = f"{path}.{os.getpid()}"
-        try:
-            os.makedirs(self._directory, exist_ok=True)
-            with open(draft, "wb") as file:
-                file.write(_check(records))
-                file.write(records)
-            os.replace(draft, path)
-        except OSError:
-            return
+        with suppress(OSError):
+            replace_unlocked(self._file(model), (_check(records), records))
 
     def _file(self, model: str) -> str:
         return os.path.join(self._directory, model)
