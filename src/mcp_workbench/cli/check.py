@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.cli.display import Display
-from mcp_workbench.cli.servers import attempt, count, print_json, print_problems, rows_of
-from mcp_workbench.config import load, locate
+from mcp_workbench.cli.servers import attempt, count, load_or_report, print_json, rows_of
 from mcp_workbench.downstream.era_memory import cache_directory
-from mcp_workbench.errors import ConfigError
-from mcp_workbench.serve.logs import report, set_up
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.workbench.workbench import build
 
@@ -26,22 +23,17 @@ if TYPE_CHECKING:
 
 def run(option: str | None, *, connect: bool, as_json: bool, log_level: str, log_format: str) -> int:
     """Checks, reports, and returns 0, 1 (a server failed) or 2 (a bad file)."""
-    path = locate(option, os.environ)
-    try:
-        loaded = load(path, os.environ)
-    except ConfigError as error:
-        if as_json:
-            print_problems(path, error)
-        else:
-            report(error, log_format)
+    loaded = load_or_report(option, as_json=as_json, log_level=log_level, log_format=log_format)
+    if loaded is None:
         return 2
-    set_up(log_level, log_format).hide(loaded.secrets)
     rows = rows_of(loaded)
     if as_json:
         if connect:
             asyncio.run(_connect(loaded, rows, lambda: None))
         servers = [msgspec.to_builtins(row) for row in rows.values()]
-        print_json({"file": path, "valid": True, "warnings": list(loaded.warnings), "servers": servers})
+        print_json(
+            {"file": loaded.path, "valid": True, "warnings": list(loaded.warnings), "servers": servers}
+        )
     else:
         toolboxes = count(len(loaded.config.toolboxes), "toolbox", "toolboxes")
         heading = f"{loaded.path} is valid: {toolboxes}, {count(len(rows), 'server', 'servers')}"

@@ -15,6 +15,7 @@ import msgspec
 
 from mcp_workbench.surface.document import compact
 from mcp_workbench.surface.found import findings_result
+from mcp_workbench.surface.levels import Tool
 from mcp_workbench.surface.listing import opening_result
 from mcp_workbench.surface.metatools import USE_TOOL
 from mcp_workbench.surface.wanted import Wanted
@@ -26,7 +27,6 @@ from mcp_workbench.workbench.toolbox import Opening
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_workbench.downstream.session import Origin
     from mcp_workbench.surface.wanted import Detail
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.desk import Desk
@@ -85,17 +85,11 @@ def figures(costs: Costs) -> dict[str, object]:
     return {**msgspec.to_builtins(costs), "break_even_calls": costs.break_even}
 
 
-class _Tool(msgspec.Struct, frozen=True):
-    origin: Origin
-    name: str
-    definition: msgspec.Raw
-
-
 async def costs_of(desk: Desk, toolboxes: Sequence[Toolbox]) -> Costs:
     """Of a workbench that has these toolboxes and no others."""
     openings = [_opening(toolbox) for toolbox in toolboxes]
     tools = [
-        _Tool(shelf.origin, name, definition)
+        Tool(shelf.origin, name, definition)
         for opening in openings
         for shelf, index in opening.tools
         for name, definition in index.items()
@@ -124,7 +118,7 @@ def _opening(toolbox: Toolbox) -> Opening:
     return Opening(toolbox, [(shelf, it.index) for shelf, it in known if it is not None], [], [])
 
 
-def _native(tool: _Tool) -> bytes:
+def _native(tool: Tool) -> bytes:
     members = decode_members(tool.definition)
     return compact(encode({key: members[key] for key in NATIVE if key in members}))
 
@@ -133,7 +127,7 @@ def _opened(openings: Sequence[Opening], detail: Detail) -> int:
     return sum(_read(opening_result(opening, Wanted(detail=detail))) for opening in openings)
 
 
-async def _searched(desk: Desk, tool: _Tool, toolbox: str | None) -> int:
+async def _searched(desk: Desk, tool: Tool, toolbox: str | None) -> int:
     query = _NO_WORD.sub(" ", tool.name).strip() or tool.name
     wanted = Wanted(toolbox=toolbox, queries=(query,))
     findings = await desk.find(wanted.queries, wanted.limit, toolbox)
@@ -141,14 +135,14 @@ async def _searched(desk: Desk, tool: _Tool, toolbox: str | None) -> int:
     return estimate_tokens(encode({"query": query})) + _read(answer)
 
 
-def _called(tool: _Tool) -> int:
+def _called(tool: Tool) -> int:
     toolbox, server = tool.origin
     identifier = {"toolbox": toolbox, "server": server, "tool": tool.name}
     ours = USE_TOOL.encode() + encode({"tool": identifier, "arguments": {}})
     return estimate_tokens(ours) - estimate_tokens(f"{tool.name}{{}}")
 
 
-def _spread(tools: Sequence[_Tool]) -> list[_Tool]:
+def _spread(tools: Sequence[Tool]) -> list[Tool]:
     step = max(len(tools) // QUERIES, 1)
     return list(islice(tools, 0, None, step))[:QUERIES]
 

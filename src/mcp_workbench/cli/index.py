@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.cli.display import Display
-from mcp_workbench.cli.servers import attempt, count, print_json, print_problems, rows_of
-from mcp_workbench.config import load, locate
+from mcp_workbench.cli.servers import attempt, count, load_or_report, print_json, rows_of
 from mcp_workbench.downstream.era_memory import cache_directory
-from mcp_workbench.errors import ConfigError
-from mcp_workbench.serve.logs import report, set_up
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.workbench.workbench import build
 
@@ -32,20 +29,13 @@ AT_ONCE: Final = 8
 
 def run(option: str | None, names: Sequence[str], *, as_json: bool, log_level: str, log_format: str) -> int:
     """Fills the catalogue, reports, and returns 0, 1 (a server failed) or 2 (a bad file, an unknown name)."""
-    path = locate(option, os.environ)
-    try:
-        loaded = load(path, os.environ)
-    except ConfigError as error:
-        if as_json:
-            print_problems(path, error)
-        else:
-            report(error, log_format)
+    loaded = load_or_report(option, as_json=as_json, log_level=log_level, log_format=log_format)
+    if loaded is None:
         return 2
-    set_up(log_level, log_format).hide(loaded.secrets)
     known = rows_of(loaded)
     if unknown := [name for name in names if not _chosen(known, [name])]:
         there_are = ", ".join([*loaded.config.toolboxes, *map("/".join, known)]) or "none"
-        _complain(f"there is no toolbox or server '{unknown[0]}' in {path}. There are: {there_are}")
+        _complain(f"there is no toolbox or server '{unknown[0]}' in {loaded.path}. There are: {there_are}")
         return 2
     rows = _chosen(known, names) if names else known
     if as_json:

@@ -1,14 +1,17 @@
-"""What the commands that start servers have in common: a row for each, filled in while it starts."""
+"""What the commands about servers have in common: the file, a row for each server, the words for scripts."""
 
 from __future__ import annotations
 
 import json
+import os
 import time
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from mcp_workbench.errors import StartError
+from mcp_workbench.config import load, locate
+from mcp_workbench.errors import ConfigError, StartError
+from mcp_workbench.serve.logs import report, set_up
 from mcp_workbench.workbench.sanitise import clean_text
 
 if TYPE_CHECKING:
@@ -17,7 +20,6 @@ if TYPE_CHECKING:
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.downstream.server import State
     from mcp_workbench.downstream.session import Origin
-    from mcp_workbench.errors import ConfigError
     from mcp_workbench.workbench.shelf import Shelf
 
     Rows = dict[Origin, "Row"]
@@ -35,6 +37,25 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
     error: str | None = None
     stderr: tuple[str, ...] = ()
     hint: str | None = None
+
+
+def load_or_report(
+    option: str | None, *, as_json: bool, log_level: str, log_format: str
+) -> LoadedConfig | None:
+    """The configuration, with the log set up and its secrets kept out of it; None if it cannot be used, which
+    is said then."""
+    path = locate(option, os.environ)
+    try:
+        loaded = load(path, os.environ)
+    except ConfigError as error:
+        if as_json:
+            problems = [msgspec.to_builtins(problem) for problem in error.problems]
+            print_json({"file": path, "valid": False, "problems": problems})
+        else:
+            report(error, log_format)
+        return None
+    set_up(log_level, log_format).hide(loaded.secrets)
+    return loaded
 
 
 def rows_of(loaded: LoadedConfig) -> Rows:
@@ -67,12 +88,6 @@ async def attempt(shelf: Shelf, row: Row, on_change: Callable[[], None]) -> None
 def count(number: int, one: str, many: str) -> str:
     """So many of them, in words."""
     return f"{number:,} {one if number == 1 else many}"
-
-
-def print_problems(path: str, error: ConfigError) -> None:
-    """Says as JSON what is wrong with a file."""
-    problems = [msgspec.to_builtins(problem) for problem in error.problems]
-    print_json({"file": path, "valid": False, "problems": problems})
 
 
 def print_json(outcome: dict[str, object]) -> None:

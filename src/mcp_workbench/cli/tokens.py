@@ -12,12 +12,9 @@ import msgspec
 from mcp_workbench.cli.costs import costs_of, figures
 from mcp_workbench.cli.display import Display
 from mcp_workbench.cli.index import fill
-from mcp_workbench.cli.servers import count, print_json, print_problems, rows_of
+from mcp_workbench.cli.servers import count, load_or_report, print_json, rows_of
 from mcp_workbench.cli.tokens_display import show
-from mcp_workbench.config import load, locate
 from mcp_workbench.downstream.era_memory import cache_directory
-from mcp_workbench.errors import ConfigError
-from mcp_workbench.serve.logs import report, set_up
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.workbench.desk import Desk
 from mcp_workbench.workbench.workbench import build
@@ -42,16 +39,9 @@ class Account(msgspec.Struct, frozen=True):
 
 def run(option: str | None, *, connect: bool, as_json: bool, log_level: str, log_format: str) -> int:
     """Counts, reports, and returns 0, 1 (nothing is known, or a server failed) or 2 (a bad file)."""
-    path = locate(option, os.environ)
-    try:
-        loaded = load(path, os.environ)
-    except ConfigError as error:
-        if as_json:
-            print_problems(path, error)
-        else:
-            report(error, log_format)
+    loaded = load_or_report(option, as_json=as_json, log_level=log_level, log_format=log_format)
+    if loaded is None:
         return 2
-    set_up(log_level, log_format).hide(loaded.secrets)
     has_failed = connect and _list_tools(loaded, quietly=as_json)
     account = asyncio.run(_count(loaded))
     if as_json:
@@ -60,9 +50,9 @@ def run(option: str | None, *, connect: bool, as_json: bool, log_level: str, log
         show(account.toolboxes, account.total)
         _mention(account.missing)
     elif account.missing:
-        _complain(f"no tools are known of any server in {path}. {REMEDY}")
+        _complain(f"no tools are known of any server in {loaded.path}. {REMEDY}")
     else:
-        _complain(f"there is no server in {path}")
+        _complain(f"there is no server in {loaded.path}")
     return 1 if has_failed or not account.total.servers else 0
 
 
