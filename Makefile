@@ -49,7 +49,7 @@ soak: $(RUNTIME) ## Ten minutes of load, faults and kills, with every answer acc
 venv: $(DEV) ## Build the virtual environment in .venv, for development
 
 clean: ## Remove everything that the other targets made
-	rm -rf $(VENV) $(SEMANTIC) .bench tests/node/node_modules .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) $(SEMANTIC) .bench tests/node/node_modules .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 	find src tests bench soak -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME): pyproject.toml constraints.txt

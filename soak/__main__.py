@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import random
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from soak.report import report
+from soak.report import report, report_shared
 from soak.run import WorkbenchEnded, soak
+from soak.shared import share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from soak.shared import Shared
+
+SHARED_PART = 0.25
+"""Of the seconds, which the part over HTTP takes in addition."""
+SHARED_LEAST_SECONDS = 4.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,14 +39,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="mcp-workbench-soak-") as directory:
         try:
             outcome = asyncio.run(soak(options.seconds, options.seed, options.toolboxes, Path(directory)))
+            shared = asyncio.run(_share(options.seconds, options.seed, Path(directory)))
         except WorkbenchEnded as end:
             print(f"FAIL (seed {options.seed}): {end}")
             return 1
-    print(f"\n{report(outcome)}\n")
-    for problem in outcome.problems:
+    print(f"\n{report(outcome)}\n\n{report_shared(shared)}\n")
+    problems = [*outcome.problems, *shared.problems]
+    for problem in problems:
         print(f"WRONG: {problem}")
-    print("FAIL" if outcome.problems else "PASS", f"(seed {options.seed})")
-    return 1 if outcome.problems else 0
+    print("FAIL" if problems else "PASS", f"(seed {options.seed})")
+    return 1 if problems else 0
+
+
+async def _share(seconds: float, seed: int, directory: Path) -> Shared:
+    """The part in which several principals share a workbench over HTTP."""
+    (home := directory / "shared").mkdir()
+    return await share(
+        max(seconds * SHARED_PART, SHARED_LEAST_SECONDS), random.Random(f"{seed} shared"), home
+    )
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ REFUSALS = {
     USED: re.compile(r"`requestState` is refused: it has been used already"),
     FORGED: re.compile(r"`requestState` is refused: it was not made by this workbench"),
     SWAPPED: re.compile(r"`requestState` is refused: it belongs to another request"),
-    OVER: re.compile(r"`requestState` belongs to a call that does not wait here"),
+    OVER: re.compile(r"`requestState` belongs to a call that no longer waits"),
 }
 """What a JSON-RPC error says to one that comes back with answers."""
 LAPSES = frozenset({UNANSWERED, EXPIRED, OVER})

@@ -99,5 +99,7 @@ def configuration(chosen: Sequence[Server], place: Place, stubborn: str = "") ->
             "timeout": CALL_TIMEOUT,
             "startupTimeout": START_TIMEOUT,
             "inputTimeout": INPUT_TIMEOUT,
+            # Every start is accounted for, and clients of both versions would make one more to find it out.
+            "protocol": "legacy" if server.era == "legacy" else "2026-07-28",
         }
     return {"toolboxes": boxes}

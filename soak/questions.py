@@ -40,6 +40,14 @@ def question(name: str, method: str) -> Json:
     return {"_meta": meta}
 
 
+def shown(name: str, method: str, label: str) -> Json:
+    """The parameters as the client gets them: what a person reads names the server that asks."""
+    params = question(name, method)
+    if method == ELICITATION:
+        return {**params, "message": f"[{label}] {params['message']}"}
+    return {**params, "systemPrompt": f"[{label}]"} if method == SAMPLING else params
+
+
 def answer(name: str, method: str, size: int) -> Json:
     """The answer to it, of about so many characters; to decline, of none."""
     text = bodies.text(f"{name} answers", size)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from soak.ledger import Entry
     from soak.run import Outcome
+    from soak.shared import Shared
 
 
 def report(outcome: Outcome) -> str:
@@ -24,6 +25,27 @@ def report(outcome: Outcome) -> str:
             *(*_errors(outcome), ""),
             *(*_faults(outcome), ""),
             *_resources(outcome),
+        )
+    )
+
+
+def report_shared(shared: Shared) -> str:
+    """The figures of the part over HTTP."""
+    rows: list[tuple[str, ...]] = [("Shared", "answered", "refused", "left")]
+    for deed, ends in sorted(shared.deeds.items()):
+        rows.append((deed, *(str(ends.get(end, 0)) for end in ("answered", "refused", "left"))))
+    before, most = (rss / MIB for rss in shared.rss)
+    times, idle, late = shared.times, shared.idle, shared.late
+    quantiles = f"p50 {_quantile(times, 0.5)} ms, p99 {_quantile(times, 0.99)} ms"
+    return "\n".join(
+        (
+            f"One principal misbehaved for {shared.seconds:.0f} s over HTTP:",
+            "",
+            *_table(rows),
+            "",
+            f"others' calls: {len(times):,}, {quantiles} (idle p99 {_quantile(idle, 0.99)} ms)",
+            f"our own sleep was late by {_quantile(late, 0.99)} ms at the p99",
+            f"RSS, MiB: {before:.0f} before, {most:.0f} at most",
         )
     )
 

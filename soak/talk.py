@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from soak import ledger as books
-from soak.questions import answer, name_of, question
+from soak.questions import answer, name_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,8 @@ class Talk:
             return "more questions than a server asks"
         if (name, method) != (name_of(self.token, number), self.methods[number]):
             return "a question of another call, or out of its turn"
-        return "" if params == question(name, method) else "a question that was changed"
+        label = f"{self.server.toolbox}/{self.server.name}"
+        return "" if params == shown(name, method, label) else "a question that was changed"
 
     def check(self, message: Json) -> str:
         """Whether the server was answered what we have answered."""

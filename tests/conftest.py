@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
+from hypothesis import settings
 
 from tests.support.authorizing import running_authority
 from tests.support.client import Json, RawClient, clean_environment, serve_command, write_config
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.authorizing import Authority
+
+
+# A machine may be busy for a while, and what one run has found must not decide the next.
+settings.register_profile("workbench", deadline=None, database=None, print_blob=True)
+settings.load_profile("workbench")
 
 
 class Start(Protocol):

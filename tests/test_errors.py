@@ -21,6 +21,7 @@ from mcp_workbench.errors import (
     LoginFailed,
     LoginRequired,
     NotKept,
+    NoTokens,
     NotTaken,
     OpeningFailed,
     Overloaded,
@@ -29,6 +30,7 @@ from mcp_workbench.errors import (
     RemoteError,
     RequestTimeout,
     ServerNotFound,
+    ShareUsedUp,
     StartError,
     TokenUnavailable,
     TooDeep,
@@ -52,6 +54,10 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     "a configuration with one problem": (
         ConfigError(Path("w.json"), [ONE]),
         "w.json: 1 problem in the configuration\n  - toolboxes.dev: is wrong\n    Put it right.",
+    ),
+    "a token file without tokens": (
+        NoTokens(Path("t.json"), [ONE]),
+        "t.json: 1 problem in the configuration\n  - toolboxes.dev: is wrong\n    Put it right.",
     ),
     "a configuration with two": (
         ConfigError(Path("w.json"), [TWO, ONE]),
@@ -95,6 +101,13 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
         ),
     ),
     "too many at once": (Overloaded("as it is"), "as it is"),
+    "more than one's share": (
+        ShareUsedUp("50 calls wait", "waiting", 5),
+        (
+            '50 calls wait, which is your share ("http.shares.waiting"). '
+            "Try again in 5 s, or when some of them have ended"
+        ),
+    ),
     "an address that is taken": (
         CannotListen("127.0.0.1:8000", "something listens there already"),
         "cannot listen on 127.0.0.1:8000: something listens there already",
@@ -171,7 +184,16 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
         NotKept("res_x"),
         (
             "No result is kept under the handle 'res_x': it has expired, or is none that you were given. "
-            "Call the tool that made it once more"
+            "A new call of the tool that made it makes a new one"
+        ),
+    ),
+    "a result that another process keeps": (
+        NotKept("res_x", is_elsewhere=True),
+        (
+            "No result is kept under the handle 'res_x': it belongs to another workbench process, or to "
+            "this one before a restart, and only that one can read it. To repeat the call may lead to "
+            "the same again: ask for less, so that the result is shown whole, or tell the user that all "
+            "requests of a client have to reach the same process"
         ),
     ),
     "an opening": (

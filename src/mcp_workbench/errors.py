@@ -2,6 +2,7 @@
 
 WorkbenchError
 ├── ConfigError              the file cannot be used: the person has to edit it
+│   └── NoTokens             it is the token file, and holds none or is gone
 ├── WireError                a JSON-RPC connection did not deliver an answer
 │   ├── ConnectionClosed     the other side is gone
 │   ├── RequestTimeout       it said nothing in time
@@ -29,6 +30,7 @@ WorkbenchError
     ├── ToolsNotFound        none of those is there whose definitions are wanted
     ├── NotKept              a handle that leads to no result, or not any more
     ├── TooManyRequests      the client has more in flight than is kept
+    ├── ShareUsedUp          the principal has all that it may have of something that is shared
     ├── OpeningFailed        too little of a toolbox came up for it to be of use
     └── ExecutionFailed      the server behind the tool did not deliver
 
@@ -77,6 +79,10 @@ class ConfigError(WorkbenchError):
         count = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"
         lines = "\n".join(f"  - {problem}" for problem in problems)
         super().__init__(f"{path}: {count} in the configuration\n{lines}")
+
+
+class NoTokens(ConfigError):
+    """The token file is missing or holds no token: nobody may enter with a token of it."""
 
 
 class WireError(WorkbenchError):
@@ -305,9 +311,22 @@ class ToolsNotFound(CallError):
 class NotKept(CallError):
     """Nothing is kept under a handle for this client. Whether it is another's is not said."""
 
-    def __init__(self, handle: str) -> None:
+    def __init__(self, handle: str, *, is_elsewhere: bool = False) -> None:
         self.handle = handle
-        why = "it has expired, or is none that you were given. Call the tool that made it once more"
+        self.is_elsewhere = is_elsewhere
+        """Whether another workbench process has made the handle."""
+        if is_elsewhere:
+            why = (
+                "it belongs to another workbench process, or to this one before a restart, and only "
+                "that one can read it. To repeat the call may lead to the same again: ask for less, so "
+                "that the result is shown whole, or tell the user that all requests of a client have to "
+                "reach the same process"
+            )
+        else:
+            why = (
+                "it has expired, or is none that you were given. "
+                "A new call of the tool that made it makes a new one"
+            )
         super().__init__(f"No result is kept under the handle '{handle[:80]}': {why}")
 
 
@@ -320,6 +339,16 @@ class TooManyRequests(CallError):
             f"{count:,} requests are in flight already, and no more are taken. "
             "Wait for some of their answers first"
         )
+
+
+class ShareUsedUp(CallError):
+    """A principal has its whole share of something, and is told when to try again."""
+
+    def __init__(self, taken: str, key: str, seconds: float) -> None:
+        self.key = key
+        self.seconds = seconds
+        share = f'which is your share ("http.shares.{key}")'
+        super().__init__(f"{taken}, {share}. Try again in {seconds:.0f} s, or when some of them have ended")
 
 
 class OpeningFailed(CallError):

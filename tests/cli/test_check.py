@@ -45,6 +45,18 @@ def test_warnings_are_told_and_the_file_is_still_right(bench: Bench) -> None:
     assert done.stdout.splitlines()[1].startswith("warning: toolMode: ")
 
 
+def test_a_file_that_others_can_write_to_is_warned_of_by_check_and_at_the_start(bench: Bench) -> None:
+    path = bench.write(CONFIG)
+    path.chmod(0o646)
+    warning = (
+        "warning: other users can write to workbench-config.json, and choose the programs that the workbench"
+        " starts: chmod o-w workbench-config.json"
+    )
+    checked, served = bench.run("check"), bench.run()
+    assert (checked.returncode, checked.stdout.splitlines().count(warning)) == (0, 1)
+    assert (served.returncode, served.stderr.splitlines().count(f"mcp-workbench: {warning}")) == (0, 1)
+
+
 def test_nothing_is_started(bench: Bench, journal: Journal) -> None:
     bench.write(toolboxes(dev={"files": server(journal)}))
     assert bench.run("check").returncode == 0

@@ -17,6 +17,7 @@ from mcp_workbench.config import (
     OAuthConfig,
     ResultsConfig,
     ServerConfig,
+    SharesConfig,
     ToolboxConfig,
     WorkbenchConfig,
     load,
@@ -72,6 +73,7 @@ def test_the_example_of_every_key_uses_every_key() -> None:
     assert set(tree) == {"$schema", *keys_of(WorkbenchConfig)}
     assert set(tree["http"]) == keys_of(HttpConfig)
     assert set(tree["http"]["oauth"]) == keys_of(IssuerConfig)
+    assert set(tree["http"]["shares"]) == keys_of(SharesConfig)
     assert set(tree["results"]) == keys_of(ResultsConfig) | keys_of(InlineConfig)
     assert set().union(*boxes) == keys_of(ToolboxConfig)
     assert set().union(*(entry for box in boxes for entry in box["mcpServers"].values())) == {
@@ -86,7 +88,16 @@ def test_the_small_example_on_the_page_is_the_small_example_file() -> None:
 
 @pytest.mark.parametrize(
     "struct",
-    [WorkbenchConfig, HttpConfig, IssuerConfig, ToolboxConfig, ServerConfig, OAuthConfig, ResultsConfig],
+    [
+        WorkbenchConfig,
+        HttpConfig,
+        IssuerConfig,
+        SharesConfig,
+        ToolboxConfig,
+        ServerConfig,
+        OAuthConfig,
+        ResultsConfig,
+    ],
 )
 def test_every_key_has_its_row_in_the_reference(struct: type[msgspec.Struct]) -> None:
     rows = set(re.findall(r"^\| `([^`]+)` \|", REFERENCE, re.MULTILINE))
@@ -100,6 +111,16 @@ def test_every_default_in_the_reference_is_the_default() -> None:
     server = ServerConfig(command="x")
     assert documented == {key: getattr(server, defaults[key].name) for key in documented}
     assert set(defaults) - set(documented) == {"command", "cwd", "oauth", "results", "transport", "url"}
+
+
+def test_every_share_in_the_reference_and_in_the_examples_is_the_default() -> None:
+    defaults = msgspec.to_builtins(SharesConfig())
+    rows = dict(re.findall(r"^\| `(\w+)` \| `(\d+)` \|", REFERENCE, re.MULTILINE))
+    assert {key: int(rows[key]) for key in defaults} == defaults
+    shown = [block["http"]["shares"] for block in SHARED if "shares" in block.get("http", {})]
+    assert shown == [defaults]
+    tree = json.loads((DOCS / "examples" / "every-key.json").read_text(encoding="utf-8"))
+    assert tree["http"]["shares"] == defaults
 
 
 def test_every_link_inside_the_page_has_its_heading() -> None:

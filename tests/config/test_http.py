@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_workbench.config import HttpConfig, IssuerConfig
+from mcp_workbench.config import HttpConfig, IssuerConfig, SharesConfig
 from tests.config.loading import load_content, problems, toolbox
 
 if TYPE_CHECKING:
@@ -119,3 +119,20 @@ def test_a_scope_for_a_toolbox_that_is_not_there_is_warned_of(tmp_path: Path) ->
         'http.oauth.scopes.b: an empty list allows the use of nothing; write ["*"] for all toolboxes',
         'http.oauth.scopes.a: there is no toolbox "dve"',
     )
+
+
+def test_shares_are_read_and_the_others_stay_at_their_defaults(tmp_path: Path) -> None:
+    loaded = load_content(tmp_path, file({"shares": {"calls": 5, "totalProcesses": 7}}))
+    assert loaded.warnings == ()
+    assert loaded.config.http.shares == SharesConfig(calls=5, total_processes=7)
+
+
+def test_mistakes_in_shares_are_told_with_their_places(tmp_path: Path) -> None:
+    found = problems(tmp_path, file({"shares": {"calls": 0, "wating": 3, "searches": "many"}}))
+    assert [problem.where for problem in found] == [
+        "http.shares.wating",
+        "http.shares.calls",
+        "http.shares.searches",
+    ]
+    assert "a number from 1 to 100000" in found[1].what
+    assert [problem.where for problem in problems(tmp_path, file({"shares": 5}))] == ["http.shares"]

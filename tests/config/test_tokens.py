@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mcp_workbench.config.tokens import LoadedTokens, TokenConfig, load_tokens
-from mcp_workbench.errors import ConfigError, Problem
+from mcp_workbench.errors import ConfigError, NoTokens, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,6 +75,8 @@ def test_every_mistake_is_reported_at_once_with_its_place(tmp_path: Path) -> Non
             "slip": {"tokne": "s" * 40, "toolboxes": ALL},
             "same": {"token": ALICE, "toolboxes": ALL},
             "list": [],
+            "when": {"token": "w" * 40, "toolboxes": ALL, "expires": 7},
+            "slip2": {"token": "u" * 40, "toolboxes": ALL, "expire": "2099-01-31"},
         }
     )
     found = {problem.where: problem.what for problem in problems(tmp_path, written)}
@@ -90,6 +93,8 @@ def test_every_mistake_is_reported_at_once_with_its_place(tmp_path: Path) -> Non
         "tokens.slip.tokne": "unknown key",
         "tokens.same.token": "is the token of al ice too",
         "tokens.list": "should be an object, not a list",
+        "tokens.when.expires": "should be a string, not a number",
+        "tokens.slip2.expire": "unknown key",
     }
 
 
@@ -137,7 +142,7 @@ HIDDEN = tokens(
     bob={"token": "${BOB_TOKEN}", "toolboxes": ALL},
 )
 READ = "others than its owner may read the tokens in this file: chmod 600"
-WRITE = "others than its owner may write to this file, and let themselves in: chmod go-w"
+WRITE = "other users can write to "
 
 
 @pytest.mark.parametrize(
@@ -146,12 +151,80 @@ WRITE = "others than its owner may write to this file, and let themselves in: ch
         (OPEN, 0o600, ()),
         (OPEN, 0o640, (READ,)),
         (OPEN, 0o604, (READ,)),
-        (OPEN, 0o666, (WRITE, READ)),
+        (OPEN, 0o606, (WRITE, READ)),
         (HIDDEN, 0o644, ()),
-        (HIDDEN, 0o664, (WRITE,)),
+        (HIDDEN, 0o646, (WRITE,)),
     ],
 )
 def test_rights_of_others_are_warned_of_where_they_matter(
     tmp_path: Path, content: object, mode: int, warnings: tuple[str, ...]
 ) -> None:
-    assert load_content(tmp_path, content, {"BOB_TOKEN": BOB}, mode).warnings == warnings
+    found = load_content(tmp_path, content, {"BOB_TOKEN": BOB}, mode).warnings
+    assert tuple(warning.partition(str(tmp_path))[0] for warning in found) == warnings
+
+
+@pytest.mark.parametrize(
+    ("written", "expires"),
+    [
+        ("2099-12-31", "2100-01-01T00:00:00+00:00"),
+        ("2099-01-31T08:30:00Z", "2099-01-31T08:30:00+00:00"),
+        ("2099-01-31t08:30:00.5z", "2099-01-31T08:30:00.5+00:00"),
+        ("2099-01-31 08:30:00+01:00", "2099-01-31T07:30:00+00:00"),
+        ("9999-12-31", None),
+        ("9999-12-31T23:59:59-12:00", None),
+    ],
+)
+def test_a_token_may_expire_at_a_time_or_at_the_end_of_a_day(
+    tmp_path: Path, written: str, expires: str | None
+) -> None:
+    content = tokens(alice={"token": ALICE, "toolboxes": ALL, "expires": written})
+    loaded = load_content(tmp_path, content)
+    found = loaded.tokens["alice"].expires
+    assert found is not None
+    if expires is not None:
+        assert found == datetime.fromisoformat(expires).timestamp()
+    assert loaded.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "what"),
+    [
+        ("2099-02-29", "is a day that no calendar has"),
+        ("2099-01-31T25:00:00Z", "is a time that no calendar has"),
+        ("2099-01-31T08:30:60Z", "is a time that no calendar has"),
+        ("2099-01-31T08:30:00", "names no time zone"),
+        ("20990131", "should be a date or a date and time (RFC 3339)"),
+        ("2099-W05-6", "should be a date or a date and time (RFC 3339)"),
+        ("31.1.2099", "should be a date or a date and time (RFC 3339)"),
+        ("90d", "should be a date or a date and time (RFC 3339)"),
+        ("", "should be a date or a date and time (RFC 3339)"),
+        ("\u0662\u0660\u0669\u0669-01-31", "should be a date or a date and time (RFC 3339)"),
+    ],
+)
+def test_an_expiry_that_is_no_time_is_a_problem(tmp_path: Path, written: str, what: str) -> None:
+    (problem,) = problems(tmp_path, tokens(alice={"token": ALICE, "toolboxes": ALL, "expires": written}))
+    assert problem.where == "tokens.alice.expires"
+    assert problem.what.startswith(what)
+
+
+def test_a_token_that_has_expired_already_is_warned_of(tmp_path: Path) -> None:
+    content = tokens(alice={"token": ALICE, "toolboxes": ALL, "expires": "2020-01-31"})
+    (warning,) = load_content(tmp_path, content).warnings
+    assert "this token has expired" in warning
+
+
+@pytest.mark.parametrize(
+    "content", ["", " \n", "{}", '{"$schema": "x"}', '{"tokens": {}}', '{"tokens": null}', '{"tokens": []}']
+)
+def test_a_file_without_a_token_is_told_from_a_broken_one(tmp_path: Path, content: str) -> None:
+    with pytest.raises(NoTokens):
+        load_content(tmp_path, content)
+
+
+@pytest.mark.parametrize(
+    "content", ["{", '{"tokens": {"alice": {}}}', '{"tokens": {"a', "null", '{"token": {"a": 1}}', '{"x": 1}']
+)
+def test_a_half_written_file_is_broken_and_not_without_tokens(tmp_path: Path, content: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        load_content(tmp_path, content)
+    assert not isinstance(raised.value, NoTokens)

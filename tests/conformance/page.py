@@ -42,7 +42,11 @@ def _version() -> str:
 
 
 def _counts() -> str:
-    behind: list[tuple[str, list[Way]]] = [("legacy", ["server", "behind-legacy"]), ("modern", ["server"])]
+    behind: list[tuple[str, list[Way]]] = [
+        ("legacy", ["server", "behind-legacy"]),
+        ("modern", ["server"]),
+        ("dual", ["server"]),
+    ]
     rows = [
         [f"a server, with a {era} server behind", version, *_count(scenarios("server", version), ways)]
         for version in (LEGACY, MODERN)

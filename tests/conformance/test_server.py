@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 ABLE: Json = {"elicitation": {}, "sampling": {}, "roots": {}}
 """A legacy server is told what the clients can do when it is started, so the one who starts it can do all."""
 
-BEHIND = {"legacy": "legacy", "modern": MODERN}
+BEHIND = {"legacy": "legacy", "modern": MODERN, "dual": "auto"}
+"""The protocol versions that the server behind is spoken to in; it speaks both by itself."""
 RUNS = [(version, behind) for version in (LEGACY, MODERN) for behind in BEHIND]
 CASES = [
     pytest.param(version, behind, name, id=f"{version} with a {behind} server behind: {name}")
@@ -63,7 +64,7 @@ async def judged(home: str, factory: pytest.TempPathFactory, behind: str) -> Ver
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Verdicts:
     runs = await asyncio.gather(*(judged(f"behind-{it}", tmp_path_factory, it) for it in BEHIND))
-    return runs[0] | runs[1]
+    return {version: found for run in runs for version, found in run.items()}
 
 
 @pytest.mark.parametrize(("version", "behind", "scenario"), CASES)

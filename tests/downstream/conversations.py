@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcp_workbench.downstream.era_memory import Era
+    from mcp_workbench.downstream.eras import Agreed, Approach
     from mcp_workbench.wire.message import Outgoing
 
 LIMIT = 30.0
@@ -74,8 +75,11 @@ class Conversation:
             line_limit=LINE_LIMIT,
         )
 
-    async def open(self, forced: Era | None = None, remembered: Era | None = None) -> Era:
-        return await open_conversation(self.session, forced=forced, remembered=remembered, limit=LIMIT)
+    async def open(self, approach: Approach = "probe") -> Era:
+        return (await self.agree(approach)).era
+
+    async def agree(self, approach: Approach) -> Agreed:
+        return await open_conversation(self.session, approach, limit=LIMIT)
 
     def _take(self, line: Outgoing) -> None:
         message = json.loads(whole(line))

@@ -14,7 +14,8 @@ from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.downstream.call import Call
 from mcp_workbench.downstream.caller import NOBODY
 from mcp_workbench.downstream.era_memory import EraMemory
-from mcp_workbench.downstream.server import Server, Surroundings
+from mcp_workbench.downstream.server import Server
+from mcp_workbench.downstream.supervisor import Surroundings
 from mcp_workbench.downstream.tool_memory import ToolMemory
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.wire.guard import Guard
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.inquiry import Inquiry
     from mcp_workbench.downstream.session import Session
     from mcp_workbench.errors import WireError
+    from mcp_workbench.wire.request import Tally
     from tests.support.client import Json
 
 
@@ -58,6 +60,10 @@ class Awaited(Call):
         return self
 
     @property
+    def principal(self) -> str:
+        return ""
+
+    @property
     def is_heard(self) -> bool:
         return not self.result.done()
 
@@ -71,9 +77,11 @@ class Awaited(Call):
         raise AssertionError(f"nothing is answered that could be made again: {fields!r}")
 
 
-def call_tool(session: Session, tool: str, limit: float, arguments: bytes = b"{}") -> Awaited:
+def call_tool(
+    session: Session, tool: str, limit: float, arguments: bytes = b"{}", tally: Tally | None = None
+) -> Awaited:
     """Calls a tool of a server that is up."""
-    call = Awaited(NOBODY, asyncio.get_running_loop().create_future(), session=session)
+    call = Awaited(NOBODY, asyncio.get_running_loop().create_future(), session=session, tally=tally)
     head = b',"method":"tools/call","params":{"name":%b,"arguments":%b' % (encode(tool), arguments)
     session.call(call, [head], {}, limit, size=len(head))
     return call

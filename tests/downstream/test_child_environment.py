@@ -68,3 +68,31 @@ def test_our_own_environment_is_left_as_it_is() -> None:
     before = dict(OURS)
     environment(inherit_env=True, env={"PATH": "/own"})["PATH"] = "changed"
     assert before == OURS
+
+
+WITH_PASSWORD = {
+    name: f"http://ann:word@{name}:3128"
+    for name in (
+        *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"),
+        *("npm_config_proxy", "FTP_PROXY"),
+    )
+}
+WITHOUT = {"NO_PROXY": "a@b,localhost", "PATH": "/bin"}
+
+
+@pytest.mark.parametrize("value", ["http://ann:word@proxy:3128", "ann:word@proxy", "socks5://token@proxy"])
+def test_a_proxy_variable_with_credentials_is_passed_on_only_if_asked_for(value: str) -> None:
+    ours = {**WITHOUT, **dict.fromkeys(WITH_PASSWORD, value)}
+    assert child_environment(ServerConfig(command="x"), ours) == WITHOUT
+    assert child_environment(ServerConfig(command="x", inherit_env=["AWS_*"]), ours) == WITHOUT
+    assert child_environment(ServerConfig(command="x", inherit_env=True), ours) == ours
+    asking = ServerConfig(command="x", inherit_env=["HTTPS_PROXY", "npm_*"])
+    assert child_environment(asking, ours) == {**WITHOUT, "HTTPS_PROXY": value, "npm_config_proxy": value}
+    own = ServerConfig(command="x", env={"HTTP_PROXY": "http://u:own@proxy"})
+    assert child_environment(own, ours) == {**WITHOUT, "HTTP_PROXY": "http://u:own@proxy"}
+
+
+@pytest.mark.parametrize("value", ["http://proxy:3128", "proxy:3128", "http://proxy/a@b", ""])
+def test_a_proxy_variable_without_credentials_is_passed_on(value: str) -> None:
+    ours = {**WITHOUT, "HTTPS_PROXY": value, "all_proxy": value}
+    assert child_environment(ServerConfig(command="x"), ours) == ours

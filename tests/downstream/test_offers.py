@@ -58,7 +58,7 @@ async def test_completions_of_a_server_that_cannot_declare_them_are_taken_for_of
 ) -> None:
     greeting = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {}}
     conversation = Conversation({"initialize": result(json.dumps(greeting))})
-    await conversation.open(forced="legacy")
+    await conversation.open("only legacy")
     assert conversation.session.offer == Offer(completions=has, server_info=msgspec.Raw(b"{}"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_workbench import __version__
-from mcp_workbench.downstream.eras import PATIENCE
+from mcp_workbench.downstream.eras import PATIENCE, UNANSWERED_SECONDS
 from mcp_workbench.errors import BadAnswer, ConnectionClosed, RemoteError, RequestTimeout
 from tests.downstream.conversations import (
     AT_ONCE,
@@ -135,9 +135,16 @@ async def test_silence_costs_less_than_a_second_before_the_old_greeting() -> Non
 
 
 async def test_a_modern_server_that_is_slow_to_start_is_still_modern() -> None:
+    refusal = error(-32022, {"supported": [MODERN]}, after=20)
+    it = Conversation({"server/discover": result(DISCOVERED, after=20), "initialize": refusal})
+    assert await it.open() == MODERN
+    assert (it.heard, now()) == ([PROBE, PATIENTLY], 20 + PATIENCE)
+
+
+async def test_a_slow_modern_server_that_leaves_the_old_greeting_unanswered_is_modern_after_a_while() -> None:
     it = Conversation({"server/discover": result(DISCOVERED, after=20)})
     assert await it.open() == MODERN
-    assert (it.heard, now()) == ([PROBE, PATIENTLY], 20)
+    assert (it.heard, now()) == ([PROBE, PATIENTLY], 20 + UNANSWERED_SECONDS)
 
 
 async def test_a_legacy_server_that_is_slow_to_start_is_still_legacy() -> None:
@@ -148,21 +155,13 @@ async def test_a_legacy_server_that_is_slow_to_start_is_still_legacy() -> None:
     assert it.heard == [PROBE, PATIENTLY, (20 + PATIENCE, "notifications/initialized")]
 
 
-async def test_a_server_of_both_eras_that_is_slow_is_spoken_to_as_it_answers_first() -> None:
+@pytest.mark.parametrize("after", [2 - PATIENCE, 2, 2 + UNANSWERED_SECONDS - 1])
+async def test_a_slow_server_that_accepts_the_old_greeting_is_in_a_legacy_session(after: float) -> None:
+    """Whatever it answers the probe with, and whichever answer comes first."""
     it = Conversation(
-        {"server/discover": result(DISCOVERED, after=2), "initialize": result(INITIALIZED, after=2)}
+        {"server/discover": result(DISCOVERED, after=2), "initialize": result(INITIALIZED, after=after)}
     )
-    assert await it.open() == MODERN
-
-
-async def test_a_server_of_both_eras_whose_answers_come_at_once_is_modern() -> None:
-    it = Conversation(
-        {
-            "server/discover": result(DISCOVERED, after=2),
-            "initialize": result(INITIALIZED, after=2 - PATIENCE),
-        }
-    )
-    assert await it.open() == MODERN
+    assert await it.open() == "legacy"
 
 
 async def test_a_refusal_of_the_old_greeting_leaves_time_for_the_answer_to_the_probe() -> None:

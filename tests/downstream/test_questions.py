@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mcp_workbench.downstream.attribution import AFTERMATH
+from mcp_workbench.downstream.attribution import AFTERMATH, ENDED_SECONDS
 from mcp_workbench.downstream.caller import NOBODY
 from mcp_workbench.downstream.inquiry import Asked, Pushed
 from mcp_workbench.errors import RequestTimeout
@@ -32,6 +32,12 @@ class Asking(Awaited, kw_only=True):
     asked: object = None
     """Whom a question is put to, if that is not the call itself: a legacy client."""
     inquired: list[Inquiry] = msgspec.field(default_factory=list)
+    owner: str = ""
+    """The principal that it is made for."""
+
+    @property
+    def principal(self) -> str:
+        return self.owner
 
     @property
     def conversation(self) -> object:
@@ -48,17 +54,19 @@ class Asker:
         self.line = Line()
         self._asked = 0
 
-    def call(self, client: object = None) -> Asking:
+    def call(self, client: object = None, owner: str = "") -> Asking:
         session = self.line.connection.session
         future = asyncio.get_running_loop().create_future()
-        call = Asking(NOBODY, future, session=session, asked=client)
+        call = Asking(NOBODY, future, session=session, asked=client, owner=owner)
         head = b',"method":"tools/call","params":{"name":"x"'
         session.call(call, [head], {}, TIMEOUT, size=len(head))
         return call
 
-    def ask(self) -> str:
+    def ask(self, on_stream_of: Asking | None = None) -> str:
         """What the server is told at once: nothing if somebody is asked, else why not."""
         self._asked += 1
+        certain = None if on_stream_of is None else on_stream_of.id
+        self.line.connection.session.attribution.certain = certain
         self.line.connection.receive(b'{"jsonrpc":"2.0","id":%d,"method":"roots/list"}' % self._asked)
         last = self.line.sent[-1]
         return str(last["error"]["message"]) if last.get("id") == self._asked and "error" in last else ""
@@ -114,6 +122,34 @@ async def test_with_no_call_in_progress_nobody_is_asked_for_one_that_was_given_u
     it = Asker()
     it.call().cancel()
     assert "does not say which" in it.ask()
+
+
+async def test_a_question_that_may_be_of_two_principals_is_asked_of_nobody() -> None:
+    it = Asker()
+    waiting = it.call(owner="ann")
+    it.ask()
+    other = it.call(owner="bob")
+    assert "several users" in it.ask()
+    assert (len(waiting.inquired), len(other.inquired)) == (1, 0)
+
+
+async def test_a_question_on_the_stream_of_a_call_is_about_that_call_whoever_else_has_one() -> None:
+    it = Asker()
+    calls = [it.call(owner=owner) for owner in ("ann", "bob", "ann")]
+    assert it.ask(on_stream_of=calls[1]) == ""
+    assert [len(call.inquired) for call in calls] == [0, 1, 0]
+
+
+async def test_a_question_on_the_stream_of_a_call_that_has_ended_is_for_no_other_principal() -> None:
+    it = Asker()
+    it.line.connection.session.audience.is_shared = True
+    ended = it.call(owner="ann")
+    it.line.answer(ended.id)
+    await asyncio.sleep(ENDED_SECONDS)
+    other = it.call(owner="bob")
+    assert "several users" in it.ask(on_stream_of=ended)
+    assert it.ask() == ""
+    assert len(other.inquired) == 1
 
 
 async def test_many_questions_that_may_be_about_many_calls_hold_nobody_up() -> None:

@@ -53,7 +53,7 @@ async def test_what_a_server_lists_is_there_once_it_has_ended(tmp_path: Path, se
     before = time.time()
     async with server(entry, tmp_path) as it:
         assert it.recalled() is None
-        listed = await it.tools()
+        listed = (await it.connect(modern=True)).listed
     record = it.recalled()
     assert record is not None
     assert (record.tools, record.era) == (listed, ERAS[server_era])
@@ -66,7 +66,7 @@ async def test_what_a_server_lists_is_there_once_it_has_ended(tmp_path: Path, se
 @pytest.mark.usefixtures("at_once")
 async def test_it_is_there_soon_while_the_server_runs(tmp_path: Path) -> None:
     async with server(scripted(tools=[A]), tmp_path) as it:
-        listed = await it.tools()
+        listed = (await it.connect(modern=True)).listed
         await poll(it.recalled)
         record = it.recalled()
         assert record is not None
@@ -76,7 +76,7 @@ async def test_it_is_there_soon_while_the_server_runs(tmp_path: Path) -> None:
 async def test_another_process_finds_it_by_the_same_configuration(tmp_path: Path) -> None:
     entry = scripted(tools=[A])
     async with server(entry, tmp_path) as it:
-        await it.tools()
+        await it.connect(modern=True)
     async with server(entry | {"timeout": 5, "disabled": True}, tmp_path) as same:
         assert same.recalled() == it.recalled()
         assert same.recalled() is same.recalled()
@@ -88,20 +88,20 @@ async def test_another_process_finds_it_by_the_same_configuration(tmp_path: Path
 async def test_a_changed_list_takes_the_place_of_the_last(tmp_path: Path, server_era: Era) -> None:
     changing = acting("change", "change_tools", era=server_era, tools=[A, B])
     async with server(changing, tmp_path) as it:
-        await it.tools()
-        assert it.connection is not None
-        await call_tool(it.connection.session, "change", PATIENCE).result
+        await it.connect(modern=True)
+        assert it.up
+        await call_tool(it.up[0].session, "change", PATIENCE).result
         await poll(lambda: names(tmp_path) == ["a", "b"])
 
 
 async def test_a_change_just_before_the_end_is_kept_too(tmp_path: Path) -> None:
     changing = acting("change", "change_tools", era="legacy", tools=[A, B])
     async with server(changing, tmp_path) as it:
-        await it.tools()
-        assert it.connection is not None
-        await call_tool(it.connection.session, "change", PATIENCE).result
-        await poll(lambda: it.connection is not None and len(it.connection.listed) == 2)
-        await it.tools()
+        await it.connect(modern=True)
+        assert it.up
+        await call_tool(it.up[0].session, "change", PATIENCE).result
+        await poll(lambda: it.up and len(it.up[0].listed) == 2)
+        await it.connect(modern=True)
     assert names(tmp_path) == ["a", "b"]
 
 
@@ -110,21 +110,21 @@ async def test_a_server_that_fails_leaves_the_record_of_when_it_did_not(tmp_path
     entry = scripted(tools=[A], exit_unless=str(condition))
     async with server(entry, tmp_path) as it:
         with pytest.raises(StartError):
-            await it.tools()
+            await it.connect(modern=True)
     assert in_memory(tmp_path) == []
     condition.touch()
     async with server(entry, tmp_path) as it:
-        await it.tools()
+        await it.connect(modern=True)
     condition.unlink()
     async with server(entry, tmp_path) as it:
         with pytest.raises(StartError):
-            await it.tools()
+            await it.connect(modern=True)
     assert names(tmp_path) == ["a"]
 
 
 async def test_a_server_without_tools_has_a_record_without_tools(tmp_path: Path) -> None:
     async with server(scripted(toolless=True), tmp_path) as it:
-        await it.tools()
+        await it.connect(modern=True)
     (record,) = in_memory(tmp_path)
     assert record["tools"] == []
 
@@ -132,7 +132,7 @@ async def test_a_server_without_tools_has_a_record_without_tools(tmp_path: Path)
 async def test_a_server_may_say_anything_about_itself(tmp_path: Path) -> None:
     for greeting in ({"serverInfo": None}, {"serverInfo": {"name": "x" * 20_000}}):
         async with server(scripted(tools=[A], greeting=greeting), tmp_path) as it:
-            await it.tools()
+            await it.connect(modern=True)
         record = it.recalled()
         assert record is not None
         assert bytes(record.server_info) in (b"null", b"")
@@ -143,7 +143,7 @@ async def test_no_secret_is_in_the_file(tmp_path: Path) -> None:
     greeting = {"serverInfo": {"name": "hunter2-and-more"}}
     entry = scripted(tools=[telling, B], greeting=greeting)
     async with server(entry, tmp_path, {"hunter2-and-more": "<env TOKEN>"}) as it:
-        await it.tools()
+        await it.connect(modern=True)
     (record,) = in_memory(tmp_path)
     assert "hunter2" not in json.dumps(record)
     assert record["tools"][0]["description"] == 'Uses "<env TOKEN>" at https://x.example'
@@ -153,7 +153,7 @@ async def test_no_secret_is_in_the_file(tmp_path: Path) -> None:
 async def test_an_unwritable_cache_is_no_reason_to_fail(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file", "ascii")
     async with server(scripted(tools=[A]), tmp_path) as it:
-        assert len(await it.tools()) == 1
+        assert len((await it.connect(modern=True)).listed) == 1
     assert it.recalled() is None
 
 
@@ -162,7 +162,7 @@ async def test_a_disk_that_hangs_delays_neither_the_tools_nor_the_end_for_long(
 ) -> None:
     hangs, may_go_on = threading.Event(), threading.Event()
 
-    def hang(*_: object) -> None:
+    def hang(*_: object, **__: object) -> None:
         hangs.set()
         may_go_on.wait(PATIENCE)
 
@@ -171,7 +171,7 @@ async def test_a_disk_that_hangs_delays_neither_the_tools_nor_the_end_for_long(
     entry = scripted(tools=[A], entry={"protocol": "legacy"})
     try:
         async with asyncio.timeout(PATIENCE / 2), server(entry, tmp_path) as it:
-            assert len(await it.tools()) == 1
+            assert len((await it.connect(modern=True)).listed) == 1
         assert hangs.is_set()
     finally:
         may_go_on.set()
@@ -185,10 +185,10 @@ async def test_a_list_that_changes_all_the_time_is_not_written_all_the_time(
     monkeypatch.setattr(recording, "DELAY", PATIENCE)
     changing = acting("change", "change_tools", era="legacy", tools=[A, B])
     async with server(changing, tmp_path) as it:
-        await it.tools()
-        assert it.connection is not None
+        await it.connect(modern=True)
+        assert it.up
         for _ in range(5):
-            await call_tool(it.connection.session, "change", PATIENCE).result
-            await it.tools()
+            await call_tool(it.up[0].session, "change", PATIENCE).result
+            await it.connect(modern=True)
         assert written == []
     assert written == [2]

@@ -71,7 +71,7 @@ def logged(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) ->
 async def failure_of(it: Server) -> str:
     """All that can be read off a server that does not start."""
     with pytest.raises(StartError) as raised:
-        await it.tools()
+        await it.connect(modern=True)
     error = raised.value
     return f"{error!r} {error.explained()} {error.reason} {error.stderr} {error.hint}"
 
@@ -120,12 +120,12 @@ async def test_one_in_what_cannot_be_started_is_masked(
 
 async def test_one_in_the_error_of_a_call_is_masked(tmp_path: Path, logged: Callable[[], str]) -> None:
     async with server(telling(), tmp_path, SECRETS) as it:
-        await it.tools()
-        assert it.connection is not None
-        call = call_tool(it.connection.session, "tell", 30)
+        await it.connect(modern=True)
+        assert it.up
+        call = call_tool(it.up[0].session, "tell", 30)
         with pytest.raises(WireError) as raised:
             await call.result
-        text = it.explain(raised.value)
+        text = it.explain(raised.value, it.up[0].session)
     assert text == 'JSON-RPC error -1: bad <env TOKEN>; data: {"token": "<env TOKEN>"}'
     assert SECRET not in logged()
 
@@ -134,6 +134,6 @@ async def test_one_in_the_refusal_to_list_changed_tools_is_masked(
     tmp_path: Path, logged: Callable[[], str]
 ) -> None:
     async with server(telling(CHANGES="yes"), tmp_path, SECRETS) as it:
-        await it.tools()
+        await it.connect(modern=True)
         await poll(lambda: "its changed tools could not be listed" in logged())
     assert SECRET not in logged()

@@ -34,7 +34,7 @@ async def test_a_stubborn_one_is_gone_although_it_is_closed_again_meanwhile(
 ) -> None:
     entry = configs.server(journal, ignore_term=True, ignore_eof=True, grandchild=True)
     async with server(entry, tmp_path) as it:
-        await it.tools()
+        await it.connect(modern=True)
         closing = asyncio.create_task(it.close())
         await journal.wait_until(lambda journal: journal.events("eof"))
         await asyncio.gather(closing, it.close(), it.close())
@@ -46,7 +46,7 @@ async def test_whoever_waits_for_one_that_is_closed_meanwhile_is_told(
     tmp_path: Path, journal: Journal
 ) -> None:
     async with server(configs.server(journal, mute=True), tmp_path) as it:
-        waiting = asyncio.create_task(it.tools())
+        waiting = asyncio.create_task(it.connect(modern=True))
         await journal.wait_until(lambda journal: journal.lines)
         await it.close()
         with pytest.raises(StartError) as raised:
@@ -61,7 +61,7 @@ async def test_one_that_hung_up_on_the_probe_is_not_started_again_once_it_is_clo
     starts, end = tmp_path / "starts", tmp_path / "end"
     script = f"echo $$ >> {starts}; exec >&-; cat > {end}.input; touch {end}; while :; do sleep 0.02; done"
     async with server(shell(f"trap '' TERM; {script}"), tmp_path) as it:
-        waiting = asyncio.create_task(it.tools())
+        waiting = asyncio.create_task(it.connect(modern=True))
         await poll(end.exists)
         async with asyncio.timeout(PATIENCE):
             await it.close()
@@ -75,36 +75,38 @@ async def test_one_that_hung_up_on_the_probe_is_not_started_again_once_it_is_clo
 async def test_closing_one_that_never_started_is_harmless(tmp_path: Path) -> None:
     async with server(shell("exit 1"), tmp_path) as it:
         await it.close()
-        assert it.connection is None
+        assert not it.up
 
 
 async def test_one_that_was_closed_is_started_again_by_the_next_use(tmp_path: Path, journal: Journal) -> None:
     async with server(configs.server(journal), tmp_path) as it:
-        first = await it.tools()
+        first = (await it.connect(modern=True)).listed
         await it.close()
-        assert it.connection is None
-        assert [bytes(tool) for tool in await it.tools()] == [bytes(tool) for tool in first]
+        assert not it.up
+        assert [bytes(tool) for tool in (await it.connect(modern=True)).listed] == [
+            bytes(tool) for tool in first
+        ]
     assert journal.starts == 2
 
 
 async def test_one_that_is_closed_before_its_first_step_keeps_nobody_waiting(tmp_path: Path) -> None:
     async with server(configs.server(), tmp_path) as it:
-        waiting = asyncio.create_task(it.tools())
+        waiting = asyncio.create_task(it.connect(modern=True))
         await asyncio.sleep(0)  # the call has asked for a life, which has not begun
         await it.close()
         async with asyncio.timeout(PATIENCE):
             with pytest.raises(StartError):
                 await waiting
-            assert len(await it.tools()) == 1
+            assert len((await it.connect(modern=True)).listed) == 1
 
 
 async def test_whoever_comes_while_one_is_being_closed_gets_the_next(
     tmp_path: Path, journal: Journal
 ) -> None:
     async with server(configs.server(journal, ignore_eof=True), tmp_path) as it:
-        await it.tools()
+        await it.connect(modern=True)
         closing = asyncio.create_task(it.close())
         await journal.wait_until(lambda journal: journal.events("eof"))
         async with asyncio.timeout(PATIENCE):
-            assert len(await it.tools()) == 1
+            assert len((await it.connect(modern=True)).listed) == 1
         assert (closing.done(), journal.starts) == (True, 2)

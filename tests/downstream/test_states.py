@@ -34,7 +34,7 @@ async def test_a_server_goes_from_idle_over_ready_and_stopping_to_idle(
 ) -> None:
     async with server(configs.server(journal, eof_delay=0.2), tmp_path) as it:
         assert state(it) == "idle"
-        waiting = asyncio.create_task(it.tools())
+        waiting = asyncio.create_task(it.connect(modern=True))
         await poll(lambda: state(it) == "starting")
         await waiting
         assert state(it) == "ready"
@@ -49,15 +49,15 @@ async def test_a_server_that_died_idle_has_failed_at_once_and_is_ready_again_aft
     tmp_path: Path, journal: Journal
 ) -> None:
     async with server(configs.server(journal), tmp_path) as it:
-        await it.tools()
+        await it.connect(modern=True)
         os.kill(journal.pids[0], signal.SIGKILL)
         await poll(lambda: state(it) == "failed", within=2)
-        await it.tools()
+        await it.connect(modern=True)
         assert state(it) == "ready"
 
 
 async def test_a_server_that_could_not_be_started_has_failed(tmp_path: Path) -> None:
     async with server(shell("exit 1"), tmp_path) as it:
         with pytest.raises(StartError):
-            await it.tools()
+            await it.connect(modern=True)
         assert state(it) == "failed"

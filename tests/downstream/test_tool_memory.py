@@ -272,7 +272,7 @@ def age(path: Path, seconds: float) -> None:
 
 def test_what_nobody_has_used_for_long_is_dropped(tmp_path: Path) -> None:
     old = kept(tmp_path, record())
-    draft, new_draft = old.with_suffix(".json.abc.draft"), old.with_suffix(".json.def.draft")
+    draft, new_draft = (old.with_suffix(f".json.{digit * 12}.draft") for digit in "ab")
     draft.touch()
     new_draft.touch()
     age(old, UNUSED + 1)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_workbench.config import ServerConfig
+from mcp_workbench.config import ServerConfig, SharesConfig
 from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.downstream.connection import PROBE_LIMIT, Connection
 from mcp_workbench.downstream.offer import Offer
 from mcp_workbench.downstream.session import MOST_UNREAD
+from mcp_workbench.downstream.shares import Shares
 from mcp_workbench.errors import RequestTimeout
 from tests.downstream.servers import Awaited, call_tool
 from tests.wire.loops import IN_JUMPING_TIME, now
@@ -29,13 +30,15 @@ TIMEOUT = 10.0
 class Line:
     """A connection whose server is in the test's hands."""
 
-    def __init__(self, call_limit: int = 1000) -> None:
+    def __init__(self, call_limit: int = 1000, share: int = 32) -> None:
         config = ServerConfig(command="x", call_limit=call_limit, timeout=TIMEOUT)
         self.waiting = 0
         self.sent: list[dict[str, Any]] = []
         self.given_up: list[tuple[float, str]] = []
         self.is_paused = False
-        self.connection = Connection(("dev", "files"), self, str, config, Audience())
+        shares = Shares()
+        shares.adopt(SharesConfig(calls=share))
+        self.connection = Connection(("dev", "files"), self, str, config, Audience(), shares=shares)
 
     def write(self, line: Outgoing) -> None:
         self.sent.append(json.loads(whole(line)))
@@ -57,14 +60,15 @@ class Line:
         line = {"jsonrpc": "2.0", "id": request_id, "result": {}}
         self.connection.receive(json.dumps(line).encode())
 
-    def call(self) -> Awaited:
+    def call(self, principal: str = "") -> Awaited:
         """Sends a call at once."""
-        return call_tool(self.connection.session, "read", TIMEOUT)
+        tally = self.connection.turns.tally(principal) if principal else None
+        return call_tool(self.connection.session, "read", TIMEOUT, tally=tally)
 
-    async def call_in_turn(self) -> int:
+    async def call_in_turn(self, principal: str = "") -> int:
         """Sends a call when its turn has come, and returns its id."""
-        assert await self.connection.turn()
-        return self.call().id
+        assert await self.connection.turn(principal)
+        return self.call(principal).id
 
 
 async def settle() -> None:
@@ -100,6 +104,90 @@ async def test_whoever_gives_up_waiting_leaves_its_place_to_the_next() -> None:
     waiting[0].cancel()  # it has been let in, and has not sent anything yet
     waiting[1].cancel()
     assert await waiting[2] == 2
+
+
+async def test_calls_over_the_share_of_a_principal_wait_and_others_pass_them() -> None:
+    line = Line(share=2)
+    calls = [asyncio.create_task(line.call_in_turn("alice")) for _ in range(5)]
+    await settle()
+    assert len(line.sent) == 2
+    assert not line.connection.turns.may_pass("alice")
+    assert line.connection.is_clear  # for all others
+    assert line.connection.turns.may_pass("bob")
+    assert await line.call_in_turn("bob") == 3
+    assert await line.call_in_turn() == 4
+    line.answer(1)
+    await settle()
+    assert [call.done() for call in calls] == [True, True, True, False, False]
+    for request_id in (2, 5, 6, 7):
+        line.answer(request_id)
+        await settle()
+    assert [call.result() for call in calls] == [1, 2, 5, 6, 7]
+    assert line.connection.turns.may_pass("alice")
+
+
+async def test_no_principal_has_more_than_half_of_what_a_server_takes() -> None:
+    line = Line(call_limit=6, share=100)
+    calls = [asyncio.create_task(line.call_in_turn("alice")) for _ in range(10)]
+    await settle()
+    assert len(line.sent) == 3
+    for call in calls:
+        call.cancel()
+
+
+async def test_principals_take_turns_on_a_server_that_takes_one_call_at_a_time() -> None:
+    line = Line(call_limit=1)
+    order: list[str] = []
+
+    async def call(principal: str) -> None:
+        request_id = await line.call_in_turn(principal)
+        order.append(principal)
+        asyncio.get_running_loop().call_soon(line.answer, request_id)
+
+    first = line.call("alice")
+    waiting = ["alice"] * 4 + ["bob"] * 2 + ["carol"]
+    calls = [asyncio.create_task(call(principal)) for principal in waiting]
+    await settle()
+    line.answer(first.id)
+    await asyncio.gather(*calls)
+    assert order == ["alice", "bob", "carol", "alice", "bob", "alice", "alice"]
+
+
+async def test_a_call_that_waits_for_its_client_is_not_counted_until_it_goes_on() -> None:
+    line = Line(share=1)
+    peer = line.connection.session.peer
+    call = line.call("alice")
+    peer.hold(call)
+    assert line.connection.turns.may_pass("alice")
+    peer.release(call)
+    assert not line.connection.turns.may_pass("alice")
+    peer.hold(call)
+    line.answer(call.id)
+    assert line.connection.turns.tally("alice").count == 0
+
+
+async def test_a_turn_that_was_given_is_nobody_elses_until_it_is_taken() -> None:
+    line = Line(call_limit=1)
+    call = line.call("alice")
+    waiting = asyncio.create_task(line.call_in_turn("alice"))
+    await settle()
+    line.answer(call.id)
+    assert not line.connection.is_clear
+    late = asyncio.create_task(line.call_in_turn("bob"))
+    assert await waiting == 2
+    line.answer(2)
+    assert await late == 3
+
+
+async def test_a_principal_that_gives_up_after_its_turn_was_given_leaves_it_to_another() -> None:
+    line = Line(call_limit=1)
+    call = line.call("alice")
+    given, late = [asyncio.create_task(line.call_in_turn(name)) for name in ("alice", "bob")]
+    await settle()
+    line.answer(call.id)
+    given.cancel()
+    assert await late == 2
+    assert line.connection.turns.tally("alice").count == 0
 
 
 async def test_nobody_waits_for_a_connection_that_has_ended() -> None:

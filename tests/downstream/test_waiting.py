@@ -6,7 +6,9 @@ import contextlib
 
 import pytest
 
-from mcp_workbench.downstream.waiting import MOST_BYTES, MOST_CALLS, WaitingRoom
+from mcp_workbench.config import SharesConfig
+from mcp_workbench.downstream.shares import Shares
+from mcp_workbench.downstream.waiting import MOST_BYTES, MOST_CALLS, SHARE_BYTES, WaitingRoom
 from mcp_workbench.errors import Overloaded
 
 
@@ -36,3 +38,28 @@ def test_one_call_may_be_as_large_as_it_likes() -> None:
     room = WaitingRoom()
     with room.seat(2 * MOST_BYTES):
         assert room.bytes == 2 * MOST_BYTES
+
+
+def test_one_principal_has_its_share_of_the_room_and_is_told_when_to_try_again() -> None:
+    shares = Shares()
+    shares.adopt(SharesConfig(waiting=2))
+    room = WaitingRoom(shares)
+    with room.seat(10, "alice"), room.seat(10, "alice"), room.seat(10, "bob"):
+        with pytest.raises(Overloaded) as raised, room.seat(10, "alice"):
+            raise AssertionError("there was no room for it")
+        assert str(raised.value) == (
+            "2 calls of yours with 20 bytes of arguments wait for this server already, which is your share "
+            '("http.shares.waiting"). Try again in 5 s, or when some of them have ended'
+        )
+        with room.seat(10, "bob"), room.seat(10):
+            assert room.calls == 5
+    with room.seat(10, "alice"):
+        assert room.calls == 1
+
+
+def test_large_arguments_of_one_principal_leave_room_for_others() -> None:
+    room = WaitingRoom()
+    with room.seat(SHARE_BYTES, "alice"), room.seat(SHARE_BYTES, "bob"):
+        assert room.calls == 2
+    with room.seat(SHARE_BYTES, "alice"), pytest.raises(Overloaded), room.seat(1, "alice"):
+        raise AssertionError("there was no room for it")

@@ -58,7 +58,7 @@ WAITING = {
     "leaving": Feature("The client leaves while it is asked"),
     "dying": Feature("The server dies while it waits for an answer", LEGACY_SERVERS),
     "state": Feature("`requestState` forged, expired, replayed or swapped is refused", MODERN_CLIENTS),
-    "replicas": Feature("The retry reaches another replica (`WORKBENCH_STATE_KEY`)", MODERN_CLIENTS),
+    "replicas": Feature("A retry at another replica is refused, and good at the first", MODERN_CLIENTS),
 }
 CAPABILITIES = {
     "declared": Feature("A server is told what this client can do"),

@@ -65,12 +65,12 @@ def faults_to_client(client: RawClient, era: Era, start: int) -> list[str]:
 
 
 def faults_to_server(journal: Journal, era: Era, start: int) -> list[str]:
-    """What is wrong with all that a server has received since then."""
+    """What is wrong with all that a server has received since then. It may be tried in the other version."""
+    openings: dict[str, Era] = {"server/discover": "modern", "initialize": "legacy"}
     asked = {key_of(event["id"]): event["method"] for event in journal.events("asked")}
     found: list[str] = []
     for message in map(json.loads, journal.lines[start:]):
-        probe = message.get("method") == "server/discover"
-        version = MODERN_VERSION if probe else version_of(era)
+        version = version_of(openings.get(message.get("method"), era))
         found += _faults(version, message, asked.get(key_of(message.get("id")), ""))
     return found
 

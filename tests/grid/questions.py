@@ -28,6 +28,18 @@ def sample(text: str = "tea", **params: object) -> Json:
     return {"method": "sampling/createMessage", "params": asked}
 
 
+def shown(question: Json, server: str) -> Json:
+    """The question as a person is shown it: it names the server that asks, and the host that a URL opens."""
+    params = question["params"]
+    label = f"[dev/{server}]"
+    if question["method"] == "sampling/createMessage":
+        told = {"systemPrompt": f"{label} {params.get('systemPrompt', '')}".strip()}
+    else:
+        host = "(opens example.org) " if params.get("mode") == "url" else ""
+        told = {"message": f"{label} {host}{params['message']}"}
+    return {**question, "params": {**params, **told}}
+
+
 def sample_with_tools() -> Json:
     tool = {"name": "weather", "description": "Tells it", "inputSchema": {"type": "object"}, "x-unknown": 1}
     return sample("the weather", tools=[tool], toolChoice={"mode": "required"})

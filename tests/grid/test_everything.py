@@ -90,7 +90,8 @@ async def test_it_understands_a_refusal(talker: Talker, action: str) -> None:
 async def test_it_sends_the_user_to_an_address(talker: Talker) -> None:
     text = await use(talker, "trigger-url-elicitation", {"url": "https://example.org/a", "message": "Go"})
     (question,) = asked(talker, "elicitation/create")
-    assert (question["mode"], question["url"], question["message"]) == ("url", "https://example.org/a", "Go")
+    assert (question["mode"], question["url"]) == ("url", "https://example.org/a")
+    assert question["message"] == "[dev/all] (opens example.org) Go"
     assert "accept" in text
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.grid.benches import ASKING, Cell, open_bench
 from tests.grid.features import proves
-from tests.grid.questions import ROOTS, form, sample, sample_with_tools, url
+from tests.grid.questions import ROOTS, form, sample, sample_with_tools, shown, url
 from tests.support.sessions import RpcError
 from tests.support.talking import oblige
 
@@ -31,7 +31,7 @@ def without_id(question: Json) -> Json:
 @proves("elicitation-form")
 async def test_a_form_reaches_the_user_and_the_answer_the_server(cell: Cell) -> None:
     answers = await cell.answers({"ask": [form("Your name?")]})
-    assert cell.talker.asked == [form("Your name?")]
+    assert cell.talker.asked == [shown(form("Your name?"), cell.server)]
     assert answers == [[oblige(form("Your name?"))]]
 
 
@@ -40,7 +40,7 @@ async def test_a_form_without_a_mode_is_a_form(cell: Cell) -> None:
     question = form()
     del question["params"]["mode"]
     answers = await cell.answers({"ask": [question]})
-    assert cell.talker.asked == [question]
+    assert cell.talker.asked == [shown(question, cell.server)]
     assert answers == [[oblige(question)]]
 
 
@@ -48,7 +48,7 @@ async def test_a_form_without_a_mode_is_a_form(cell: Cell) -> None:
 async def test_an_address_reaches_the_user_and_the_consent_the_server(cell: Cell) -> None:
     question = url() if cell.server == "legacy" else without_id(url())
     answers = await cell.answers({"ask": [question]})
-    assert [without_id(asked) for asked in cell.talker.asked] == [without_id(question)]
+    assert [without_id(asked) for asked in cell.talker.asked] == [without_id(shown(question, cell.server))]
     assert answers == [[{"result": {"action": "accept"}}]]
 
 
@@ -66,8 +66,16 @@ async def test_a_server_samples_the_clients_model(cell: Cell) -> None:
     hints = {"hints": [{"name": "small"}], "speedPriority": 1}
     question = sample("tea", modelPreferences=hints, systemPrompt="Be brief", stopSequences=["\n"])
     answers = await cell.answers({"ask": [question]})
-    assert cell.talker.asked == [question]
+    assert cell.talker.asked == [shown(question, cell.server)]
     assert answers == [[oblige(question)]]
+
+
+@proves("sampling")
+@pytest.mark.parametrize("context", ["allServers", "thisServer"])
+async def test_a_server_does_not_get_the_context_of_others(cell: Cell, context: str) -> None:
+    """To the client, this server is the workbench with all that is behind it."""
+    await cell.answers({"ask": [sample("tea", includeContext=context)]})
+    assert cell.talker.asked == [shown(sample("tea", includeContext="none"), cell.server)]
 
 
 @proves("sampling-tools")
@@ -76,7 +84,7 @@ async def test_a_server_samples_with_tools_of_its_own(cell: Cell) -> None:
     said = {"result": {"role": "assistant", "content": [use], "model": "raw", "stopReason": "toolUse"}}
     cell.talker.respond = lambda _: said
     answers = await cell.answers({"ask": [sample_with_tools()]})
-    assert cell.talker.asked == [sample_with_tools()]
+    assert cell.talker.asked == [shown(sample_with_tools(), cell.server)]
     assert answers == [[said]]
 
 
@@ -134,11 +142,12 @@ async def test_a_call_that_needs_a_visit_first_says_so_in_the_clients_way(cell: 
     if cell.session.era == "legacy":
         with pytest.raises(RpcError) as refused:
             await cell.result({"refuse": error})
-        assert refused.value.error == error
+        told = {"elicitations": [shown(url("e-7"), "legacy")["params"]]}
+        assert refused.value.error == {**error, "data": told}
     else:
         asked = await cell.ask({"refuse": error})
         (question,) = asked.questions
-        assert without_id(question) == without_id(url("e-7"))
+        assert without_id(question) == without_id(shown(url("e-7"), "legacy"))
 
 
 @proves("url-required", client="legacy", server="legacy")
@@ -151,7 +160,8 @@ async def test_the_words_that_a_visit_is_asked_for_with_hide_secrets(tmp_path: P
     ) as bench:
         with pytest.raises(RpcError) as refused:
             await Cell(bench, "legacy").result({"refuse": error})
-        assert refused.value.error == {**error, "message": "TOKEN ${TOKEN} has no access"}
+        data = {"elicitations": [shown(url("e-8"), "legacy")["params"]]}
+        assert refused.value.error == {**error, "message": "TOKEN ${TOKEN} has no access", "data": data}
 
 
 @proves("elicitation-complete")

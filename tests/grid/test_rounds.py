@@ -10,7 +10,7 @@ import pytest
 
 from tests.grid.benches import Cell, conversing_server, open_bench
 from tests.grid.features import proves
-from tests.grid.questions import form
+from tests.grid.questions import form, shown
 from tests.support.journal import Journal
 from tests.support.sessions import failure_of, result_of, text_of
 from tests.support.talking import oblige, using
@@ -32,7 +32,7 @@ CROWD = 20
 async def test_a_round_without_a_question_goes_on_by_itself(cell: Cell) -> None:
     answers = await cell.answers({"pause": True}, {"ask": [form("then")]}, {"pause": True})
     assert answers == [[], [oblige(form("then"))], []]
-    assert cell.talker.asked == [form("then")]
+    assert cell.talker.asked == [shown(form("then"), "modern")]
 
 
 @proves("rounds")
@@ -94,7 +94,7 @@ async def test_a_modern_client_may_go_on_for_as_long_as_it_likes(cell: Cell) -> 
     for _ in range(12):
         again = {**params, **cell.talker.answers_to(result)}
         result = result_of(await cell.session.request("tools/call", again))
-        assert list(result["inputRequests"].values()) == [form("again?")]
+        assert list(result["inputRequests"].values()) == [shown(form("again?"), cell.server)]
 
 
 @proves("crowd")
@@ -137,5 +137,5 @@ async def test_twenty_parked_calls_of_five_servers_are_answered_backwards(
             for number in range(CROWD)
         ]
         for number, asked in reversed(parked):
-            assert asked.questions == [form(f"number {number}")]
+            assert asked.questions == [shown(form(f"number {number}"), names[number % len(names)])]
             assert await asked.answers() == [[oblige(form(f"number {number}"))]]

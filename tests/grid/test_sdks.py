@@ -107,6 +107,8 @@ def visit(sdk: Kind, talk: Talk, server_era: Era) -> Visit:
 @proves("elicitation-form", by=SDK)
 async def test_a_form_is_filled_in(visit: Visit) -> None:
     assert visit.text("greet") == "Hello, Your name?"
+    shown = [it["message"] for it in visit.asked("elicitation/create")]
+    assert f"[dev/{visit.server}] Your name?" in shown
 
 
 @proves("elicitation-url", by=SDK)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.grid.benches import Asked, Cell, open_bench
 from tests.grid.features import proves
-from tests.grid.questions import form, sample
+from tests.grid.questions import form, sample, shown
 from tests.support.processes import wait_until_gone
 from tests.support.sessions import failure_of, result_of, text_of
 from tests.support.talking import oblige, using
@@ -49,7 +49,10 @@ async def test_two_parked_calls_are_answered_in_reverse_order(cell: Cell) -> Non
     first = await cell.ask({"ask": [form("first")]})
     second = await cell.ask({"ask": [form("second")]})
     assert first.state != second.state
-    assert (first.questions, second.questions) == ([form("first")], [form("second")])
+    assert (first.questions, second.questions) == (
+        [shown(form("first"), "legacy")],
+        [shown(form("second"), "legacy")],
+    )
     assert await second.answers() == [[oblige(form("second"))]]
     assert await first.answers() == [[oblige(form("first"))]]
 
@@ -61,7 +64,7 @@ async def test_an_answer_that_is_missing_is_asked_for_again(cell: Cell) -> None:
     asked = await cell.ask({"ask": [form("must know")]})
     again = result_of(await asked.retry(inputResponses={}))
     assert again["resultType"] == "input_required"
-    assert list(again["inputRequests"].values()) == [form("must know")]
+    assert list(again["inputRequests"].values()) == [shown(form("must know"), "legacy")]
     full = {**asked.params, **cell.talker.answers_to(again)}
     told = json.loads(text_of(result_of(await cell.session.request("tools/call", full))))
     assert told["answers"] == [[oblige(form("must know"))]]
@@ -77,7 +80,10 @@ async def test_the_id_of_a_request_that_was_answered_with_a_question_can_be_used
         return Asked(cell, params, result_of(reply.message))
 
     first, second = await ask(form("first")), await ask(form("second"))
-    assert (first.questions, second.questions) == ([form("first")], [form("second")])
+    assert (first.questions, second.questions) == (
+        [shown(form("first"), "legacy")],
+        [shown(form("second"), "legacy")],
+    )
     assert await first.answers() == [[oblige(form("first"))]]
     assert await second.answers() == [[oblige(form("second"))]]
 
@@ -218,27 +224,9 @@ async def test_a_server_that_dies_while_its_call_is_parked_fails_the_retry(
         assert await cell.answers({"ask": [form("next")]}) == [[oblige(form("next"))]]
 
 
-@proves("replicas", client="modern", server="modern")
-async def test_a_call_goes_on_in_another_replica_with_the_same_key(tmp_path: Path, over: Transport) -> None:
-    (one := tmp_path / "one").mkdir()
-    (two := tmp_path / "two").mkdir()
-    async with (
-        open_bench(one, "modern", env=KEY, over=over) as here,
-        open_bench(two, "modern", env=KEY, over=over) as there,
-    ):
-        asked = await Cell(here, "modern").ask({"ask": [form("one")]}, {"ask": [form("two")]})
-        elsewhere = Cell(there, "modern")
-        again = {**asked.params, **elsewhere.talker.answers_to(asked.result)}
-        result = await elsewhere.talker.request("tools/call", again)
-        assert json.loads(text_of(result))["answers"] == [[oblige(form("one"))], [oblige(form("two"))]]
-        (start,) = elsewhere.journal.events("start")
-        assert "PATH" in start["variables"]
-        assert "WORKBENCH_STATE_KEY" not in start["variables"]
-
-
-@proves("replicas", client="modern", server="legacy")
-async def test_a_parked_call_is_not_found_in_another_replica_and_the_error_says_so(
-    tmp_path: Path, over: Transport
+@proves("replicas", client="modern")
+async def test_a_retry_at_another_replica_is_refused_with_the_reason_and_still_good_at_the_first(
+    server_era: Era, tmp_path: Path, over: Transport
 ) -> None:
     (one := tmp_path / "one").mkdir()
     (two := tmp_path / "two").mkdir()
@@ -246,12 +234,13 @@ async def test_a_parked_call_is_not_found_in_another_replica_and_the_error_says_
         open_bench(one, "modern", env=KEY, over=over) as here,
         open_bench(two, "modern", env=KEY, over=over) as there,
     ):
-        asked = await Cell(here, "legacy").ask({"ask": [form("one")]})
-        elsewhere = Cell(there, "legacy")
+        asked = await Cell(here, server_era).ask({"ask": [form("one")]})
+        elsewhere = Cell(there, server_era)
         again = {**asked.params, **elsewhere.talker.answers_to(asked.result)}
         error = (await elsewhere.session.request("tools/call", again))["error"]
         assert error["code"] == -32602
-        assert "another" in error["message"]
+        assert "made by another workbench process" in error["message"]
+        assert "Send the retry to the process that asked" in error["message"]
         assert elsewhere.sent("tools/call") == []
         assert await asked.answers() == [[oblige(form("one"))]]
 

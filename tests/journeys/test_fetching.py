@@ -13,8 +13,6 @@ from tests.support.sessions import result_of
 from tests.support.stocks import stock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.conftest import Connect
     from tests.support.client import Json
     from tests.support.journal import Journal
@@ -178,92 +176,6 @@ async def test_a_modern_client_is_told_how_long_a_resource_may_be_kept(
     result = await read(session, "workbench:dev/s/x:y")
     del result["_meta"]
     assert result == {"resultType": "complete", "contents": [], **expected}
-
-
-class Two:
-    """Two servers that are open, and may have the same resources."""
-
-    def __init__(self, session: Session, first: Journal, second: Journal) -> None:
-        self.session = session
-        self.first = first
-        self.second = second
-
-    @property
-    def asked(self) -> tuple[int, int]:
-        """How often each was asked for a resource."""
-        return len(self.first.messages("resources/read")), len(self.second.messages("resources/read"))
-
-
-async def two(
-    connect: Connect, make_journal: Callable[[str], Journal], era: Era, first: list[str], second: list[str]
-) -> Two:
-    journals = make_journal("first"), make_journal("second")
-    has = {"first": first, "second": second}
-    servers = {name: stock(era, journal, has=has[name]) for name, journal in zip(has, journals, strict=True)}
-    session = await connect(toolboxes(dev=servers))
-    await session.open_toolbox("dev")
-    return Two(session, *journals)
-
-
-async def test_a_uri_that_is_not_ours_is_read_from_the_server_that_was_used_last(
-    connect: Connect, make_journal: Callable[[str], Journal], server_era: Era
-) -> None:
-    servers = await two(connect, make_journal, server_era, ["x:y"], ["x:y"])
-    await read(servers.session, "x:y")
-    assert servers.asked == (1, 0)
-    await servers.session.use_tool("dev", "second", "echo")
-    await read(servers.session, "x:y")
-    assert servers.asked == (1, 1)
-    await servers.session.use_tool("dev", "first", "echo")
-    await read(servers.session, "x:y")
-    assert servers.asked == (2, 1)
-
-
-async def test_a_uri_that_is_not_ours_is_looked_for_in_all_open_servers(
-    connect: Connect, make_journal: Callable[[str], Journal], server_era: Era
-) -> None:
-    servers = await two(connect, make_journal, server_era, [], ["x:y"])
-    await servers.session.use_tool("dev", "first", "echo")
-    assert (await read(servers.session, "x:y"))["contents"][0]["uri"] == "x:y"
-    assert servers.asked == (1, 1)
-    error = await failing(servers.session, "resources/read", {"uri": "x:none"})
-    assert (error["message"], error["data"]) == ("Resource not found", {"uri": "x:none"})
-    assert servers.asked == (2, 2)
-
-
-async def test_a_server_that_cannot_be_reached_does_not_hide_a_link_of_another(
-    connect_modern: Connect, make_journal: Callable[[str], Journal], server_era: Era
-) -> None:
-    servers = await two(connect_modern, make_journal, server_era, ["x:y"], ["x:y"])
-    await servers.session.use_tool("dev", "first", "crash")
-    await servers.session.use_tool("dev", "second", "echo")
-    assert (await read(servers.session, "x:y"))["contents"][0]["uri"] == "x:y"
-    assert servers.asked == (0, 1)
-
-
-async def test_a_question_about_a_uri_that_is_not_ours_is_answered_to_whoever_asked(
-    connect_modern: Connect, make_journal: Callable[[str], Journal]
-) -> None:
-    journals = make_journal("first"), make_journal("second")
-    servers = {
-        "first": stock("modern", journals[0], has=[]),
-        "second": stock("modern", journals[1], asks=True),
-    }
-    session = await connect_modern(toolboxes(dev=servers))
-    session.capabilities = {"roots": {}}
-    await session.open_toolbox("dev")
-    asked = await read(session, "x:y")
-    assert asked["resultType"] == "input_required"
-    assert asked["inputRequests"] == {"q": {"method": "roots/list"}}
-    answers: Json = {"q": {"roots": []}}
-    again = {"uri": "x:y", "requestState": asked["requestState"], "inputResponses": answers}
-    done = result_of(await session.request("resources/read", again))
-    assert json.loads(done["contents"][0]["text"]) == answers
-    assert [len(journal.messages("resources/read")) for journal in journals] == [1, 2]
-    replayed = await failing(session, "resources/read", again)
-    assert "has been used already" in replayed["message"]
-    swapped = await failing(session, "resources/read", {**again, "uri": "x:z"})
-    assert "belongs to another request" in swapped["message"]
 
 
 async def test_many_reads_at_once_are_not_mixed_up(connect: Connect, server_era: Era) -> None:

@@ -151,3 +151,12 @@ async def test_hidden_characters_that_were_removed_are_noted_in_the_answer(conne
         }
     ]
     assert opening["tools"][0]["description"] == "[dev/files] Reads it"
+
+
+async def test_a_server_whose_tools_are_all_left_out_is_noted_in_the_answer(connect: Connect) -> None:
+    secret = {"env": {"API_KEY": "hunter-222"}}
+    session = await connect(toolboxes(dev={"files": server(entry=secret, tools=[tool("get-hunter-222")])}))
+    opening = (await session.open_toolbox("dev"))["structuredContent"]
+    assert opening["tools"] == []
+    (note,) = opening["notes"]
+    assert note["note"].startswith("left out the tool 'get-<env API_KEY>'")

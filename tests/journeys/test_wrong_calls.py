@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -84,12 +85,103 @@ async def test_arguments_that_are_no_object_never_reach_the_server(
     assert journal.messages("tools/call") == []
 
 
+ECHOED = {"toolbox": "dev", "server": "files", "tool": "echo"}
+GIVEN = {"path": "/x"}
+
+
+@pytest.mark.parametrize("key", ["arguments", "args", "parameters", "params", "input"])
+@pytest.mark.parametrize("given", [GIVEN, json.dumps(GIVEN)], ids=["object", "string"])
+@pytest.mark.parametrize("others", [{}, {"arguments": None, "path": None}], ids=["alone", "with nulls"])
+async def test_arguments_are_taken_where_there_is_only_one_reading(
+    connect_modern: Connect, key: str, given: object, others: dict[str, object]
+) -> None:
+    session = await connect_modern(CONFIG)
+    for call in ({"tool": ECHOED, **others, key: given}, {"tool": ECHOED | others | {key: given}}):
+        assert text_of(await session.call("use_tool", call)) == json.dumps(GIVEN)
+
+
+async def test_the_keys_of_a_listing_are_taken_as_they_stand(connect: Connect) -> None:
+    session = await connect(CONFIG)
+    (listed, *_) = (await session.open_toolbox("dev"))["structuredContent"]["tools"]
+    tool = {key: listed[key] for key in ("toolbox_name", "source_server", "name")}
+    assert text_of(await session.call("use_tool", {"tool": tool, "arguments": GIVEN})) == json.dumps(GIVEN)
+    both = tool | {"toolbox": "dev", "server": "files", "tool": ""}
+    assert text_of(await session.call("use_tool", {"tool": both, "arguments": GIVEN})) == json.dumps(GIVEN)
+
+
+@pytest.mark.parametrize("empty", ["", "  ", None, {}])
+async def test_empty_arguments_are_none(connect_modern: Connect, empty: object) -> None:
+    session = await connect_modern(CONFIG)
+    assert text_of(await session.call("use_tool", {"tool": ECHOED, "arguments": empty})) == "{}"
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ({"tool": ECHOED, "path": "/x"}, ['"path" beside "tool"', 'into "arguments"']),
+        ({"tool": ECHOED, "arguments": {}, "path": "/x"}, ['"path" beside "tool"', 'into "arguments"']),
+        ({"tool": ECHOED | GIVEN}, ['"path" inside of "tool"', 'into "arguments"']),
+        ({"tool": ECHOED, "arguments": {}, "args": GIVEN}, ['"arguments" and "args" are both given']),
+        ({"tool": ECHOED, "input": GIVEN, "params": {}}, ['"params" and "input" are both given']),
+        (
+            {"tool": ECHOED | {"arguments": GIVEN}, "arguments": {}},
+            ['"arguments" and "arguments" inside of "tool" are both given'],
+        ),
+        ({"tool": ECHOED, "args": [1]}, ["arguments must be an object"]),
+        ({"tool": ECHOED | {"name": "other"}}, ['"tool", "name" differ']),
+        ({"tool": ECHOED | {"toolbox_name": "ops"}}, ['"toolbox", "toolbox_name" differ']),
+        ({"tool": ECHOED, **dict.fromkeys("abcdefg", 1)}, ['"e" and 2 more beside']),
+        ({"tool": ECHOED, "k" * 1000: 1}, ['k…" beside']),
+    ],
+)
+async def test_what_would_be_dropped_is_refused_with_where_it_belongs(
+    connect_modern: Connect, journal: Journal, call: dict[str, object], said: list[str]
+) -> None:
+    session = await connect_modern(toolboxes(dev={"files": server(journal, tools=[ECHO])}))
+    await session.open_toolbox("dev")
+    text = failure_of(await session.call("use_tool", call))
+    assert all(words in text for words in said), text
+    assert journal.messages("tools/call") == []
+
+
+@pytest.mark.parametrize("key", ["args", "parameters", "params", "input"])
+async def test_arguments_beside_those_of_the_protocol_are_an_invalid_parameter(
+    connect: Connect, journal: Journal, key: str
+) -> None:
+    session = await connect(toolboxes(dev={"files": server(journal, tools=[ECHO])}))
+    await session.open_toolbox("dev")
+    params = {"name": "use_tool", "arguments": {"tool": ECHOED}}
+    error = (await session.request("tools/call", {**params, key: GIVEN}))["error"]
+    assert (error["code"], error["message"]) == (-32602, f'Invalid params: "{key}" must be in `arguments`')
+    assert journal.messages("tools/call") == []
+    assert (
+        text_of((await session.request("tools/call", {**params, key: None, "x-other": 1}))["result"]) == "{}"
+    )
+
+
 @pytest.mark.parametrize("arguments", [{}, {"toolbox_name": ""}, {"toolbox_name": 5}, {"toolbox_name": None}])
 async def test_opening_nothing_is_answered_with_the_argument_that_is_missing(
     connect_modern: Connect, arguments: dict[str, Any]
 ) -> None:
     session = await connect_modern(CONFIG)
     assert "toolbox_name" in failure_of(await session.call("open_toolbox", arguments))
+
+
+@pytest.mark.parametrize("empty", ["", None], ids=["empty text", "null"])
+async def test_a_client_with_strict_schemas_can_open_search_and_call(
+    connect: Connect, empty: str | None
+) -> None:
+    """Such clients, as OpenAI's with `strict`, make every property required and send all of them."""
+    session = await connect(CONFIG)
+    opening, using = await session.list_tools()
+    nothing: dict[str, Any] = dict.fromkeys(opening["inputSchema"]["properties"], empty)
+    nothing |= {} if empty is None else {"limit": 8, "tools": [], "detail": "auto"}
+    opened = await session.call("open_toolbox", nothing | {"toolbox_name": "dev"})
+    assert {tool["source_server"] for tool in opened["structuredContent"]["tools"]} == {"files", "git"}
+    found = await session.call("open_toolbox", nothing | {"query": "read a file"})
+    assert found["structuredContent"]["tools"][0]["name"] == "read_file"
+    assert set(using["inputSchema"]["properties"]) == {"tool", "arguments"}
+    assert text_of(await session.call("use_tool", {"tool": ECHOED, "arguments": empty})) == "{}"
 
 
 async def test_a_wrong_call_changes_nothing_for_the_next(connect: Connect) -> None:

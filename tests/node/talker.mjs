@@ -27,9 +27,13 @@ const client = new library.Client(
 
 const asked = [];
 const logs = [];
+// The workbench puts the server's name before what the server asks.
+const asTheServerHasIt = (message) => message.replace(/^\[\w+\/\w+\] /, "");
 const answers = {
   "elicitation/create": (params) =>
-    params.mode === "url" ? { action: "accept" } : { action: "accept", content: { said: params.message } },
+    params.mode === "url"
+      ? { action: "accept" }
+      : { action: "accept", content: { said: asTheServerHasIt(params.message) } },
   "sampling/createMessage": (params) => ({
     role: "assistant",
     content: { type: "text", text: `on ${params.messages[0].content.text}` },

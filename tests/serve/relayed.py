@@ -12,7 +12,8 @@ from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.downstream.connection import Connection
 from mcp_workbench.downstream.era_memory import EraMemory
 from mcp_workbench.downstream.offer import Offer
-from mcp_workbench.downstream.server import Server, Surroundings
+from mcp_workbench.downstream.server import Server
+from mcp_workbench.downstream.supervisor import Surroundings
 from mcp_workbench.downstream.tool_memory import ToolMemory
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.serve.pressure import Pressure
@@ -76,7 +77,7 @@ class Behind:
             {}, EraMemory(directory), ToolMemory(directory), Guard({}), Valve(), audience
         )
         self._server = Server("dev", "files", config, Secrets({}), surroundings)
-        self._server.connection = self._connection
+        self._server.connections = [self._connection, self._connection]
         shelf = Shelf("dev", self._server)
         toolbox = Toolbox("dev", "Files", [shelf], [], open_deadline=15, listing_budget=8000)
         self.workbench = Workbench([toolbox], surroundings)
@@ -85,7 +86,7 @@ class Behind:
 
     def disconnect(self) -> None:
         """Lets the server be one that has yet to be started."""
-        self._server.connection = None
+        self._server.connections = [None, None]
 
     @property
     def latest_id(self) -> int:

@@ -150,11 +150,24 @@ def test_a_file_that_stays_away_counts_once_and_its_return_counts_again(file: Wa
     assert file.changes == 2
 
 
-def test_a_pipe_in_its_place_is_left_alone_because_it_can_be_read_only_once(file: Watched) -> None:
+def test_a_pipe_in_its_place_is_a_file_that_is_gone(file: Watched) -> None:
     file.path.unlink()
     os.mkfifo(file.path)
-    file.look(10)
+    file.look(LOOKS_WHEN_GONE - 1)
     assert file.changes == 0
+    file.look(10)
+    assert file.changes == 1
+
+
+def test_a_pipe_from_the_start_is_left_alone_because_it_can_be_read_only_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, path, changes = Clock(), tmp_path / "pipe", list[str]()
+    monkeypatch.setattr(asyncio, "get_running_loop", lambda: clock)
+    os.mkfifo(path)
+    Watcher(str(path), stamp_of(path.stat()), lambda: changes.append("changed")).start()
+    clock.look(10)
+    assert not changes
 
 
 def test_a_closed_watcher_looks_no_more(file: Watched) -> None:

@@ -8,6 +8,7 @@ tool does is one of the functions named `do_*`.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -37,15 +38,19 @@ class Script(TypedDict, total=False):
     # refuses-and-dies (answers the probe with an error, and leaves)
     era_file: str  # the era stands in this file: an update changes it
     start_delay: float
+    delay_file: str  # the seconds that a start takes stand in this file
     stdout: list[str]  # lines that are no JSON-RPC, printed at the start
     stderr: list[str]
     stderr_times: int
     exit: int  # leave at the start with this code
     exit_unless: str  # leave at the start with code 1 while this file is missing
+    lock: str  # a file of which only one process may have the lock: another leaves with code 1
+    lock_waits: bool  # or waits until it is free
     mute: bool  # read, but never answer
     greeting: dict[str, Any]  # replaces members of the result of initialize
     discovery: dict[str, Any]  # the same for server/discover
     tools: list[str]  # raw JSON of each definition
+    crowd: int  # so many more tools, each with some parameters: more than a command line could say
     toolless: bool  # a server of something else: tools/list is not found
     restless: str  # announces a change "before" or "after" every list
     page_size: int
@@ -110,7 +115,7 @@ class Server:
         self.era = options.get("era", "legacy")
         if "era_file" in options:
             self.era = Path(options["era_file"]).read_text(encoding="utf-8")
-        self.tools = list(options.get("tools", ()))
+        self.tools = [*options.get("tools", ()), *map(_one_of_many, range(options.get("crowd", 0)))]
         self.initialised = False
         self.deaf = False
         self.calls: dict[object, Call] = {}
@@ -159,7 +164,18 @@ class Server:
             sys.exit(self.options["exit"])
         if (path := self.options.get("exit_unless")) and not Path(path).exists():
             sys.exit(1)
+        if path := self.options.get("lock"):
+            self.take_lock(path)
         time.sleep(self.options.get("start_delay", 0))
+        if path := self.options.get("delay_file"):
+            time.sleep(float(Path(path).read_text(encoding="utf-8")))
+
+    def take_lock(self, path: str) -> None:
+        self.lock = Path(path).open("w", encoding="utf-8")  # noqa: SIM115 - held for life
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | (0 if self.options.get("lock_waits") else fcntl.LOCK_NB))
+        except OSError:
+            sys.exit(1)
 
     def serve(self) -> None:
         while raw := sys.stdin.buffer.readline():
@@ -413,6 +429,13 @@ def _stubborn_grandchild(*, distant: bool) -> int:
         "LIFE", str(LONGEST_LIFE)
     )
     return subprocess.Popen([sys.executable, "-S", "-c", code], start_new_session=distant).pid
+
+
+def _one_of_many(number: int) -> str:
+    text = {"type": "string", "description": "A parameter, which is described in a sentence of its own"}
+    schema = {"type": "object", "properties": {f"parameter_{at}": text for at in range(5)}}
+    about = f"Does the thing number {number}. It is described at some length, as real tools are."
+    return json.dumps({"name": f"tool_{number}", "description": about, "inputSchema": schema})
 
 
 def _is_open(descriptor: int) -> bool:

@@ -121,7 +121,12 @@ def do_end_streams(call: Call, script: dict[str, Any]) -> None:
     call.answer("ended")
 
 
-BEHAVIOURS |= {"update": do_update, "end_streams": do_end_streams}
+def do_emit(call: Call, script: dict[str, Any]) -> None:
+    """Answers with its arguments as the raw result, so that a test can let any server say anything."""
+    call.server.answer(call.id, call.arguments)
+
+
+BEHAVIOURS |= {"update": do_update, "end_streams": do_end_streams, "emit": do_emit}
 
 
 def main() -> None:

@@ -17,6 +17,6 @@ def test_a_short_soak_accounts_for_everything() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert "with the seed 2" in done.stdout
-    for title in ("Requests", "Errors", "Faults", "Resources"):
+    for title in ("Requests", "Errors", "Faults", "Resources", "Shared"):
         assert f"\n{title} " in done.stdout
     assert done.stdout.splitlines()[-1].startswith("PASS")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from soak.ledger import OK, WRONG
-from soak.questions import ELICITATION, name_of, question
+from soak.questions import ELICITATION, name_of, question, shown
 from soak.talk import Talk
 from soak.talks import Talks
 from tests.soak.doctored import SERVER, conversation, problems
@@ -29,7 +29,7 @@ def talk(act: str = "") -> Talk:
 
 def asking(token: str, times: int = 1) -> str:
     """What asks the question of a call, and keeps the call."""
-    params = json.dumps(question(name_of(token, 0), ELICITATION))
+    params = json.dumps(shown(name_of(token, 0), ELICITATION, f"{SERVER.toolbox}/{SERVER.name}"))
     asked = f"send(id=number, method={ELICITATION!r}, params=json.loads({params!r}))"
     return f"withheld.append(message)\n        for number in range({times}): {asked}"
 

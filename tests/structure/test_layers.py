@@ -17,6 +17,7 @@ LAYERS = (
     "downstream",
     "protocol",
     "wire",
+    "storage",
     "config",
     "errors",
 )

@@ -56,7 +56,7 @@ class Bench:
     def __init__(self, memory: int, quota: int = 1000) -> None:
         self.now = 0.0
         self.files = FilesInMemory()
-        self.store = Store(self.files, lambda: self.now)
+        self.store = Store(self.files, clock=lambda: self.now)
         self.store.adopt(ResultsConfig(memory=memory, quota=quota, lifetime=100))
         self.drawer = self.store.drawer()
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.support.journal import Journal
     from tests.support.sessions import Era
 
-DEEDS = ("update", "end_streams", "crash")
+DEEDS = ("update", "end_streams", "crash", "emit")
 
 
 def stock(

@@ -6,6 +6,7 @@ same request again. What it says to a question is `respond`'s, and what it was a
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tests.support.sessions import result_of
@@ -28,7 +29,7 @@ def able(era: Era) -> Json:
 
 
 def oblige(question: Json) -> Json:
-    """Says yes to everything, and repeats what was asked, so that a crossed answer shows."""
+    """Says yes to everything, and repeats what the server asked, so that a crossed answer shows."""
     params = question.get("params", {})
     if question["method"] == "roots/list":
         return {"result": {"roots": ROOTS}}
@@ -38,9 +39,13 @@ def oblige(question: Json) -> Json:
         return {"result": {**sampled, "x-unknown": [1.5, None]}}
     if params.get("mode") == "url":
         return {"result": {"action": "accept"}}
-    return {
-        "result": {"action": "accept", "content": {"said": params["message"]}, "x-unknown": {"kept": True}}
-    }
+    said = {"said": without_origin(params["message"])}
+    return {"result": {"action": "accept", "content": said, "x-unknown": {"kept": True}}}
+
+
+def without_origin(message: str) -> str:
+    """A message as the server has written it, without the server's name that the workbench puts before it."""
+    return re.sub(r"^\[\w+/[\w-]+\] ", "", message)
 
 
 class Talker:

@@ -40,12 +40,25 @@ PLAIN = {
     "not English": using(arguments={"path": "日本.txt"}),
     "not even escaped": using(arguments={"path": "?"}).replace(b"?", "日本.txt".encode()),
     "no arguments": using(),
-    "members that nobody knows": call(extra=[1], task={"ttl": 1}),
+    "a task": call(task={"ttl": 1}),
     "the modern era": call(_meta=MODERN_META),
     "metadata of the caller's": call(_meta={"progressToken": "p", "vendor/key": {"a": 1}}),
     "a member twice": call().replace(b'"id": 7', b'"id": 6, "id": 7'),
+    "arguments twice": using(arguments={"path": "a"}).replace(
+        b'"arguments": {"p', b'"arguments": {}, "arguments": {"p'
+    ),
 }
 NOT_PLAIN = {
+    "parameters that nobody knows": call(extra=[1]),
+    "parameters that are arguments": call(input={"path": "b"}),
+    "arguments under another name": using(args={"path": "a"}),
+    "arguments under two names": using(args={"path": "a"}, arguments={}),
+    "arguments inside of the tool": using(TOOL | {"arguments": {"path": "a"}}),
+    "arguments beside the tool": using(path="a"),
+    "a tool by the keys of a listing": using(
+        {"toolbox_name": "dev", "source_server": "files", "name": "read"}
+    ),
+    "an unknown key inside of the tool": using(TOOL | {"path": "a"}),
     "arguments that are null": using(arguments=None),
     "arguments in a string": using(arguments='{"path": "a"}'),
     "arguments in a list": using(arguments=[1]),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import base64
+import hmac
+import json
 import time
+from hashlib import sha256
 
 import msgspec
 import pytest
 
 from mcp_workbench.downstream.environment import STATE_KEY
 from mcp_workbench.surface.requests import Refusal
-from mcp_workbench.surface.sealing import MOST_REMEMBERED, Seal, bind
+from mcp_workbench.surface.sealing import MOST_REMEMBERED, Kind, Seal, UsedStates, bind
 from mcp_workbench.wire.message import ABSENT
 
 BOUND = bind("tools/call", "dev", "files", "read", arguments=b'{"a":1}')
@@ -46,7 +49,7 @@ def test_any_other_character_is_noticed() -> None:
     seal.open(text, BOUND)
 
 
-@pytest.mark.parametrize("odd", ["", "x", "wb1.", "wb1.é", "wb1.AAAA", "." * 100, "wb1." + "A" * 100_000])
+@pytest.mark.parametrize("odd", ["", "x", "wb2.", "wb2.é", "wb2.AAAA", "." * 100, "wb2." + "A" * 100_000])
 def test_what_was_never_ours_is_refused(odd: str) -> None:
     assert "not made by this workbench" in refusal(Seal({}), odd)
 
@@ -61,10 +64,10 @@ def test_what_a_decoder_would_overlook_is_refused(addition: str) -> None:
 
 def test_the_content_cannot_be_exchanged_under_its_seal() -> None:
     seal = Seal({})
-    texts = [seal.close("passed", BOUND, 60, INNER)[1].removeprefix("wb1.") for _ in range(2)]
+    texts = [seal.close("passed", BOUND, 60, INNER)[1].removeprefix("wb2.") for _ in range(2)]
     first, second = (base64.urlsafe_b64decode(text) for text in texts)
     swapped = base64.urlsafe_b64encode(first[:32] + second[32:]).decode()
-    assert "has been changed" in refusal(seal, f"wb1.{swapped}")
+    assert "has been changed" in refusal(seal, f"wb2.{swapped}")
 
 
 def test_one_that_has_expired_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,12 +128,55 @@ def test_arguments_that_are_nested_too_deeply_are_taken_as_they_stand() -> None:
     assert bind("x", arguments=deep) == bind("x", arguments=deep) != bind("x", arguments=b"{}")
 
 
-def test_another_process_takes_it_only_under_the_same_key() -> None:
+@pytest.mark.parametrize("kind", ["parked", "passed", "anew"])
+def test_only_the_process_that_made_a_state_takes_it_and_another_leaves_it_good(kind: Kind) -> None:
     key = {STATE_KEY: "one and the same for all replicas"}
-    _, text = Seal(key).close("passed", BOUND, 60, INNER)
-    assert Seal(key).open(text, BOUND).inner == INNER
-    assert "not made by this workbench" in refusal(Seal({STATE_KEY: "another"}), text)
-    assert "not made by this workbench" in refusal(Seal({}), text)
+    one, two = Seal(key, replica="one"), Seal(key, replica="two")
+    _, text = one.close(kind, BOUND, 60, INNER)
+    for _ in range(2):
+        message = refusal(two, text)
+        assert (
+            "made by another workbench process (replica one, and this is two), or before a restart" in message
+        )
+        assert "Send the retry to the process that asked" in message
+    assert one.open(text, BOUND).inner == INNER
+    assert "used already" in refusal(one, text)
+    assert "another workbench process" in refusal(two, text)
+
+
+def test_a_process_with_another_key_says_what_may_be_the_reason() -> None:
+    _, text = Seal({STATE_KEY: "one"}, replica="one").close("passed", BOUND, 60, INNER)
+    for seal in (Seal({STATE_KEY: "two"}, replica="two"), Seal({}, replica="two"), Seal({}, replica="one")):
+        message = refusal(seal, text)
+        assert "not made by this workbench process, or before a restart, or it has been changed" in message
+        assert "or make the request anew" in message
+
+
+def test_the_replica_cannot_be_exchanged_under_its_seal() -> None:
+    key = {STATE_KEY: "one and the same for all replicas"}
+    _, text = Seal(key, replica="one").close("passed", BOUND, 60, INNER)
+    raw = base64.urlsafe_b64decode(text.removeprefix("wb2."))
+    forged = base64.urlsafe_b64encode(raw.replace(b'"one"', b'"two"')).decode()
+    assert "has been changed" in refusal(Seal(key, replica="two"), f"wb2.{forged}")
+
+
+def test_a_state_is_good_once_for_all_seals_of_a_client_in_a_process() -> None:
+    # A client that was away for long, or was dismissed, has a new one when it comes back.
+    used, key = UsedStates(), {STATE_KEY: "the same after a while"}
+    _, text = Seal(key, "alice", used).close("passed", BOUND, 60)
+    Seal(key, "alice", used).open(text, BOUND)
+    assert "used already" in refusal(Seal(key, "alice", used), text)
+    assert "not made by" in refusal(Seal(key, "bob", used), text)
+
+
+def test_a_state_of_an_earlier_form_is_refused_under_whatever_name() -> None:
+    key = {STATE_KEY: "the same before and after the update"}
+    owner = b""
+    payload = json.dumps(["passed", base64.b64encode(bytes(16)).decode(), time.time() + 60, "", 7]).encode()
+    secret = hmac.digest(sha256(key[STATE_KEY].encode()).digest(), owner, "sha256")
+    sealed = base64.urlsafe_b64encode(hmac.digest(secret, payload, "sha256") + payload).decode()
+    for version in ("wb1", "wb2"):
+        assert "not made by this workbench process" in refusal(Seal(key), f"{version}.{sealed}")
 
 
 def test_used_ones_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:

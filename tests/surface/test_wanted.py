@@ -56,26 +56,64 @@ def test_null_is_as_good_as_nothing() -> None:
     assert read(toolbox_name="", query="read") == Wanted(queries=("read",))
 
 
-@pytest.mark.parametrize("query", ["", "  \n", [], [""], ["read", " "]])
-def test_an_empty_query_is_answered_with_what_to_write(query: object) -> None:
-    text = refusal(query=query)
-    assert "query cannot be empty" in text
-    assert '{"query": "read a file"}' in text
+EMPTY = [None, "", "  \n", [], [""]]
 
 
-@pytest.mark.parametrize("names", ["", [], [""]])
-def test_no_names_are_answered_with_what_to_write(names: object) -> None:
-    assert '{"tools": ["read_file"]}' in refusal(tools=names)
+@pytest.mark.parametrize("empty", EMPTY)
+def test_what_is_empty_is_absent(empty: object) -> None:
+    assert read(toolbox_name="dev", query=empty) == Wanted(toolbox="dev")
+    assert read(toolbox_name="dev", tools=empty) == Wanted(toolbox="dev")
+    assert read(query="read", tools=empty) == Wanted(queries=("read",))
+    assert read(query=empty, tools=["read_file"]) == Wanted(names=("read_file",))
 
 
-@pytest.mark.parametrize("limit", [0, -1, 101, 10_000, 2.5, "", "8 tools", True, [8], 10**30])
+@pytest.mark.parametrize("empty", [None, "", " "])
+def test_a_text_or_a_number_that_is_empty_is_absent(empty: object) -> None:
+    assert read(toolbox_name="dev", detail=empty, limit=empty) == Wanted(toolbox="dev")
+    assert read(toolbox_name=empty, toolbox=empty, query="read") == Wanted(queries=("read",))
+
+
+def test_a_client_that_fills_in_every_field_can_make_every_call() -> None:
+    filled = {"toolbox_name": "dev", "query": "", "limit": 8, "tools": [], "detail": "auto"}
+    assert read(**filled) == Wanted(toolbox="dev")
+    assert read(**filled | {"limit": 0, "detail": ""}) == Wanted(toolbox="dev")
+    assert read(**filled | {"tools": ["a"]}) == Wanted(toolbox="dev", names=("a",))
+    searching = Wanted(queries=("read",))
+    assert read(**filled | {"toolbox_name": "", "query": "read"}) == searching
+    assert read(**filled | {"toolbox_name": None, "query": "read", "limit": 0, "tools": None}) == searching
+
+
+def test_a_limit_without_a_query_means_nothing() -> None:
+    assert read(toolbox_name="dev", limit=3) == Wanted(toolbox="dev")
+    assert "toolbox_name is missing" in refusal(limit=3)
+
+
+def test_an_entry_that_is_empty_among_others_is_refused() -> None:
+    assert "query has an empty entry" in refusal(query=["read", " "])
+    assert "tools has an empty entry" in refusal(tools=["read_file", ""])
+
+
+def test_a_key_that_there_is_not_is_answered_with_the_nearest() -> None:
+    text = refusal(toolbox_name="dev", querry="read")
+    assert "does not take 'querry'; did you mean 'query'?" in text
+    assert text.endswith("It takes toolbox_name, query, limit, tools, detail")
+    assert "does not take 'x'; it takes toolbox_name," in refusal(toolbox_name="dev", x=1)
+    assert read(toolbox_name="dev", querry=None, x="") == Wanted(toolbox="dev")
+
+
+def test_two_toolboxes_are_refused() -> None:
+    assert "toolbox_name and toolbox differ" in refusal(toolbox_name="dev", toolbox="ops")
+    assert read(toolbox_name="dev", toolbox="dev") == Wanted(toolbox="dev")
+
+
+@pytest.mark.parametrize("limit", [-1, 101, 10_000, 2.5, "8 tools", True, [8], 10**30])
 def test_a_limit_out_of_range_is_answered_with_the_range(limit: object) -> None:
     text = refusal(query="read", limit=limit)
     assert "limit must be a whole number from 1 to 100" in text
     assert "8" in text
 
 
-@pytest.mark.parametrize("detail", ["", "Full", "everything", 1, ["full"]])
+@pytest.mark.parametrize("detail", ["Full", "everything", 1, ["full"]])
 def test_an_unknown_level_is_answered_with_those_there_are(detail: object) -> None:
     assert "detail must be one of auto, full, signatures, names" in refusal(toolbox_name="dev", detail=detail)
 
@@ -87,7 +125,6 @@ def test_a_query_that_is_no_text_is_refused(query: object) -> None:
 
 def test_what_does_not_go_together_is_refused() -> None:
     assert "do not go together" in refusal(query="read", tools=["read_file"])
-    assert "limit goes with query" in refusal(toolbox_name="dev", limit=8)
 
 
 def test_more_than_can_be_answered_at_once_is_refused_with_the_bound() -> None:

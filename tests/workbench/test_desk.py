@@ -44,7 +44,7 @@ async def test_who_may_not_use_a_toolbox_finds_nothing_of_it(tmp_path: Path) -> 
         desk.shelf("ops", "files")
     assert "ops" not in str(refused.value).partition("Available")[2]
     with pytest.raises(ToolboxNotFound):
-        await desk.open("ops")
+        await desk.open("ops", modern=True)
 
 
 async def test_a_server_of_ones_own_is_nobody_elses(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ async def test_a_server_of_ones_own_goes_on_when_the_configuration_changes_elsew
 ) -> None:
     workbench = built(tmp_path, mixed(journal))
     desk = Desk(workbench, has_own_servers=True)
-    await desk.open("dev")
+    await desk.open("dev", modern=True)
     before = desk.shelf("dev", "own")
     config = mixed(journal)
     del config["toolboxes"]["ops"]
@@ -83,13 +83,13 @@ async def test_a_server_of_ones_own_that_is_configured_anew_is_started_anew(
 ) -> None:
     workbench = built(tmp_path, mixed(journal))
     desk = Desk(workbench, has_own_servers=True)
-    await desk.open("dev")
+    await desk.open("dev", modern=True)
     before = desk.shelf("dev", "own")
     workbench.reconfigure(loaded(tmp_path, mixed(journal, stderr="another program")))
     desk.refresh()
     assert desk.shelf("dev", "own") is not before
     await wait_until_gone(journal.pids)
-    await desk.open("dev")
+    await desk.open("dev", modern=True)
     assert journal.starts == 2
     await workbench.close()
     await wait_until_gone(journal.pids)
@@ -100,7 +100,7 @@ async def test_a_server_of_ones_own_ends_when_it_may_not_be_used_any_more(
 ) -> None:
     workbench = built(tmp_path, mixed(journal))
     desk = Desk(workbench, BOB, has_own_servers=True)
-    await desk.open("dev")
+    await desk.open("dev", modern=True)
     desk.refresh(Principal("bob", frozenset({"ops"})))
     assert set(desk.toolboxes) == {"ops"}
     await wait_until_gone(journal.pids)
@@ -112,8 +112,8 @@ async def test_a_client_that_is_gone_takes_its_servers_with_it_and_no_others(
 ) -> None:
     workbench = built(tmp_path, mixed(journal))
     leaving, staying = (Desk(workbench, has_own_servers=True) for _ in range(2))
-    await leaving.open("dev")
-    await staying.open("dev")
+    await leaving.open("dev", modern=True)
+    await staying.open("dev", modern=True)
     gone, kept = journal.pids
     leaving.close()
     await wait_until_gone([gone])

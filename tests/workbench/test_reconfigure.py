@@ -35,7 +35,7 @@ def built(directory: Path, config: Json) -> Workbench:
 
 async def opening_of(workbench: Workbench, journal: Journal) -> asyncio.Task[object]:
     """An opening that waits for a server which does not answer."""
-    opening: asyncio.Task[object] = asyncio.create_task(Desk(workbench).open("dev"))
+    opening: asyncio.Task[object] = asyncio.create_task(Desk(workbench).open("dev", modern=True))
     await journal.wait_until(lambda it: it.starts)
     return opening
 
@@ -52,7 +52,7 @@ async def test_a_removed_server_that_is_still_in_use_is_closed_with_the_rest(
     removed, kept = make_journal("removed"), make_journal("kept")
     workbench = built(tmp_path, toolboxes(dev={"a": server(removed, mute=True)}, ops={"b": server(kept)}))
     opening = await opening_of(workbench, removed)
-    await Desk(workbench).open("ops")
+    await Desk(workbench).open("ops", modern=True)
     workbench.reconfigure(loaded(tmp_path, toolboxes(ops={"b": server(kept)})))
     await workbench.close()
     assert [is_running(pid) for pid in removed.pids + kept.pids] == [False, False]

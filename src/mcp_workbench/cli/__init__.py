@@ -83,9 +83,7 @@ def _run(options: argparse.Namespace) -> int:
 
         return run_schema()
     if options.command == "token":
-        from mcp_workbench.cli.token import run as run_token
-
-        return run_token(options.name)
+        return _run_token(options)
     if options.command == "demo":
         from mcp_workbench.cli.demo import run as run_demo
 
@@ -121,6 +119,16 @@ def _run(options: argparse.Namespace) -> int:
         log_level=options.log_level or "off",
         log_format=options.log_format or "text",
     )
+
+
+def _run_token(options: argparse.Namespace) -> int:
+    from mcp_workbench.cli.token import run, run_list
+
+    if options.list != (options.token_file is not None) or options.list == (options.name is not None):
+        usage = "mcp-workbench token NAME [--expires WHEN], or mcp-workbench token --list --token-file FILE"
+        print(f"mcp-workbench: write {usage}", file=sys.stderr)
+        return 2
+    return run_list(options.token_file) if options.list else run(options.name, options.expires)
 
 
 def _run_login(options: argparse.Namespace) -> int:

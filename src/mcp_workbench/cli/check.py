@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.cli.display import Display
-from mcp_workbench.cli.servers import attempt, count, load_or_report, print_json, rows_of
+from mcp_workbench.cli.servers import attempt, count, load_or_report, rows_of
+from mcp_workbench.cli.terminal import print_json
 from mcp_workbench.downstream.era_memory import cache_directory
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.workbench.workbench import build

@@ -10,6 +10,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from mcp_workbench.workbench.sanitise import show_name, show_text
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
@@ -45,9 +47,9 @@ class Display:
         self._live: Live | None = None
 
     def __enter__(self) -> Self:
-        self._console.print(Text(self._heading))
+        self._console.print(Text(show_text(self._heading)))
         for warning in self._warnings:
-            self._console.print(Text(f"warning: {warning}", style="yellow"))
+            self._console.print(Text(f"warning: {show_text(warning)}", style="yellow"))
         if self._connecting and self._console.is_terminal:
             self._live = Live(self._table(), console=self._console, transient=True)
             self._live.start()
@@ -76,7 +78,11 @@ class Display:
             table.add_column("start", justify="right")
             table.add_column("what to do", overflow="fold", ratio=1)
         for row in self._rows:
-            cells = [Text(row.toolbox), Text(row.server), Text(row.state, style=STYLES[row.state])]
+            cells = [
+                Text(show_name(row.toolbox)),
+                Text(show_name(row.server)),
+                Text(row.state, style=STYLES[row.state]),
+            ]
             if self._connecting:
                 cells += [_number(row.tools), _seconds(row.seconds), _advice(row)]
             table.add_row(*cells)
@@ -84,7 +90,10 @@ class Display:
 
     def _last_words(self) -> list[Text]:
         return [
-            Text(f"\n{row.toolbox}/{row.server} said last:\n" + "\n".join(f"  {line}" for line in row.stderr))
+            Text(
+                f"\n{show_name(f'{row.toolbox}/{row.server}')} said last:\n"
+                + "\n".join(f"  {show_name(line)}" for line in row.stderr)
+            )
             for row in self._rows
             if row.stderr
         ]
@@ -102,4 +111,4 @@ def _advice(row: Row) -> Text:
     if row.error is None:
         return Text("")
     reason = row.error[:1].upper() + row.error[1:] + "."
-    return Text(f"{reason} {row.hint}" if row.hint else reason)
+    return Text(show_text(f"{reason} {row.hint}" if row.hint else reason))

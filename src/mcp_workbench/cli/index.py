@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from mcp_workbench.cli.display import Display
-from mcp_workbench.cli.servers import attempt, count, load_or_report, print_json, rows_of
+from mcp_workbench.cli.servers import attempt, count, load_or_report, rows_of
+from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.downstream.era_memory import cache_directory
 from mcp_workbench.serve.signals import cancel_on_request_to_end
+from mcp_workbench.workbench.sanitise import show_name
 from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
@@ -34,8 +35,10 @@ def run(option: str | None, names: Sequence[str], *, as_json: bool, log_level: s
         return 2
     known = rows_of(loaded)
     if unknown := [name for name in names if not _chosen(known, [name])]:
-        there_are = ", ".join([*loaded.config.toolboxes, *map("/".join, known)]) or "none"
-        _complain(f"there is no toolbox or server '{unknown[0]}' in {loaded.path}. There are: {there_are}")
+        names = [*loaded.config.toolboxes, *map("/".join, known)]
+        there_are = ", ".join(map(show_name, names)) or "none"
+        what = f"there is no toolbox or server '{show_name(unknown[0])}' in {loaded.path}"
+        complain(f"{what}. There are: {there_are}")
         return 2
     rows = _chosen(known, names) if names else known
     if as_json:
@@ -45,9 +48,9 @@ def run(option: str | None, names: Sequence[str], *, as_json: bool, log_level: s
         heading = f"Listing the tools of {count(len(rows), 'server', 'servers')}"
         with Display(heading, loaded.warnings, list(rows.values()), connecting=True) as display:
             catalogue = asyncio.run(fill(loaded, rows, display.update))
-        print(_summary(rows, catalogue))
+        say(_summary(rows, catalogue))
         if catalogue.trouble is not None:
-            _complain(f"the catalogue cannot be written: {catalogue.trouble}")
+            complain(f"the catalogue cannot be written: {catalogue.trouble}")
     has_failed = any(row.state == "failed" for row in rows.values())
     return 1 if has_failed or catalogue.trouble is not None else 0
 
@@ -95,7 +98,3 @@ def _print_json(loaded: LoadedConfig, rows: Rows, catalogue: ToolMemory) -> None
             "servers": [msgspec.to_builtins(row) for row in rows.values()],
         }
     )
-
-
-def _complain(text: str) -> None:
-    print(f"mcp-workbench: {text}", file=sys.stderr)

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from mcp_workbench.cli.terminal import complain, say
 from mcp_workbench.config import load, locate
 from mcp_workbench.downstream.oauth.callback import open_callback
 from mcp_workbench.downstream.oauth.knock import knock
@@ -19,7 +20,7 @@ from mcp_workbench.downstream.oauth.store import LoginStore, StoreError
 from mcp_workbench.errors import ConfigError, LoginFailed
 from mcp_workbench.serve.logs import report, set_up
 from mcp_workbench.serve.signals import cancel_on_request_to_end
-from mcp_workbench.workbench.sanitise import clean_text
+from mcp_workbench.workbench.sanitise import clean_text, show_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -43,7 +44,8 @@ class Command:
 
     def __init__(self, loaded: LoadedConfig, name: str) -> None:
         self.mask = loaded.secrets.mask
-        self.name = name
+        self.name = show_name(name)
+        """As it can be printed."""
         self.origin, self.config = _find(loaded, name)
         self.store = LoginStore(os.environ, self.origin, self.config.url or "")
 
@@ -88,12 +90,12 @@ def _run(
     try:
         command = Command(loaded, name)
     except WrongTarget as error:
-        print(f"mcp-workbench: {error}", file=sys.stderr)
+        complain(str(error))
         return 2
     try:
         asyncio.run(_until_interrupted(work(command)))
     except (LoginFailed, StoreError) as error:
-        print(f"mcp-workbench: {command.mask(clean_text(str(error)))}", file=sys.stderr)
+        complain(command.mask(clean_text(str(error))))
         return 1
     return 0
 
@@ -105,11 +107,11 @@ async def _until_interrupted(work: Coroutine[Any, Any, None]) -> None:
 
 async def _log_in(command: Command, *, browser: bool, port: int | None, scope: str, seconds: float) -> None:
     config = command.config
-    _say(f"Logging in to {command.name} ({command.mask(config.url or '')})")
+    say(f"Logging in to {command.name} ({command.mask(config.url or '')})")
     status, challenge = await knock(config)
     if status != 401:
         _refuse_what_is_no_server(status)
-        _say(f"It did not ask for a login (HTTP {status}). Trying all the same.")
+        say(f"It did not ask for a login (HTTP {status}). Trying all the same.")
     earlier = await _earlier(command.store)
     try:
         async with open_callback(_ports(port, config, earlier)) as callback, asyncio.timeout(seconds):
@@ -131,16 +133,16 @@ async def _log_in(command: Command, *, browser: bool, port: int | None, scope: s
         raise LoginFailed("the server does not accept the token that its authorization server gave")
     async with command.store.locked():
         place = await command.store.save(login, limit=KEYRING_LIMIT)
-    _say(f"Logged in to {command.name}. The login is kept {WORDS[place]}.")
+    say(f"Logged in to {command.name}. The login is kept {WORDS[place]}.")
     if login.refresh_token is None and login.expires_at is not None:
         minutes = (login.expires_at - login.obtained_at) / 60
-        _say(f"It ends in {minutes:.0f} minutes, and cannot be renewed: then log in again.")
+        say(f"It ends in {minutes:.0f} minutes, and cannot be renewed: then log in again.")
 
 
 async def _log_out(command: Command) -> None:
     async with command.store.locked():
         was_there = await command.store.forget()
-    _say(f"Logged out of {command.name}." if was_there else f"There was no login to {command.name}.")
+    say(f"Logged out of {command.name}." if was_there else f"There was no login to {command.name}.")
 
 
 def _find(loaded: LoadedConfig, name: str) -> tuple[tuple[str, str], ServerConfig]:
@@ -152,15 +154,20 @@ def _find(loaded: LoadedConfig, name: str) -> tuple[tuple[str, str], ServerConfi
     }
     found = [(origin, config) for origin, config in servers.items() if "/".join(origin) == name]
     if not found:
-        remote = ", ".join("/".join(origin) for origin, config in servers.items() if config.url is not None)
-        raise WrongTarget(f"there is no server '{name}' in {loaded.path}. Remote servers: {remote or 'none'}")
+        remote = [show_name("/".join(origin)) for origin, config in servers.items() if config.url is not None]
+        what = f"there is no server '{show_name(name)}' in {loaded.path}"
+        raise WrongTarget(f"{what}. Remote servers: {', '.join(remote) or 'none'}")
     origin, config = found[0]
     if config.url is None:
-        raise WrongTarget(f"{name} is a program that the workbench starts: there is nothing to log in to")
+        raise WrongTarget(
+            f"{show_name(name)} is a program that the workbench starts: there is nothing to log in to"
+        )
     if any(header.lower() == "authorization" for header in config.headers):
-        raise WrongTarget(f"{name} has an Authorization header of its own, and needs no login")
+        raise WrongTarget(f"{show_name(name)} has an Authorization header of its own, and needs no login")
     if config.oauth is not None and config.oauth.grant == "client_credentials":
-        raise WrongTarget(f"{name} has credentials of its own (client_credentials), and needs no login")
+        raise WrongTarget(
+            f"{show_name(name)} has credentials of its own (client_credentials), and needs no login"
+        )
     return origin, config
 
 
@@ -188,10 +195,10 @@ def _ports(option: int | None, config: ServerConfig, earlier: Login | None) -> l
 
 def _show(address: str, issuer: str, *, browser: bool) -> None:
     if issuer:
-        _say(f"Its authorization server is {clean_text(issuer)}")
-    _say(f"Open this address in a browser:\n\n  {address}\n")
-    _say("Waiting for the browser. If it runs on another machine, it ends at a page that it cannot open:")
-    _say("copy the address of that page, and paste it here.")
+        say(f"Its authorization server is {clean_text(issuer)}")
+    say(f"Open this address in a browser:\n\n  {address}\n")
+    say("Waiting for the browser. If it runs on another machine, it ends at a page that it cannot open:")
+    say("copy the address of that page, and paste it here.")
     if browser and _has_browser():
         # It may wait until the browser is closed.
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
@@ -222,7 +229,7 @@ def _pasting(callback: Callback) -> Iterator[None]:
             line = typed[:end].decode(errors="replace").strip()
             del typed[: end + 1]
             if line and not callback.take(line):
-                _say(f"That is not where this login ends: {callback.redirect_uri}?… Try again.")
+                say(f"That is not where this login ends: {callback.redirect_uri}?… Try again.")
 
     try:
         # A file, or no stdin at all, cannot be waited for: then there is nobody to paste either.
@@ -232,7 +239,3 @@ def _pasting(callback: Callback) -> Iterator[None]:
     finally:
         with suppress(OSError, ValueError, NotImplementedError):
             loop.remove_reader(0)
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)

@@ -42,6 +42,11 @@ workbench costs no more.
 
 Exit code: 0 all is well, 1 no tools are known or a server failed, 2 a bad file."""
 
+ADMISSION_DESCRIPTION = """\
+Prints a token file with a new token (its digest) on stdout, and the token itself on stderr.
+With --list prints the tokens of a file. When they were last used is known for workbenches
+that ran on this machine under this user, and up to a minute old."""
+
 LOGIN_DESCRIPTION = """\
 Logs in to a remote server. The login is kept in the system's keyring, or else in a file
 that only you can read, and renewed by the workbench while it lasts.
@@ -109,14 +114,29 @@ def parser() -> argparse.ArgumentParser:
     tokens.add_argument("--json", action="store_true", help="print the figures as JSON, for scripts")
     _add_login(commands, shared)
     commands.add_parser("demo", help="show the workbench at work on an embedded configuration")
-    token = commands.add_parser(
-        "token",
-        help="make a token for somebody who is to come in over HTTP",
-        description="Prints a file of tokens with a new one (its digest) on stdout, and the token on stderr.",
-    )
-    token.add_argument("name", help="whose token it is to be")
+    _add_token(commands)
     commands.add_parser("schema", help="print the JSON Schema of the configuration file, for editors")
     return top
+
+
+def _add_token(commands: argparse._SubParsersAction[_Parser]) -> None:
+    token = commands.add_parser(
+        "token",
+        help="make a token for somebody who is to come in over HTTP, or list the tokens of a file",
+        description=ADMISSION_DESCRIPTION,
+    )
+    token.add_argument("name", nargs="?", help="whose token it is to be")
+    token.add_argument(
+        "--expires",
+        metavar="WHEN",
+        help="refuse the token after that: 90d, 12h, a date (the end of that day, UTC) or a date and time",
+    )
+    token.add_argument(
+        "--list",
+        action="store_true",
+        help="list the tokens of --token-file: toolboxes, expiry, and when each was last used",
+    )
+    token.add_argument("--token-file", metavar="FILE", help="the file to list")
 
 
 def _add_login(commands: argparse._SubParsersAction[_Parser], shared: _Parser) -> None:

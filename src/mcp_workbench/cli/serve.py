@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 
+from mcp_workbench.cli.terminal import complain
 from mcp_workbench.config import load, locate
 from mcp_workbench.errors import CannotListen, ConfigError
 from mcp_workbench.serve.address import read_address
@@ -19,7 +19,7 @@ def run(config: str | None, *, address: str, token_file: str | None, log_level: 
     try:
         listen_on = read_address(address)
     except ValueError as error:
-        print(f"mcp-workbench: --http: {error}", file=sys.stderr)
+        complain(f"--http: {error}")
         return 2
     try:
         loaded = load(locate(config, os.environ), os.environ)
@@ -29,5 +29,5 @@ def run(config: str | None, *, address: str, token_file: str | None, log_level: 
         report(error, log_format)
         return 2
     except CannotListen as error:
-        print(f"mcp-workbench: {error}", file=sys.stderr)
+        complain(str(error))
         return 1

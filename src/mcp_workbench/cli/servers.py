@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from mcp_workbench.cli.terminal import print_json
 from mcp_workbench.config import load, locate
 from mcp_workbench.errors import ConfigError, StartError
 from mcp_workbench.serve.logs import report, set_up
@@ -75,7 +75,7 @@ async def attempt(shelf: Shelf, row: Row, on_change: Callable[[], None]) -> None
     row.state = "starting"
     on_change()
     try:
-        row.tools = len(await shelf.tools())
+        row.tools = len(await shelf.tools(modern=True))
     except StartError as error:
         row.error = clean_text(error.reason)
         row.stderr = tuple(clean_text(line) for line in error.stderr)
@@ -88,8 +88,3 @@ async def attempt(shelf: Shelf, row: Row, on_change: Callable[[], None]) -> None
 def count(number: int, one: str, many: str) -> str:
     """So many of them, in words."""
     return f"{number:,} {one if number == 1 else many}"
-
-
-def print_json(outcome: dict[str, object]) -> None:
-    """Prints it for scripts, and still so that people can read it."""
-    print(json.dumps(outcome, indent=2, ensure_ascii=False))

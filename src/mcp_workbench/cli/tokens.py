@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -12,11 +11,13 @@ import msgspec
 from mcp_workbench.cli.costs import costs_of, figures
 from mcp_workbench.cli.display import Display
 from mcp_workbench.cli.index import fill
-from mcp_workbench.cli.servers import count, load_or_report, print_json, rows_of
+from mcp_workbench.cli.servers import count, load_or_report, rows_of
+from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.cli.tokens_display import show
 from mcp_workbench.downstream.era_memory import cache_directory
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.workbench.desk import Desk
+from mcp_workbench.workbench.sanitise import show_name
 from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
@@ -50,9 +51,9 @@ def run(option: str | None, *, connect: bool, as_json: bool, log_level: str, log
         show(account.toolboxes, account.total)
         _mention(account.missing)
     elif account.missing:
-        _complain(f"no tools are known of any server in {loaded.path}. {REMEDY}")
+        complain(f"no tools are known of any server in {loaded.path}. {REMEDY}")
     else:
-        _complain(f"there is no server in {loaded.path}")
+        complain(f"there is no server in {loaded.path}")
     return 1 if has_failed or not account.total.servers else 0
 
 
@@ -67,7 +68,7 @@ def _list_tools(loaded: LoadedConfig, *, quietly: bool) -> bool:
             catalogue = asyncio.run(fill(loaded, rows, display.update))
         print()
     if catalogue.trouble is not None:
-        _complain(f"the catalogue cannot be written: {catalogue.trouble}")
+        complain(f"the catalogue cannot be written: {catalogue.trouble}")
     return catalogue.trouble is not None or any(row.state == "failed" for row in rows.values())
 
 
@@ -101,9 +102,5 @@ def _print_json(loaded: LoadedConfig, account: Account) -> None:
 
 def _mention(missing: list[Origin]) -> None:
     if missing:
-        names = ", ".join(map("/".join, missing))
-        print(f"\nNot counted, because their tools are not known yet: {names}. {REMEDY}")
-
-
-def _complain(text: str) -> None:
-    print(f"mcp-workbench: {text}", file=sys.stderr)
+        names = ", ".join(show_name("/".join(origin)) for origin in missing)
+        say(f"\nNot counted, because their tools are not known yet: {names}. {REMEDY}")

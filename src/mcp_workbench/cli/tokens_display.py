@@ -11,6 +11,7 @@ from rich.text import Text
 
 from mcp_workbench.cli.display import PLAIN_WIDTH
 from mcp_workbench.cli.servers import count
+from mcp_workbench.workbench.sanitise import show_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,7 +55,7 @@ def show(toolboxes: Mapping[str, Costs], total: Costs) -> None:
     for heading in HEADINGS:
         table.add_column(heading, justify="right", no_wrap=True)
     for name, costs in toolboxes.items():
-        table.add_row(Text(name), *_cells(costs))
+        table.add_row(Text(show_name(name)), *_cells(costs))
     if len(toolboxes) > 1:
         table.add_section()
         table.add_row(Text("all", style="bold"), *_cells(total))

@@ -10,6 +10,7 @@ from mcp_workbench.config.oauth import OAuthConfig
 from mcp_workbench.config.results import InlineConfig, ResultsConfig
 from mcp_workbench.config.schema import json_schema
 from mcp_workbench.config.secrets import Secrets
+from mcp_workbench.config.shares import SharesConfig
 from mcp_workbench.config.stamp import Stamp, stamp_of
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "ResultsConfig",
     "Secrets",
     "ServerConfig",
+    "SharesConfig",
     "Stamp",
     "ToolboxConfig",
     "WorkbenchConfig",

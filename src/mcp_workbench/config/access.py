@@ -3,10 +3,12 @@
 Owns the keys under `http`, as `model` owns all others. The tokens stand in a file of their own: see `tokens`.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
+
+from mcp_workbench.config.shares import SharesConfig
 
 ALL = "*"
 """Stands for every toolbox where some are listed."""
@@ -57,6 +59,15 @@ class IssuerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "an address"},
         ),
     ] = None
+    profile: Annotated[
+        Literal["rfc9068"] | None,
+        Meta(
+            description="The profile that tokens have to follow. `rfc9068`: the `typ` in their header is "
+            "`at+jwt`, which no ID token has, and they have `iat`, `jti` and `client_id`. Default: none.",
+            examples=["rfc9068"],
+            extra={"expected": 'a string, "rfc9068"'},
+        ),
+    ] = None
 
 
 class HttpConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -83,3 +94,7 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         IssuerConfig | None,
         Meta(description="Whose access tokens (JWTs) are accepted. Default: nobody's."),
     ] = None
+    shares: Annotated[
+        SharesConfig,
+        Meta(description="How much one principal may take of the workbench."),
+    ] = SharesConfig()

@@ -53,11 +53,21 @@ def _join(parent: str, step: str | int) -> str:
     """`toolboxes.dev.mcpServers.fs.args[1]`; a key that is no plain word is quoted: `toolboxes["my box"]`."""
     if isinstance(step, int):
         return f"{parent}[{step}]"
-    if not step.replace("-", "_").isidentifier():
+    if not step.replace("-", "_").isidentifier() or _hides_something(step):
         return f"{parent}[{quoted(step)}]"
     return f"{parent}.{step}" if parent else step
 
 
 def quoted(key: str) -> str:
     """A key in double quotes, with what cannot be seen written as an escape."""
-    return json.dumps(key, ensure_ascii=not key.isprintable())
+    return json.dumps(key, ensure_ascii=_hides_something(key))
+
+
+def _hides_something(key: str) -> bool:
+    if not key.isprintable():
+        return True
+    if key.isascii():
+        return False
+    from mcp_workbench.config.look_alikes import has_invisible_letters  # noqa: PLC0415 - for few keys
+
+    return has_invisible_letters(key)

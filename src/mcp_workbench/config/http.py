@@ -13,6 +13,7 @@ from mcp_workbench.config.access import ALL, HttpConfig, IssuerConfig
 from mcp_workbench.config.fields import as_object, check_keys, convert_fields, kind_of
 from mcp_workbench.config.findings import quoted
 from mcp_workbench.config.hosts import host_of, url_of
+from mcp_workbench.config.shares import SharesConfig
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -25,7 +26,10 @@ _SCOPES = '{ "mcp": ["*"], "mcp:dev": ["dev"] }'
 # What RFC 6749 allows in a scope: it stands in a header, in quotes and between spaces.
 _NOT_IN_A_SCOPE = frozenset(' "\\')
 
-_OF_HTTP = [field for field in msgspec.structs.fields(HttpConfig) if field.name != "oauth"]
+_SHARES = '{ "calls": 32, "processes": 16 }'
+
+_OF_HTTP = [field for field in msgspec.structs.fields(HttpConfig) if field.name not in ("oauth", "shares")]
+_OF_SHARES = msgspec.structs.fields(SharesConfig)
 _OF_AN_ISSUER = [field for field in msgspec.structs.fields(IssuerConfig) if field.name != "scopes"]
 
 
@@ -34,7 +38,7 @@ def read_http(value: object, place: Place, toolboxes: Collection[str], findings:
     entry = as_object(value, place, f'"http": {_HTTP}', findings)
     if entry is None:
         return HttpConfig()
-    meant = check_keys(entry, ("allowedHosts", "allowedOrigins", "oauth"), place, findings)
+    meant = check_keys(entry, ("allowedHosts", "allowedOrigins", "oauth", "shares"), place, findings)
     values = convert_fields(entry, _OF_HTTP, place, findings)
     for index, host in enumerate(values.get("allowed_hosts", ())):
         if host_of(host) is None:
@@ -49,7 +53,18 @@ def read_http(value: object, place: Place, toolboxes: Collection[str], findings:
     written = meant.get("oauth")
     if written is not None and entry[written] is not None:
         values["oauth"] = _read_issuer(entry[written], (*place, written), toolboxes, findings)
+    written = meant.get("shares")
+    if written is not None:
+        values["shares"] = _read_shares(entry[written], (*place, written), findings)
     return HttpConfig(**values)
+
+
+def _read_shares(value: object, place: Place, findings: Findings) -> SharesConfig:
+    entry = as_object(value, place, f'"shares": {_SHARES}', findings)
+    if entry is None:
+        return SharesConfig()
+    check_keys(entry, [field.encode_name for field in _OF_SHARES], place, findings)
+    return SharesConfig(**convert_fields(entry, _OF_SHARES, place, findings))
 
 
 def _read_issuer(

@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mcp_workbench.config.credentials import credentials_inside
 from mcp_workbench.config.expand import expand
 from mcp_workbench.config.findings import Findings
 from mcp_workbench.config.parse import parse, paste_this
+from mcp_workbench.config.plain import LIKELY_PRIVATE
+from mcp_workbench.config.proxies import PASSED_ON, asks_for, credentials_in, with_credentials
 from mcp_workbench.config.reading import read
+from mcp_workbench.config.rights import warn_of_writers
 from mcp_workbench.config.secrets import Secrets
 from mcp_workbench.config.stamp import Stamp, stamp_of
 from mcp_workbench.config.validate import validate
@@ -24,12 +28,15 @@ from mcp_workbench.errors import ConfigError, Problem
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcp_workbench.config.model import WorkbenchConfig
+    from mcp_workbench.config.model import ServerConfig, WorkbenchConfig
     from mcp_workbench.errors import StrPath
 
-_LIKELY_PRIVATE = "(?i:KEY|TOKEN|SECRET|PASS|CRED|AUTH)"
+MOST_NAMED = 3
+"""Servers in one warning."""
+
 _VARIABLE = "WORKBENCH_CONFIG"
 _DEFAULT = "workbench-config.json"
+_HARM = "choose the programs that the workbench starts"
 
 
 class LoadedConfig(msgspec.Struct, frozen=True):
@@ -63,7 +70,10 @@ def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     config = validate(expansion.tree, findings)
     if findings.problems:
         raise ConfigError(path, findings.problems)
-    secrets = _secrets(config, expansion.values | _inherited(config, environ))
+    warn_of_writers(path, status, _HARM, environ, findings)
+    proxies = with_credentials(environ)
+    _warn_of_withheld(config, proxies, findings)
+    secrets = _secrets(config, expansion.values | _inherited(config, environ), proxies)
     return LoadedConfig(config, path, tuple(findings.warnings), secrets, stamp_of(status))
 
 
@@ -90,16 +100,36 @@ def _working_directory() -> str:
         return "."
 
 
+def _servers(config: WorkbenchConfig) -> list[ServerConfig]:
+    return [server for toolbox in config.toolboxes.values() for server in toolbox.servers.values()]
+
+
+def _warn_of_withheld(config: WorkbenchConfig, proxies: dict[str, str], findings: Findings) -> None:
+    """Say which servers do not get a proxy variable that they may need, because it holds a password."""
+    for name in proxies:
+        if name not in PASSED_ON:
+            continue
+        without = [
+            f"{box}/{label}"
+            for box, toolbox in config.toolboxes.items()
+            for label, server in toolbox.servers.items()
+            if server.command and not asks_for(server, name)
+        ]
+        if without:
+            shown = ", ".join(without[:MOST_NAMED]) + (", …" if len(without) > MOST_NAMED else "")
+            what = f"the variable {name} holds credentials, and is not passed on to {shown}"
+            findings.warn((), f'{what}. If a server needs it, name it in "inheritEnv" of the server')
+
+
 def _inherited(config: WorkbenchConfig, environ: Mapping[str, str]) -> dict[str, str]:
     """What a server may get of our environment by `inheritEnv`, and has a name like a secret's."""
-    servers = [server for toolbox in config.toolboxes.values() for server in toolbox.servers.values()]
-    if not any(server.inherit_env for server in servers):
+    if not any(server.inherit_env for server in _servers(config)):
         return {}
-    return {value: f"<env {name}>" for name, value in environ.items() if re.search(_LIKELY_PRIVATE, name)}
+    return {value: f"<env {name}>" for name, value in environ.items() if re.search(LIKELY_PRIVATE, name)}
 
 
-def _secrets(config: WorkbenchConfig, variables: dict[str, str]) -> Secrets:
-    servers = [server for toolbox in config.toolboxes.values() for server in toolbox.servers.values()]
+def _secrets(config: WorkbenchConfig, variables: dict[str, str], proxies: dict[str, str]) -> Secrets:
+    servers = _servers(config)
     env = {value: f"<env {name}>" for server in servers for name, value in server.env.items()}
     headers = {
         secret: f"<header {name}>"
@@ -114,9 +144,14 @@ def _secrets(config: WorkbenchConfig, variables: dict[str, str]) -> Secrets:
         if server.oauth is not None and server.oauth.client_secret is not None
     }
     urls = {secret: "<url>" for server in servers for secret in _secrets_of(server.url or "")}
+    of_proxies = {
+        secret: f"<password in {name}>" for name, value in proxies.items() for secret in credentials_in(value)
+    }
     # What stands in a name is public: the names of toolboxes and servers are there to be shown.
     names = [*config.toolboxes, *(name for toolbox in config.toolboxes.values() for name in toolbox.servers)]
-    labels = env | headers | urls | clients | variables
+    named = env | headers | variables
+    inside = {secret: label for value, label in named.items() for secret in credentials_inside(value)}
+    labels = inside | env | headers | urls | clients | of_proxies | variables
     return Secrets(
         {value: label for value, label in labels.items() if not any(value in name for name in names)}
     )
@@ -126,9 +161,7 @@ def _secrets_of(url: str) -> list[str]:
     """The password in an address, also as it goes over the wire, and what looks like a key in its query."""
     found = re.match(r"[a-z]+://([^/?#@]*:([^/?#@]*))@", url, re.IGNORECASE)
     keys = [
-        value
-        for name, value in re.findall(r"[?&]([^=&#]+)=([^&#]*)", url)
-        if re.search(_LIKELY_PRIVATE, name)
+        value for name, value in re.findall(r"[?&]([^=&#]+)=([^&#]*)", url) if re.search(LIKELY_PRIVATE, name)
     ]
     if found is None:
         return keys

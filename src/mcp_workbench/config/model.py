@@ -190,7 +190,7 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     protocol: Annotated[
         Literal["auto", "legacy", "2026-07-28"],
         Meta(
-            description="The era of the protocol that the server speaks. Default: find out.",
+            description="The protocol version that the server is spoken to in. Default: find out.",
             examples=["auto"],
             extra={"expected": 'a string, one of "auto", "legacy", "2026-07-28"'},
         ),

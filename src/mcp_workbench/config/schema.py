@@ -78,6 +78,7 @@ def _complete_http(http: dict[str, Any], definitions: dict[str, Any]) -> None:
     # Their absence is not the same as any value.
     del http["default"]
     del definitions["HttpConfig"]["properties"]["oauth"]["default"]
+    del definitions["HttpConfig"]["properties"]["shares"]["default"]
     issuer = definitions["IssuerConfig"]["properties"]
     for key in ("audience", "jwksUri"):
         del issuer[key]["default"]

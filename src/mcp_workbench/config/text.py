@@ -9,6 +9,8 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from mcp_workbench.config.findings import Findings, Place
 
 _TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
@@ -25,6 +27,18 @@ def check_name(name: str, noun: str, place: Place, findings: Findings) -> None:
     if not name.strip():
         findings.problem(place, f"the name of a {noun} cannot be empty", f"Give the {noun} a name.")
     check_text(name, place, findings)
+
+
+def check_names_differ(names: Collection[str], noun: str, place: Place, findings: Findings) -> None:
+    """Warn of names that can be taken for each other; `place` is that of the object with the names."""
+    are_plain = all(
+        name.isascii() and name.isprintable() and name == " ".join(name.split()) for name in names
+    )
+    if are_plain and len({name.casefold() for name in names}) == len(names):
+        return
+    from mcp_workbench.config.look_alikes import warn_of_look_alikes  # noqa: PLC0415 - for few files
+
+    warn_of_look_alikes(names, noun, place, findings)
 
 
 def check_text(text: str, place: Place, findings: Findings) -> None:

@@ -10,19 +10,23 @@ import hashlib
 import os
 import re
 import stat
+import time
+from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from mcp_workbench.config import expiry
 from mcp_workbench.config.expand import expand
 from mcp_workbench.config.fields import as_object, check_keys, kind_of
 from mcp_workbench.config.findings import Findings
 from mcp_workbench.config.http import read_toolboxes
 from mcp_workbench.config.parse import parse, paste_this
 from mcp_workbench.config.reading import read
+from mcp_workbench.config.rights import warn_of_writers
 from mcp_workbench.config.secrets import Secrets
 from mcp_workbench.config.stamp import Stamp, stamp_of
-from mcp_workbench.errors import ConfigError, Problem
+from mcp_workbench.errors import ConfigError, NoTokens, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +48,7 @@ GOOD_LENGTH = 32
 """Characters of a token that need not be warned of."""
 
 _ENTRY = '{ "token": "${ALICE_TOKEN}", "toolboxes": ["*"] }'
+_HARM = "let themselves in"
 _MAKE_ONE = "mcp-workbench token NAME makes one."
 # The names of all others have a space in them, or are empty.
 _NAME = re.compile(r"[\w.@+-]{1,100}", re.ASCII)
@@ -57,6 +62,8 @@ class TokenConfig(msgspec.Struct, frozen=True):
 
     digest: bytes
     toolboxes: tuple[str, ...]
+    expires: float | None = None
+    """Seconds since 1970 from which on it is refused; None for never."""
 
 
 class LoadedTokens(msgspec.Struct, frozen=True):
@@ -81,23 +88,48 @@ def digest_of(token: bytes) -> bytes:
 
 
 def load_tokens(path: StrPath, environ: Mapping[str, str]) -> LoadedTokens:
-    """The tokens in the file at `path`; ConfigError with all the problems if it cannot be used."""
+    """The tokens in the file at `path`.
+
+    Raises ConfigError with all the problems if the file cannot be used, and NoTokens if it holds no token.
+    """
     path = os.path.expanduser(path)
     findings = Findings()
-    data, status = read(path, usual_name=USUAL_NAME, explain_missing=_missing)
+    try:
+        data, status = read(path, usual_name=USUAL_NAME, explain_missing=_missing)
+    except ConfigError as error:
+        if _is_gone(path):
+            raise NoTokens(path, error.problems) from None
+        raise
+    if not data.removeprefix(BOM_UTF8).strip():
+        raise NoTokens(path, [Problem("", "the file is empty", paste_this(EXAMPLE))])
     try:
         expansion = expand(parse(path, data, findings, EXAMPLE), dict(environ), findings)
     except RecursionError:
         raise ConfigError(path, [Problem("", "the JSON is nested too deeply", "Flatten it.")]) from None
     reader = _Reader(findings)
     reader.read(expansion.tree)
+    if reader.is_empty:
+        raise NoTokens(path, findings.problems)
     if findings.problems:
         raise ConfigError(path, findings.problems)
     from_variables = [value for value in expansion.values if value]
     holds_secrets = any(not any(value in token for value in from_variables) for token in reader.plain)
-    _warn_of_rights(status, holds_secrets=holds_secrets, findings=findings)
+    warn_of_writers(path, status, _HARM, environ, findings)
+    if holds_secrets:
+        _warn_of_readers(status, findings)
     secrets = Secrets(expansion.values | reader.plain)
     return LoadedTokens(reader.tokens, path, tuple(findings.warnings), secrets, stamp_of(status))
+
+
+def _is_gone(path: str) -> bool:
+    """Whether there is no file, which is not the same as a file that cannot be read at the moment."""
+    try:
+        # A directory is what a container gets in place of a mounted file that is missing.
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
 
 
 def _missing() -> Problem:
@@ -105,12 +137,8 @@ def _missing() -> Problem:
     return Problem("", "there is no such file", remedy)
 
 
-def _warn_of_rights(status: os.stat_result, *, holds_secrets: bool, findings: Findings) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        return
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        findings.warn((), "others than its owner may write to this file, and let themselves in: chmod go-w")
-    if holds_secrets and status.st_mode & (stat.S_IRGRP | stat.S_IROTH):
+def _warn_of_readers(status: os.stat_result, findings: Findings) -> None:
+    if stat.S_ISREG(status.st_mode) and status.st_mode & (stat.S_IRGRP | stat.S_IROTH):
         findings.warn((), "others than its owner may read the tokens in this file: chmod 600")
 
 
@@ -123,15 +151,19 @@ class _Reader:
         self.tokens: dict[str, TokenConfig] = {}
         self.plain: dict[str, str] = {}
         """The tokens that were not given as a digest, and what to show in their place."""
+        self.is_empty = False
+        """Whether nothing at all stands where the tokens should be, mistakes left aside."""
 
     def read(self, tree: dict[str, object]) -> None:
         meant = check_keys(tree, ("$schema", "tokens"), (), self._findings)
         written = meant.get("tokens")
         if written is None:
             self._findings.problem((), '"tokens" is missing', paste_this(EXAMPLE))
+            self.is_empty = not {*tree} - {"$schema"}
             return
         example = f'"tokens": {{ "alice": {_ENTRY} }}'
         entries = as_object(tree[written], (written,), example, self._findings)
+        self.is_empty = not tree[written]
         if entries == {}:
             self._findings.problem((written,), "there is no token, so that nobody is let in", _MAKE_ONE)
         for name, value in (entries or {}).items():
@@ -144,12 +176,15 @@ class _Reader:
         entry = as_object(value, place, f'"{name}": {_ENTRY}', self._findings)
         if entry is None:
             return
-        meant = check_keys(entry, ("token", "toolboxes"), place, self._findings)
+        meant = check_keys(entry, ("token", "toolboxes", "expires"), place, self._findings)
         for key, example in (("token", '"${ALICE_TOKEN}"'), ("toolboxes", '["*"]')):
             if key not in meant:
                 self._findings.problem((*place, key), "is missing", f'Write "{key}": {example}')
         if not {"token", "toolboxes"} <= meant.keys():
             return
+        expires = None
+        if (written := meant.get("expires")) is not None:
+            expires = self._read_expiry(entry[written], (*place, written))
         toolboxes = read_toolboxes(entry[meant["toolboxes"]], (*place, meant["toolboxes"]), self._findings)
         digest = self._read_token(name, entry[meant["token"]], (*place, meant["token"]))
         if digest is None:
@@ -158,7 +193,21 @@ class _Reader:
             what = f"is the token of {self._names[digest]} too"
             self._findings.problem((*place, "token"), what, f"Give each a token of its own. {_MAKE_ONE}")
         self._names[digest] = name
-        self.tokens[name] = TokenConfig(digest, tuple(toolboxes))
+        self.tokens[name] = TokenConfig(digest, tuple(toolboxes), expires)
+
+    def _read_expiry(self, value: object, place: Place) -> float | None:
+        remedy = f'Write for example "expires": "{expiry.EXAMPLE}"'
+        if not isinstance(value, str):
+            self._findings.problem(place, f"should be a string, not {kind_of(value)}", remedy)
+            return None
+        try:
+            expires = expiry.read_expiry(value)
+        except ValueError as error:
+            self._findings.problem(place, str(error), remedy)
+            return None
+        if expires <= time.time():
+            self._findings.warn(place, f"this token has expired, and is refused. {_MAKE_ONE}")
+        return expires
 
     def _read_token(self, name: str, token: object, place: Place) -> bytes | None:
         if not isinstance(token, str):

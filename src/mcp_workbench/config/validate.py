@@ -14,7 +14,7 @@ from mcp_workbench.config.entry import read_results, read_server
 from mcp_workbench.config.fields import as_object, check_keys, convert_fields, warn_of_long_wait
 from mcp_workbench.config.model import ToolboxConfig, WorkbenchConfig
 from mcp_workbench.config.results import InlineConfig, ResultsConfig
-from mcp_workbench.config.text import check_name, check_text
+from mcp_workbench.config.text import check_name, check_names_differ, check_text
 
 if TYPE_CHECKING:
     from msgspec.structs import FieldInfo
@@ -55,6 +55,7 @@ def validate(tree: dict[str, object], findings: Findings) -> WorkbenchConfig:
         return WorkbenchConfig(toolboxes={}, http=http, results=results, **settings)
     # Under a key that is only nearly right too, so that one round of corrections is enough.
     named = as_object(tree[written], (written,), _NESTING, findings) or {}
+    check_names_differ(named, "toolboxes", (written,), findings)
     limit = results.inline_limit
     around = settings | {"results": False if limit is None else InlineConfig(inline_limit=limit)}
     toolboxes = {
@@ -135,6 +136,7 @@ def _read_servers(
     entries = as_object(value, place, f'{{ "my-server": {_SERVER} }}', findings)
     if entries == {}:
         findings.warn(place, "this toolbox has no servers")
+    check_names_differ(entries or {}, "servers", place, findings)
     servers = {}
     for name, described in (entries or {}).items():
         check_name(name, "server", (*place, name), findings)

@@ -5,6 +5,7 @@ Owns who is told. What a client is told, and in which form, is its own.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
@@ -83,10 +84,25 @@ class Audience:
 
     def __init__(self) -> None:
         self._listeners: dict[Listener, None] = {}
+        self.is_shared = False
+        """Whether there have been clients of more than one principal."""
+        self._first: str | None = None
+        """The principal of the first client."""
+        self.alone: dict[str, float] = {}
+        """That principal, and until when there was no other, once there was another."""
 
     def add(self, listener: Listener) -> None:
         """One more is there."""
+        if not self.is_shared and listener.principal != self._first:
+            self._note_principal(listener.principal)
         self._listeners[listener] = None
+
+    def _note_principal(self, name: str) -> None:
+        if self._first is None:
+            self._first = name
+        else:
+            self.is_shared = True
+            self.alone = {self._first: asyncio.get_running_loop().time()}
 
     def remove(self, listener: Listener) -> None:
         """It is gone."""
@@ -122,22 +138,41 @@ class Audience:
         """Asks the one who can be meant, and nobody if there are several."""
         listeners = self._of(inquiry.session.origin[0])
         able = [listener for listener in listeners if listener.takes_questions]
-        if len(able) == 1 and _are_of_one(listeners):
+        if len(able) == 1 and self._are_of_one(listeners, inquiry.session):
             able[0].on_question(inquiry)
         else:
             inquiry.refuse(METHOD_NOT_FOUND, NO_CALL)
 
-    def log(self, session: Session, level: int, members: Members, told: Collection[object]) -> None:
+    def log(
+        self,
+        session: Session,
+        level: int,
+        members: Members,
+        told: Collection[object],
+        concerned: Collection[str],
+    ) -> None:
         """A server logs. Those clients are told that it works for at the moment, and when it works for none
-        all of them, if they are the same one's. Some have been told already.
+        all of them, if they are the same one's. Some have been told already. If it can only be about calls of
+        the principals `concerned`, no others are told.
         """
         listeners = self._of(session.origin[0])
         legacy = [listener for listener in listeners if listener.takes_questions]
         calls = {call.client: call for call in session.calls} if legacy else {}
         for listener in legacy:
             about = calls.get(listener.client)
-            if listener.client not in told and (about or (not calls and _are_of_one(listeners))):
+            if listener.client in told or (concerned and listener.principal not in concerned):
+                continue
+            if about or (not calls and self._are_of_one(listeners, session)):
                 listener.on_log(session, level, members, about)
+
+    def _are_of_one(self, listeners: Collection[Listener], session: Session) -> bool:
+        """Whether all of them are the same principal's, and it is the only one that what the server says
+        outside of any call can concern: no other has ever made a call there.
+        """
+        principals = {listener.principal for listener in listeners}
+        if self.is_shared:
+            principals |= session.attribution.served()
+        return len(principals) == 1
 
     def list_changed(self, toolbox: str, kind: Kind) -> None:
         """There are other prompts or resources in a toolbox than before."""
@@ -146,15 +181,10 @@ class Audience:
 
     def updated(self, update: Update) -> None:
         """A resource has changed."""
-        for listener in tuple(self._listeners):
+        for listener in self._of(update.session.origin[0]):
             listener.on_updated(update)
 
     def elicitation_complete(self, session: Session, members: Members) -> None:
         """The user has done what a client was asked to send them to."""
-        for listener in tuple(self._listeners):
+        for listener in self._of(session.origin[0]):
             listener.on_elicitation_complete(session, members)
-
-
-def _are_of_one(listeners: Collection[Listener]) -> bool:
-    """Whether all of them are the same one's."""
-    return len({listener.principal for listener in listeners}) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from itertools import count
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -31,9 +30,6 @@ class Stamps(msgspec.Struct):
 
 
 _COMPLETE: Final = msgspec.Raw(b'"complete"')
-
-_served = count(1)
-"""Numbers the answered calls. The loop's clock does not tell two within a millisecond apart."""
 
 _decode_stamps = msgspec.json.Decoder(Stamps).decode
 
@@ -66,6 +62,11 @@ class Call(_Passed):
     @abstractmethod
     def client(self) -> object:
         """Whom it is made for; the same thing for all calls of one client."""
+
+    @property
+    @abstractmethod
+    def principal(self) -> str:
+        """The name of the principal that it is made for: what belongs to it is for no other."""
 
     @property
     @abstractmethod
@@ -102,12 +103,15 @@ class Call(_Passed):
 
     def succeed(self, result: msgspec.Raw) -> None:
         """Ends it, if the result can be passed on."""
-        self.session.last_served = next(_served)
+        session = self.session
+        session.has_served = True
+        if session.audience.is_shared:
+            session.attribution.end(self)
         if self.inquiries:
             self._leave_inquiries()
         if memoryview(result)[0] != OBJECT:
             self.on_failure(BadAnswer("its result is not an object"))
-        elif self.session.is_modern:
+        elif session.is_modern:
             try:
                 stamps = read_stamps(result)
                 is_complete = stamps.result_type == _COMPLETE or not stamps.result_type
@@ -124,6 +128,8 @@ class Call(_Passed):
 
     def fail(self, error: WireError) -> None:
         """Ends it, and tells the server if it need not go on."""
+        if self.session.audience.is_shared:
+            self.session.attribution.end(self)
         self._leave_inquiries()
         if isinstance(error, NotTaken) and not self.is_repeated:
             self.repeat()

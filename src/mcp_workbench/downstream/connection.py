@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Protocol
 
 from mcp_workbench.downstream.listing import TOOLS, list_all
 from mcp_workbench.downstream.session import Session
+from mcp_workbench.downstream.shares import Shares
+from mcp_workbench.downstream.turns import Turns
 from mcp_workbench.errors import RequestTimeout, WireError
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ class Connection:
         mask: Callable[[str], str],
         config: ServerConfig,
         audience: Audience,
+        *,
+        shares: Shares | None = None,
     ) -> None:
         self._log = logging.LoggerAdapter(log, {"server": "/".join(origin)})
         self._channel = channel
@@ -73,7 +76,7 @@ class Connection:
         """Whether the server has announced a change that the list does not show yet."""
         self._probe: asyncio.Task[None] | None = None
         self._is_ended = False
-        self._turns: OrderedDict[asyncio.Future[None], None] = OrderedDict()
+        self.turns = Turns(shares or Shares(), self._review)
         """Calls that wait for their turn."""
         self.up_since: float | None = None
         """When it came to be of use, while it is."""
@@ -84,8 +87,10 @@ class Connection:
         """Told when the list was got anew."""
         self.screen: Callable[[Tools], tuple[Tools, list[str]]] = lambda tools: (tools, [])
         """Tells which tools can be called on this way to the server, and why others cannot."""
+        self.mask_definition: Callable[[str], str] = lambda text: text
+        """Hides the secrets of the configuration in the definition of a tool."""
         self.is_clear = True
-        """Whether a call can be sent at once: the list is right, nobody waits, and the server takes more."""
+        """Whether a call can be sent at once: the list is right, no other is next, and there is room."""
         self.session = Session(
             origin,
             channel.write,
@@ -111,11 +116,17 @@ class Connection:
         """Goes by other limits from now on."""
         self.timeout = config.timeout
         self.session.input_timeout = config.input_timeout
+        self.turns.call_limit = config.call_limit
         self._peer.limit_to(config.call_limit)
+        self._review()
 
     async def list_tools(self, limit: float) -> None:
         """Gets the list from the server, with so many seconds for each page. Raises WireError."""
-        self.listed, self.notes = self.screen(await list_all(self.session, TOOLS, limit))
+        from mcp_workbench.downstream.definitions import masked_in_time  # noqa: PLC0415 - the start does without
+
+        tools, notes = self.screen(await list_all(self.session, TOOLS, limit))
+        self.listed, left_out = await masked_in_time(tools, self.mask_definition, limit)
+        self.notes = [*notes, *left_out]
 
     async def tools(self) -> Tools:
         """The list, after any change that the server has announced by now."""
@@ -125,18 +136,14 @@ class Connection:
                 await asyncio.shield(self._refreshing())
         return self.listed
 
-    async def turn(self) -> bool:
-        """Waits until a call can be sent, which is to be done at once. False if the connection has ended."""
-        while not (self._has_room or self._is_ended):
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._turns[turn] = None
-            self._review()
-            try:
-                await turn
-            finally:
-                self._turns.pop(turn, None)
-                # Whoever leaves without sending anything leaves its place to the next.
-                self._review()
+    async def turn(self, principal: str = "") -> bool:
+        """Wait until a call of a principal can be sent, which has to be done at once. False if the connection
+        has ended.
+        """
+        may_pass = self._room > 0 and self.turns.may_pass(principal)
+        while not (may_pass or self._is_ended):
+            await self.turns.wait(principal)
+            may_pass = self._room > 0
         return not self._is_ended
 
     def suspect(self) -> None:
@@ -179,17 +186,19 @@ class Connection:
         self._review()
 
     @property
-    def _has_room(self) -> bool:
-        return not (self._probe or self.session.is_backed_up or self._peer.is_full)
+    def _room(self) -> int:
+        """How many more calls can be sent now."""
+        if self._probe or self.session.is_backed_up:
+            return 0
+        return self._peer.room - self.turns.granted
 
     def _review(self) -> None:
-        """Lets those in whose turn it is, and says whether others may come."""
-        if self._has_room or self._is_ended:
-            for _ in range(min(len(self._turns), self._peer.room)):
-                turn, _ = self._turns.popitem(last=False)
-                if not turn.done():
-                    turn.set_result(None)
-        self.is_clear = self._has_room and not (self._turns or self._is_stale)
+        """Let those in whose turn it is, and note whether others may come."""
+        if self._is_ended:
+            self.turns.release()
+        else:
+            self.turns.grant(self._room)
+        self.is_clear = self._room > 0 and not (self._is_stale or self.turns.has_next)
 
     async def _ask_for_a_sign(self) -> None:
         try:

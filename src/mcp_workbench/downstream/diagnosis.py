@@ -31,6 +31,8 @@ SUPPLIERS = {
 TAIL_SHOWN = 10
 """Lines of stderr that go into an error."""
 
+STDERR_IN_LOG = "(not shown, because several users share this server: the log of the workbench has it)"
+
 ENVIRONMENT_HINT = (
     "Servers get a small safe environment (PATH, HOME, proxies, …), not all of yours: if this one needs a "
     'variable, put it into its "env", name it in "inheritEnv", or set "inheritEnv": true.'

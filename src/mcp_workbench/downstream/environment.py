@@ -5,6 +5,8 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from mcp_workbench.config.proxies import PASSED_ON, asks_for, has_credentials
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -12,8 +14,8 @@ if TYPE_CHECKING:
 
 SAFE = (
     *("PATH", "HOME", "USER", "LANG", "LC_*", "TERM", "SHELL", "TMPDIR", "XDG_*"),
-    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
-    *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+    *PASSED_ON,
+    *("NO_PROXY", "no_proxy"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
     # Without these no program starts on Windows.
     *("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "TEMP", "TMP"),
@@ -29,7 +31,10 @@ _WILD = frozenset("*?[")
 
 
 def child_environment(config: ServerConfig, environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a server: the safe part of ours, what `inheritEnv` adds, and its own `env`."""
+    """The environment of a server: the safe part of ours, what `inheritEnv` adds, and its own `env`.
+
+    A proxy variable with credentials is no safe one: see `config.proxies`.
+    """
     inherit = config.inherit_env
     ours = {name: value for name, value in environ.items() if name != STATE_KEY}
     if inherit is True:
@@ -40,6 +45,8 @@ def child_environment(config: ServerConfig, environ: Mapping[str, str]) -> dict[
     passed = {
         name: value
         for name, value in ours.items()
-        if name in names or any(fnmatchcase(name, pattern) for pattern in patterns)
+        if (name in names or any(fnmatchcase(name, pattern) for pattern in patterns))
+        # A password is for those who ask for it.
+        and not (name in PASSED_ON and has_credentials(name, value) and not asks_for(config, name))
     }
     return {**passed, **config.env}

@@ -1,26 +1,34 @@
-"""Finding out which era a server speaks, and opening the conversation in it.
+"""Opening a conversation with a server in a protocol version that it speaks.
 
-The rules are those of the specification for stdio: probe with `server/discover`, take a modern answer or
-a modern error for modern, and everything else, silence included, for legacy. A server that is slow to
-start is silent too, so after a short wait `initialize` is sent as well, and the first answer that means
-something decides.
+The rules are those of the specification for stdio: probe with `server/discover`, take a modern answer or a
+modern error for modern, and everything else, silence included, for legacy. A server that is slow to start is
+silent too, so after a short wait `initialize` is sent as well. From then on what the server *accepts*
+decides: a result to `initialize` makes the session legacy, whatever the probe is answered with.
+
+Many servers speak both versions, and on a modern connection they cannot ask anything by a request of their
+own. So a server is spoken to in its client's version where it can be: for a legacy client `initialize` comes
+first, and a server that is known to be modern only never gets it.
 """
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from mcp_workbench.downstream.caller import OWN_META
+from mcp_workbench.downstream.era_memory import Versions
 from mcp_workbench.downstream.offer import Offer, members_of, read_offer
 from mcp_workbench.errors import BadAnswer, BrokenOff, RemoteError
 from mcp_workbench.protocol import (
     IMPLEMENTATION,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
     LEGACY_VERSIONS,
     META_SERVER,
+    METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
     MODERN,
     UNSUPPORTED_VERSION,
@@ -40,6 +48,14 @@ PATIENCE: Final = 0.75
 """Seconds that a silent server is given to recognise the probe."""
 REMOTE_PATIENCE: Final = 5.0
 """The same for one that is reached over HTTP, where whoever does not know the probe says so."""
+UNANSWERED_SECONDS: Final = 5.0
+"""How long a server that has answered the probe may take to answer `initialize`, which it got as well."""
+REFUSALS: Final = (UNSUPPORTED_VERSION, METHOD_NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST)
+"""Codes with which a server says that it does not know `initialize`."""
+
+Approach = Literal["only legacy", "only modern", "legacy first", "modern first", "probe"]
+"""How a conversation is opened. `only`: the configuration leaves no choice. `modern first`: the server is
+known to be modern, and gets `initialize` only if it denies that. `probe`: nothing is known."""
 
 FIRST_TO_DECLARE_COMPLETIONS: Final = "2025-03-26"
 """Servers of earlier versions may have completions, and no way to say so."""
@@ -67,25 +83,24 @@ class _VersionData(msgspec.Struct):
 
 
 async def open_conversation(
-    session: Session,
-    *,
-    forced: Era | None,
-    remembered: Era | None,
-    limit: float,
-    patience: float = PATIENCE,
-) -> Era:
-    """Agrees with the server on an era: the configured one, or the one that it turns out to speak."""
-    agreed = await _Agreement(session, limit, patience).reach(forced, remembered)
+    session: Session, approach: Approach, *, limit: float, patience: float = PATIENCE
+) -> Agreed:
+    """Agrees with the server on a protocol version. Returns which, and what was learned. Raises WireError."""
+    agreed = await _Agreement(session, limit, patience).reach(approach)
     if agreed.era == "legacy":
         session.speak_legacy(agreed.offer)
     else:
         session.speak_modern(agreed.offer)
-    return agreed.era
+    return agreed
 
 
-class _Agreed(msgspec.Struct, frozen=True):
+class Agreed(msgspec.Struct, frozen=True):
+    """The protocol version that a conversation is held in, and what opening it has shown."""
+
     era: Era
     offer: Offer = Offer()
+    learned: Versions = Versions()
+    """What the server is known to speak by now, and not to speak."""
 
 
 class _Agreement:
@@ -101,23 +116,24 @@ class _Agreement:
             IMPLEMENTATION,
         )
 
-    async def reach(self, forced: Era | None, remembered: Era | None) -> _Agreed:
-        if forced == MODERN:
-            return await self._discover()
-        if forced == "legacy":
-            return await self._initialize()
-        if remembered == "legacy":
-            try:
+    async def reach(self, approach: Approach) -> Agreed:
+        match approach:
+            case "only legacy":
                 return await self._initialize()
-            except (RemoteError, BadAnswer):
-                pass  # it is not what it was: find out anew
-        return await self._probe()
+            case "only modern":
+                return await self._discover()
+            case "legacy first":
+                return await self._initialize_first()
+            case "modern first":
+                return await self._probe(self._limit)
+            case "probe":
+                return await self._probe(self._patience)
 
-    async def _initialize(self) -> _Agreed:
+    async def _initialize(self) -> Agreed:
         with self._initializing() as request:
             return _read_initialized(await request.answer)
 
-    async def _discover(self) -> _Agreed:
+    async def _discover(self) -> Agreed:
         with self._discovering() as request:
             await asyncio.wait([request.answer])
             agreed = _read_discovered(request)
@@ -125,35 +141,57 @@ class _Agreement:
                 raise BadAnswer(f'it does not speak MCP {MODERN}, which "protocol" asks for')
             return agreed
 
-    async def _probe(self) -> _Agreed:
+    async def _initialize_first(self) -> Agreed:
+        """Sends the probe only to a server that has refused `initialize`."""
+        try:
+            return await self._initialize()
+        except (RemoteError, BadAnswer) as error:
+            refusal = error
         with self._discovering() as discover:
             await asyncio.wait([discover.answer], timeout=self._patience)
             if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
+                # Any other refusal may have a cause that passes.
+                if isinstance(refusal, RemoteError) and refusal.code in REFUSALS:
+                    return msgspec.structs.replace(agreed, learned=Versions(legacy=False, modern=True))
+                return agreed
+        raise refusal
+
+    async def _probe(self, patience: float) -> Agreed:
+        """Sends `initialize` only to a server that does not answer the probe as a modern one within so many
+        seconds.
+        """
+        with self._discovering() as discover:
+            await asyncio.wait([discover.answer], timeout=patience)
+            if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
                 return agreed
             with self._initializing() as initialize:
-                await asyncio.wait([discover.answer, initialize.answer], return_when=asyncio.FIRST_COMPLETED)
-                # The probe first, for a server that was slow to start may have answered both by now.
-                if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
-                    return agreed
-                await asyncio.wait([initialize.answer])
-                return await _weigh(initialize, discover)
+                return await self._settle(initialize, discover)
+
+    async def _settle(self, initialize: Question, discover: Question) -> Agreed:
+        """Goes by what the server accepts: one that has accepted `initialize` is in a legacy session, even if
+        it has answered the probe as well.
+        """
+        await asyncio.wait([discover.answer, initialize.answer], return_when=asyncio.FIRST_COMPLETED)
+        if not initialize.answer.done() and _read_discovered(discover).era == MODERN:
+            await asyncio.wait([initialize.answer], timeout=UNANSWERED_SECONDS)
+            if not initialize.answer.done():
+                return _read_discovered(discover)
+        await asyncio.wait([initialize.answer])
+        try:
+            agreed = _read_initialized(initialize.answer.result())
+        except (RemoteError, BadAnswer):
+            await asyncio.wait([discover.answer], timeout=PATIENCE)
+            if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
+                return agreed
+            raise
+        speaks_modern = discover.answer.done() and _read_discovered(discover).era == MODERN
+        return msgspec.structs.replace(agreed, learned=Versions(legacy=True, modern=speaks_modern))
 
     def _initializing(self) -> AbstractContextManager[Question]:
         return _asking(self._peer, "initialize", self._initialize_params, self._limit)
 
     def _discovering(self) -> AbstractContextManager[Question]:
         return _asking(self._peer, "server/discover", _PROBE, self._limit)
-
-
-async def _weigh(initialize: Question, discover: Question) -> _Agreed:
-    """Decides once `initialize` is answered; a refusal may also be that of a slow modern server."""
-    try:
-        return _read_initialized(initialize.answer.result())
-    except (RemoteError, BadAnswer):
-        await asyncio.wait([discover.answer], timeout=PATIENCE)
-        if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
-            return agreed
-        raise
 
 
 @contextmanager
@@ -165,7 +203,7 @@ def _asking(peer: Peer, method: str, params: bytes, limit: float) -> Iterator[Qu
         peer.forget(request)
 
 
-def _read_initialized(answer: msgspec.Raw) -> _Agreed:
+def _read_initialized(answer: msgspec.Raw) -> Agreed:
     try:
         found = msgspec.json.decode(answer, type=_Initialized)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -175,10 +213,10 @@ def _read_initialized(answer: msgspec.Raw) -> _Agreed:
     offer = read_offer(found.capabilities, found.server_info)
     if found.version < FIRST_TO_DECLARE_COMPLETIONS:
         offer = msgspec.structs.replace(offer, completions=True)
-    return _Agreed("legacy", offer)
+    return Agreed("legacy", offer, Versions(legacy=True))
 
 
-def _read_discovered(discover: Question) -> _Agreed:
+def _read_discovered(discover: Question) -> Agreed:
     """What an answered probe says. Raises what ended the connection, or that no version is shared."""
     offer = Offer()
     try:
@@ -187,18 +225,18 @@ def _read_discovered(discover: Question) -> _Agreed:
         offer = read_offer(found.capabilities, members_of(found.meta).get(META_SERVER, ABSENT))
     except RemoteError as error:
         if error.code == MISSING_CAPABILITY:
-            return _Agreed(MODERN)
+            return Agreed(MODERN, learned=Versions(modern=True))
         if error.code != UNSUPPORTED_VERSION:
-            return _Agreed("legacy")
+            return Agreed("legacy")
         supported = _supported_versions(error)
     except (BadAnswer, BrokenOff, msgspec.DecodeError, RecursionError):
-        return _Agreed("legacy")
+        return Agreed("legacy")
     if MODERN in supported:
-        return _Agreed(MODERN, offer)
+        return Agreed(MODERN, offer, Versions(modern=True))
     if supported and not any(version in LEGACY_VERSIONS for version in supported):
         ours = ", ".join((MODERN, *LEGACY_VERSIONS))
         raise BadAnswer(f"it speaks only MCP {', '.join(supported)}; the workbench speaks {ours}")
-    return _Agreed("legacy")
+    return Agreed("legacy")
 
 
 def _supported_versions(error: RemoteError) -> list[str]:

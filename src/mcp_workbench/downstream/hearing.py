@@ -47,6 +47,11 @@ AMBIGUOUS: Final = (
     "of them it belongs to. "
     'Make the calls one after another; "callLimit": 1 in the server\'s configuration sees to that'
 )
+SHARED: Final = (
+    "the server works for several users, or did a moment ago, and the request does not say whose it is. "
+    "So nobody is shown it. Make the calls one after another, or give every client a server of its own: "
+    '"isolation": "client" in the server\'s configuration'
+)
 CROWDED: Final = "too many requests of this server wait for an answer already"
 
 log = logging.getLogger(__name__)
@@ -67,6 +72,7 @@ class Hearing:
         self._audience = audience
         self._on_tools_changed = on_tools_changed
         self._garbage = 0
+        self._refused = 0
         self._noise = 0
 
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
@@ -86,15 +92,29 @@ class Hearing:
 
     def _on_question(self, request_id: Id, asked: Asked) -> None:
         """A question does not say which call it belongs to. It is put to somebody only if that is certain."""
-        calls = self._session.attribution.calls()
+        attribution = self._session.attribution
+        is_shared = attribution.concerned() is None
+        calls = None if is_shared else attribution.calls()
         inquiry = Pushed(self._session, request_id, asked, calls or [])
         self._session.pushed[request_id] = inquiry
-        if calls is None:
+        if is_shared:
+            self._note_refusal(asked.method)
+            inquiry.refuse(INTERNAL_ERROR, f"{asked.method}: {SHARED}")
+        elif calls is None:
             inquiry.refuse(INTERNAL_ERROR, f"{asked.method}: {AMBIGUOUS}")
         elif calls:
             calls[0].on_inquiry(inquiry)
         else:
             self._audience.ask(inquiry)
+
+    def _note_refusal(self, method: str) -> None:
+        self._refused += 1
+        self._log.log(
+            logging.WARNING if self._refused == 1 else logging.DEBUG,
+            "%s was refused, because several users may be meant; "
+            'with "isolation": "client" each client has a server of its own',
+            method,
+        )
 
     def on_notification(self, method: str, params: msgspec.Raw) -> None:
         """Takes what concerns calls, lists and clients; the rest is for the log."""
@@ -155,13 +175,18 @@ class Hearing:
         if level not in LOG_LEVELS:
             return
         number = LOG_LEVELS.index(level)
+        concerned = self._session.attribution.concerned() if self._audience.is_shared else set()
+        if concerned is None:
+            return  # it may be about anybody's call
         told: set[object] = set()
         for call in self._session.logged:
+            if concerned and call.principal not in concerned:
+                continue
             wanted = call.caller.log_level
             if call.is_heard and wanted is not None and wanted <= number and call.client not in told:
                 told.add(call.client)
                 call.on_log(members)
-        self._audience.log(self._session, number, members, told)
+        self._audience.log(self._session, number, members, told, concerned)
 
     def _on_updated(self, members: dict[str, msgspec.Raw]) -> None:
         if (uri := decode_text(members.get("uri", ABSENT))) is None:

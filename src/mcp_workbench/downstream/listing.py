@@ -39,6 +39,8 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 TOOLS: Final = Kind("tools", "tools/list", "tools")
+RESOURCES: Final = Kind("resources", "resources/list", "resources")
+TEMPLATES: Final = Kind("resource templates", "resources/templates/list", "resourceTemplates")
 
 _decode_entries = msgspec.json.Decoder(list[msgspec.Raw]).decode
 

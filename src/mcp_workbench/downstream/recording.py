@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.downstream.tool_memory import Record, identity_of
-from mcp_workbench.wire.message import ABSENT, is_json, starts_with
 from mcp_workbench.wire.threads import in_thread
 
 if TYPE_CHECKING:
@@ -28,13 +27,6 @@ DELAY: Final = 1.0
 server that changes them all the time only some are kept."""
 LIMIT: Final = 1.0
 """Seconds that the end of a server waits for a record."""
-
-
-class _Named(msgspec.Struct):
-    name: str
-
-
-_decode_name = msgspec.json.Decoder(_Named).decode
 
 
 class Recorder:
@@ -103,30 +95,11 @@ class Recorder:
 
 def masked(record: Record, mask: Callable[[str], str]) -> Record:
     """The same without secrets. A tool that would be of no use without them is left out."""
-    tools = [_masked_tool(tool, mask) for tool in record.tools if starts_with(tool, b"{")]
-    return msgspec.structs.replace(
-        record, tools=tuple(filter(None, tools)), server_info=_masked(record.server_info, mask)
+    from mcp_workbench.downstream.definitions import (  # noqa: PLC0415 - the start does without it
+        masked_json,
+        masked_tools,
+        objects_of,
     )
 
-
-def _masked_tool(tool: msgspec.Raw, mask: Callable[[str], str]) -> msgspec.Raw:
-    clean = _masked(tool, mask)
-    # Under another name it could not be called.
-    return clean if clean is tool or _name_of(clean) == _name_of(tool) else ABSENT
-
-
-def _masked(raw: msgspec.Raw, mask: Callable[[str], str]) -> msgspec.Raw:
-    """ABSENT if what is left is no JSON: the value that was taken out was no text."""
-    text = str(raw, "utf-8", "replace")
-    clean = mask(text)
-    if clean == text:
-        return raw
-    data = clean.encode()
-    return msgspec.Raw(data) if is_json(data) else ABSENT
-
-
-def _name_of(tool: msgspec.Raw) -> str | None:
-    try:
-        return _decode_name(tool).name
-    except (msgspec.DecodeError, RecursionError):
-        return None
+    tools, _ = masked_tools(objects_of(record.tools), mask)
+    return msgspec.structs.replace(record, tools=tools, server_info=masked_json(record.server_info, mask))

@@ -88,15 +88,17 @@ class Session:
         self.origin = origin
         self.label = "/".join(origin)
         self._log = logging.LoggerAdapter(log, {"server": self.label})
-        self._audience = audience
+        self.audience = audience
         self.on_silence = on_silence
         """Told when a request was not answered in time."""
         self.is_modern = False
+        self.can_push = True
+        """Whether the server can send requests of its own: over HTTP some cannot, in a legacy session."""
         self.may_repeat = False
         """Whether a request may have to be made anew, which the server has not looked at."""
         self.offer = Offer()
-        self.last_served = 0
-        """The number of the call that it has answered last, among those of all servers; 0 for none."""
+        self.has_served = False
+        """Whether it has answered a call."""
         self.is_backed_up = False
         """Whether the server does not read what it is sent."""
         self.input_timeout = 0.0
@@ -113,13 +115,13 @@ class Session:
         self._unanswered = 0
         self._hearing = Hearing(self, audience, on_tools_changed)
         self.peer = Peer(write, self._hearing, line_limit)
-        self.attribution = Attribution(self.peer)
-        """Which call a question of the server's belongs to."""
+        self.attribution = Attribution(self.peer, audience)
+        """Whose calls the server may be talking about."""
         self.peer.on_stray = self.attribution.on_stray
 
     def declare(self) -> bytes:
         """The capabilities that a legacy server is told of in its handshake: those of our clients by then."""
-        capabilities = self._audience.capabilities
+        capabilities = self.audience.capabilities
         self._knows_roots = b'"roots"' in capabilities
         return capabilities
 
@@ -175,7 +177,7 @@ class Session:
     def _turn_log_on(self, call: Call, level: int) -> None:
         """Sees to it that the server logs what is wanted in this call."""
         if level < self._log_level:
-            self.set_log_level(self._audience.log_level_with(level))
+            self.set_log_level(self.audience.log_level_with(level))
         if call.caller.is_modern:
             # There may be thousands of calls, and of messages that nobody wants.
             if len(self._logged) > 2 * len(self.peer.requests):
@@ -195,13 +197,13 @@ class Session:
 
     def stop(self, request: Request, reason: str) -> None:
         """Tells the server that nobody waits for an answer any more."""
-        if isinstance(request, Call) and not self.is_modern:
+        if isinstance(request, Call):
             self.attribution.give_up(request)
         self.peer.notify("notifications/cancelled", encode({"requestId": request.id, "reason": reason}))
 
     def review_log_level(self) -> None:
         """A client has chosen from which level on it wants log messages."""
-        if (level := self._audience.log_level) is not None:
+        if (level := self.audience.log_level) is not None:
             self.set_log_level(level)
 
     def set_log_level(self, level: int) -> None:

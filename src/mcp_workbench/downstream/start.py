@@ -1,4 +1,4 @@
-"""Bringing a server up: the way to it, the era that it speaks, its tools; and why not, in words.
+"""Bringing a server up: the way to it, the protocol version that it is spoken to in, its tools; and why not.
 
 Owns the steps from a configuration to a conversation. What becomes of them afterwards is `server`'s.
 """
@@ -8,9 +8,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mcp_workbench.downstream import diagnosis
+from mcp_workbench.downstream.era_memory import Versions
 from mcp_workbench.downstream.eras import PATIENCE, REMOTE_PATIENCE, open_conversation
 from mcp_workbench.errors import ConnectionClosed, LoginRequired, RequestTimeout, StartError, WireError
+from mcp_workbench.protocol import MODERN
 from mcp_workbench.wire.message import encode
 
 if TYPE_CHECKING:
@@ -18,69 +22,70 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import ServerConfig
     from mcp_workbench.downstream.connection import Connection
-    from mcp_workbench.downstream.era_memory import Era, EraMemory
+    from mcp_workbench.downstream.eras import Agreed, Approach
     from mcp_workbench.downstream.link import Link
+    from mcp_workbench.downstream.session import Session
 
 
-class DiedOnProbe(Exception):
-    """It went away after the probe, before anything was agreed: worth another attempt, without one."""
+class AnotherAttempt(Exception):
+    """The server is worth one more attempt, in another way; the message says why."""
 
 
 class Start:
-    """One start of a server, in one attempt or two."""
+    """One start of a server, in a few attempts at most."""
 
     def __init__(
         self,
         name: str,
         config: ServerConfig,
         mask: Callable[[str], str],
-        memory: EraMemory,
+        known: Versions,
         *,
+        for_modern: bool,
         has_failed: bool,
     ) -> None:
         self._name = name
         self._config = config
         self._mask = mask
-        self._memory = memory
-        self._forced = _forced_era(config)
-        self._recalled = memory.recall(self._identity) if self._forced is None else None
-        # One that has just failed is not probed: it may have ended because of that, and if not, to find that
-        # out would take two starts each time. A modern one says so when it is greeted as a legacy one; one
-        # that speaks both does not, so what comes of it is not remembered.
-        self._is_guessing = has_failed and self._recalled is None and config.url is None
-        self._expected: Era | None = "legacy" if self._is_guessing else self._recalled
+        self._may_be_modern = known.modern is not False
+        self._dies_on_probe = False
+        self._cannot_ask = False
+        """Whether the server cannot ask anything in a legacy session."""
+        self._approach = approach(config, known, for_modern=for_modern, has_failed=has_failed)
 
-    async def attempt(self, link: Link, connection: Connection) -> Era:
-        """Opens the link, and returns when the server can be used. Raises StartError or DiedOnProbe."""
-        try:
-            await link.open(connection)
-            era = await self._get_ready(link, connection)
-        except StartError:
-            self._memory.forget(self._identity)
-            raise
-        if self._forced is None and era != self._recalled and not self._is_guessing:
-            self._memory.remember(self._identity, era)
-        return era
+    async def attempt(self, link: Link, connection: Connection) -> Agreed:
+        """Opens the link, and returns when the server can be used. Raises StartError or
+        AnotherAttempt.
+        """
+        await link.open(connection)
+        agreed = await self._get_ready(link, connection)
+        if self._dies_on_probe:
+            return msgspec.structs.replace(agreed, learned=Versions(legacy=True, modern=False))
+        if self._cannot_ask and agreed.era == MODERN:
+            return msgspec.structs.replace(agreed, learned=Versions(legacy=False, modern=True))
+        return agreed
 
-    async def _get_ready(self, link: Link, connection: Connection) -> Era:
+    async def _get_ready(self, link: Link, connection: Connection) -> Agreed:
         session, limit = connection.session, self._config.startup_timeout
-        era: Era | None = None
+        agreed: Agreed | None = None
         wants_login = False
         try:
             async with asyncio.timeout(limit):
-                era = await open_conversation(
+                agreed = await open_conversation(
                     session,
-                    forced=self._forced,
-                    remembered=self._expected,
+                    self._approach,
                     limit=limit,
                     patience=PATIENCE if self._config.url is None else REMOTE_PATIENCE,
                 )
+                self._review(session, agreed)
                 await connection.list_tools(limit)
         except ConnectionClosed as error:
-            if self._forced is None and self._expected != "legacy" and era is None:
+            if self._approach in ("modern first", "probe") and agreed is None:
                 # Servers on some SDKs end themselves when the first message is not `initialize`.
-                self._expected = "legacy"
-                raise DiedOnProbe from None
+                self._approach = "legacy first"
+                self._dies_on_probe = True
+                self._may_be_modern = False
+                raise AnotherAttempt("it ended when it was asked for its protocol version") from None
             reason, hint = f"{error} before it could be used", diagnosis.hint_on_exit(self._config)
         except (RequestTimeout, TimeoutError):
             reason, hint = f"it was not ready within {limit:g} s", diagnosis.hint_on_silence(self._config)
@@ -88,24 +93,49 @@ class Start:
             reason, hint = self._mask(str(error)), error.hint
             wants_login = isinstance(error, LoginRequired)
         else:
-            return era
+            return agreed
         last_words = diagnosis.tail(link.last_words)
         raise StartError(self._name, reason, stderr=last_words, hint=hint, wants_login=wants_login)
 
-    @property
-    def _identity(self) -> str:
-        """What makes this configuration this one, with secrets left out: the key of its remembered era."""
-        config = self._config
-        if config.url is not None:
-            words = [config.url, config.transport, *sorted(config.headers)]
-        else:
-            words = [config.command or "", *config.args, config.cwd or ""]
-        return encode([self._mask(word) for word in words]).decode()
+    def _review(self, session: Session, agreed: Agreed) -> None:
+        """Raises AnotherAttempt for a legacy session in which the server cannot ask anything: a server that
+        speaks both versions can in a modern one.
+        """
+        is_best = session.can_push or not self._may_be_modern
+        if self._approach == "legacy first" and agreed.era == "legacy" and not is_best:
+            self._cannot_ask = True
+            self._approach = "modern first"
+            raise AnotherAttempt("it cannot ask anything in this session, and may be able to in a modern one")
 
 
-def _forced_era(config: ServerConfig) -> Era | None:
-    """The era that the configuration leaves no choice about."""
-    if config.protocol == "auto":
-        # The transport of before is one of legacy servers.
-        return "legacy" if config.transport == "sse" else None
-    return config.protocol
+def approach(config: ServerConfig, known: Versions, *, for_modern: bool, has_failed: bool) -> Approach:
+    """How to open the conversation for a client of this protocol version, by what is known of the server."""
+    forced = configured_versions(config)
+    if forced is not None:
+        return "only modern" if forced.modern else "only legacy"
+    if not for_modern:
+        return "modern first" if known.legacy is False else "legacy first"
+    if known.modern is not None:
+        return "modern first" if known.modern else "legacy first"
+    # One that has just failed is not probed: it may have ended because of that, and if not, to find that out
+    # would take two starts each time.
+    return "legacy first" if has_failed and config.url is None else "probe"
+
+
+def configured_versions(config: ServerConfig) -> Versions | None:
+    """What the configuration says that the server speaks, if it leaves no choice."""
+    if config.protocol == MODERN:
+        return Versions(legacy=False, modern=True)
+    # The transport of before is one of legacy servers.
+    if config.protocol == "legacy" or config.transport == "sse":
+        return Versions(legacy=True, modern=False)
+    return None
+
+
+def identity_of(config: ServerConfig, mask: Callable[[str], str]) -> str:
+    """What makes a configuration this one, without secrets: the key of what is known of its versions."""
+    if config.url is not None:
+        words = [config.url, config.transport, *sorted(config.headers)]
+    else:
+        words = [config.command or "", *config.args, config.cwd or ""]
+    return encode([mask(word) for word in words]).decode()

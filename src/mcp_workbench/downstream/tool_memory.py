@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import os
 import stat
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -19,7 +18,12 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from mcp_workbench.config.stamp import Stamp, stamp_of
-from mcp_workbench.downstream.private_files import DRAFT, replace_unlocked
+from mcp_workbench.storage.private_files import (
+    PrivateDirectory,
+    drafted_name,
+    is_hexadecimal,
+    warn_if_unsafe,
+)
 from mcp_workbench.wire.message import ABSENT, encode, starts_with
 
 if TYPE_CHECKING:
@@ -93,7 +97,8 @@ class ToolMemory:
     """One file for each server configuration, replaced as a whole: the later listing wins."""
 
     def __init__(self, directory: StrPath) -> None:
-        self.directory = os.path.join(directory, "catalogue")
+        self._files = PrivateDirectory(directory, "catalogue")
+        self.directory = self._files.path
         self._known: dict[str, _Known] = {}
         self._writing = threading.Lock()
         self._swept_at: float | None = None
@@ -122,6 +127,7 @@ class ToolMemory:
                 self._write(identity, record)
                 self._sweep_now_and_then()
         except OSError as error:
+            warn_if_unsafe(error)
             if self.trouble is None:
                 log.debug("the catalogue cannot be written: %s", error)
             self.trouble = str(error)
@@ -129,15 +135,23 @@ class ToolMemory:
             self._writing.release()
 
     def _look(self, identity: str) -> _Known | None:
-        path = self._file(identity)
+        name = _name(identity)
         try:
-            status = os.stat(path)
+            # By its path, which is quick: it only tells whether the file has changed since it was read.
+            stamp = stamp_of(os.lstat(os.path.join(self.directory, name)))
         except OSError:
             return None
         known = self._known.get(identity)
-        if known is not None and known[0] == stamp_of(status):
-            return known
-        return _read(path, status)
+        return known if known is not None and known[0] == stamp else self._read(name, stamp)
+
+    def _read(self, name: str, stamp: Stamp) -> _Known | None:
+        """What a file says that has changed, or was not read yet."""
+        try:
+            found = self._files.read(name, max_bytes=LARGEST + LARGEST // 8)
+        except OSError as error:
+            warn_if_unsafe(error)
+            return stamp, None
+        return None if found is None else (stamp_of(found[1]), _decode(found[0]))
 
     def _is_kept(self, identity: str, record: Record) -> bool:
         """Whether the file says the same, and has not said so for too long."""
@@ -155,11 +169,9 @@ class ToolMemory:
         return True
 
     def _write(self, identity: str, record: Record) -> None:
-        path = self._file(identity)
-        with suppress(OSError):
-            os.rmdir(path)  # in case that a directory is in the way
-        ours = replace_unlocked(path, _lines(record))
-        status = os.stat(path)
+        name = _name(identity)
+        ours = self._files.replace(name, _lines(record))
+        status = os.lstat(os.path.join(self.directory, name))
         self._written += status.st_size
         # Unless another process has been there since.
         if (status.st_ino, status.st_mtime_ns) == (ours.st_ino, ours.st_mtime_ns):
@@ -174,22 +186,26 @@ class ToolMemory:
     def _sweep(self) -> None:
         """Drops what nobody has used for long, what is too much, and drafts of processes that were killed."""
         now, size = time.time(), 0
-        files: list[tuple[str, os.stat_result]] = []
-        with os.scandir(self.directory) as entries:
-            for entry in entries:
-                with suppress(OSError):  # other processes have their drafts there
-                    files.append((entry.path, entry.stat(follow_symlinks=False)))
-        for path, status in sorted(files, key=lambda file: _last_use(file[1]), reverse=True):
+        files = [(name, status) for name, status in self._files.scan() if _is_ours(name, status)]
+        for name, status in sorted(files, key=lambda file: _last_use(file[1]), reverse=True):
             size += status.st_size
-            too_old = FRESH if path.endswith(DRAFT) else UNUSED
+            too_old = UNUSED if drafted_name(name) is None else FRESH
             if now - _last_use(status) > too_old or size > MOST:
                 with suppress(OSError):
-                    os.remove(path)
+                    self._files.remove(name)
 
-    def _file(self, identity: str) -> str:
-        import hashlib  # noqa: PLC0415 - only needed once a server is used, and it loads OpenSSL
 
-        return os.path.join(self.directory, f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.json")
+def _name(identity: str) -> str:
+    """The name of the file for a configuration."""
+    import hashlib  # noqa: PLC0415 - only needed once a server is used, and it loads OpenSSL
+
+    return f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.json"
+
+
+def _is_ours(name: str, status: os.stat_result) -> bool:
+    """Whether it is a record or a draft of one. Nothing else is deleted."""
+    digits, dot, end = (drafted_name(name) or name).partition(".")
+    return is_hexadecimal(digits, 32) and dot + end == ".json" and stat.S_ISREG(status.st_mode)
 
 
 def _last_use(status: os.stat_result) -> float:
@@ -206,21 +222,6 @@ def _lines(record: Record) -> Iterator[bytes]:
     for number, tool in enumerate(record.tools):
         yield b",\n%b" % tool if number else b"\n%b" % tool
     yield b"\n]}\n"
-
-
-def _read(path: str, status: os.stat_result) -> _Known:
-    """What is in a file that nobody has looked into yet."""
-    if not stat.S_ISREG(status.st_mode):
-        return stamp_of(status), None
-    try:
-        with open(path, "rb") as file:
-            status = os.fstat(file.fileno())
-            # What another user could put there would be shown to a model.
-            is_ours = sys.platform == "win32" or status.st_uid == os.geteuid()
-            data = file.read() if is_ours and status.st_size <= LARGEST + LARGEST // 8 else b""
-        return stamp_of(status), _decode(data)
-    except OSError:
-        return stamp_of(status), None
 
 
 def _decode(data: bytes) -> Record | None:

@@ -6,12 +6,10 @@ again. A vector is bytes here; only its model knows what they say.
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.downstream.private_files import replace_unlocked
+from mcp_workbench.storage.private_files import PrivateDirectory, warn_if_unsafe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +20,8 @@ KEY_SIZE: Final = 16
 CHECK_SIZE: Final = 16
 MOST_VECTORS: Final = 20_000
 """In one file: some 10 MB. The oldest make room."""
+DRAFT_SECONDS: Final = 3600.0
+"""Age at which the draft of a process that was killed is deleted."""
 
 
 def key_of(text: str) -> bytes:
@@ -33,17 +33,18 @@ class VectorMemory:
     """One file for each model: a check of the rest, then keys and vectors, the oldest first."""
 
     def __init__(self, directory: StrPath) -> None:
-        self._directory = os.path.join(directory, "vectors")
+        self._files = PrivateDirectory(directory, "vectors")
 
     def recall(self, model: str, size: int) -> dict[bytes, bytes]:
         """The vectors of that size that are remembered for a model, by key."""
         record = KEY_SIZE + size
         try:
-            with open(self._file(model), "rb") as file:
-                check = file.read(CHECK_SIZE)
-                records = file.read(MOST_VECTORS * record + 1)
-        except OSError:
+            found = self._files.read(model, max_bytes=CHECK_SIZE + MOST_VECTORS * record)
+        except OSError as error:
+            warn_if_unsafe(error)
             return {}
+        content = b"" if found is None else found[0]
+        check, records = content[:CHECK_SIZE], content[CHECK_SIZE:]
         if len(records) % record or check != _check(records):
             return {}
         starts = range(0, len(records), record)
@@ -53,11 +54,11 @@ class VectorMemory:
         """Adds to what is remembered. Of two processes that do so at once, one may have to do it again."""
         kept = {**self.recall(model, size), **vectors}
         records = b"".join([key + vector for key, vector in list(kept.items())[-MOST_VECTORS:]])
-        with suppress(OSError):
-            replace_unlocked(self._file(model), (_check(records), records))
-
-    def _file(self, model: str) -> str:
-        return os.path.join(self._directory, model)
+        try:
+            self._files.replace(model, (_check(records), records))
+            self._files.remove_drafts(older_than_seconds=DRAFT_SECONDS)
+        except OSError as error:
+            warn_if_unsafe(error)
 
 
 def _check(records: bytes) -> bytes:

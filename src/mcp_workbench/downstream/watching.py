@@ -16,7 +16,7 @@ from mcp_workbench.errors import BadAnswer, RequestTimeout
 from mcp_workbench.wire.message import ABSENT, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from mcp_workbench.downstream.session import Session
     from mcp_workbench.errors import WireError
@@ -61,24 +61,25 @@ class _Watch:
     def __init__(self, uri: str, session: Session, limit: float) -> None:
         self.users = 0
         self._uri = uri
-        self._session = session
+        self.session = session
+        """Where the server was asked."""
         self._stream: _Listening | None = None
         self.asked = asyncio.create_task(self._ask(limit))
         """Done when the server has agreed. All who want the resource share it."""
 
     async def _ask(self, limit: float) -> None:
-        if self._session.is_modern:
+        if self.session.is_modern:
             try:
                 async with asyncio.timeout(limit):
                     await self._listen().agreed
             except TimeoutError:
                 raise RequestTimeout(limit, capped=False) from None
         else:
-            await self._session.ask(SUBSCRIBE, b'"uri":%b' % encode(self._uri), limit=limit)
+            await self.session.ask(SUBSCRIBE, b'"uri":%b' % encode(self._uri), limit=limit)
 
     def ask_again(self, session: Session) -> None:
         """The server has been started anew."""
-        self._session = session
+        self.session = session
         self._stream = None
         if session.is_modern:
             self._listen()
@@ -96,43 +97,50 @@ class _Watch:
 
     def _listen(self) -> _Listening:
         agreed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._stream = stream = _Listening(self._session.peer, {URIS: [self._uri]}, agreed=agreed)
+        self._stream = stream = _Listening(self.session.peer, {URIS: [self._uri]}, agreed=agreed)
         stream.open()
         return stream
 
     def _tell(self, method: str) -> None:
-        self._session.tell(method, {"uri": self._uri})
+        self.session.tell(method, {"uri": self._uri})
 
 
 class Watches:
-    """All of them."""
+    """All resources of one server that somebody wants to hear about.
+
+    Modern and legacy connections to a server may lead to two processes, which do not know of each other's
+    changes. So a resource is asked for on each that somebody wants to hear from.
+    """
 
     def __init__(self) -> None:
-        self._watches: dict[str, _Watch] = {}
+        self._watches: dict[tuple[str, bool], _Watch] = {}
 
     async def add(self, uri: str, session: Session, limit: float) -> None:
-        """Somebody wants to hear of it. Returns when the server has agreed. Raises WireError."""
-        watch = self._watches.get(uri)
+        """Somebody wants to hear of a resource. Returns when the server has agreed. Raises WireError."""
+        key = uri, session.is_modern
+        watch = self._watches.get(key)
         if watch is None:
-            watch = self._watches[uri] = _Watch(uri, session, limit)
+            watch = self._watches[key] = _Watch(uri, session, limit)
         watch.users += 1
         try:
             await asyncio.shield(watch.asked)
         except BaseException:
-            self._leave(uri, watch)
+            self._leave(key, watch)
             raise
 
-    def remove(self, uri: str) -> None:
-        """One of those who were told that the server has agreed does not want it any more."""
-        self._leave(uri, self._watches[uri])
+    def remove(self, uri: str, *, modern: bool) -> None:
+        """Somebody does not want to hear of a resource any more that the server has agreed to tell of."""
+        key = uri, modern
+        self._leave(key, self._watches[key])
 
-    def ask_again(self, session: Session) -> None:
-        """The server has been started anew, and knows nothing."""
+    def ask_again(self, session: Session, others: Sequence[Session]) -> None:
+        """Asks on a new connection for what the server was asked for on one that is no longer used."""
         for watch in self._watches.values():
-            watch.ask_again(session)
+            if watch.session not in others:
+                watch.ask_again(session)
 
-    def _leave(self, uri: str, watch: _Watch) -> None:
+    def _leave(self, key: tuple[str, bool], watch: _Watch) -> None:
         watch.users -= 1
         if watch.users == 0:
-            del self._watches[uri]
+            del self._watches[key]
             watch.end()

@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import gc
 import logging
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, cast
 
 import uvicorn
 from starlette.applications import Starlette
@@ -16,7 +17,8 @@ from starlette.routing import Route
 from mcp_workbench.downstream.era_memory import cache_directory
 from mcp_workbench.serve.address import Address, listen
 from mcp_workbench.serve.admission import Doorkeeper, metadata, metadata_paths
-from mcp_workbench.serve.connections import MOST_CONNECTIONS, Connection
+from mcp_workbench.serve.connection_limits import MAX_CONNECTIONS, ConnectionLimits, allowed_connections
+from mcp_workbench.serve.connections import Connection
 from mcp_workbench.serve.reload import Reloader
 from mcp_workbench.serve.running import begin, close, first, loop_runner
 from mcp_workbench.serve.signals import Hurry
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config.tokens import LoadedTokens
     from mcp_workbench.serve.admission import Admission
     from mcp_workbench.serve.logs import StderrHandler
+    from mcp_workbench.serve.refusals import Refusals
 
 PATH: Final = "/mcp"
 DRAIN_LIMIT: Final = 20.0
@@ -58,10 +61,11 @@ def run(
 ) -> int:
     """Serves until a signal comes. Raises CannotListen."""
     begin(loaded, environ, log_handler)
-    _make_room_for_connections()
+    descriptors = _raise_descriptor_limit()
+    limits = ConnectionLimits(allowed_connections(descriptors), descriptors=descriptors)
     sockets = listen(address)
     bound = Address(address.host, sockets[0].getsockname()[1])
-    loop_runner()(_serve(loaded, environ, log_handler, (sockets, bound), tokens))
+    loop_runner()(_serve(loaded, environ, log_handler, (sockets, bound, limits), tokens))
     return 0
 
 
@@ -69,10 +73,10 @@ async def _serve(
     loaded: LoadedConfig,
     environ: Mapping[str, str],
     log_handler: StderrHandler,
-    listening: tuple[list[socket.socket], Address],
+    listening: tuple[list[socket.socket], Address, ConnectionLimits],
     tokens: LoadedTokens | None,
 ) -> None:
-    sockets, address = listening
+    sockets, address, limits = listening
     workbench = build(loaded, environ=environ, cache=cache_directory(environ), hide=log_handler.hide)
     interrupted = asyncio.Event()
     hurry = Hurry(interrupted.set)
@@ -81,7 +85,7 @@ async def _serve(
         address.host, loaded, tokens, environ=environ, log_handler=log_handler, guests=clients
     )
     endpoint = Endpoint(clients, doorkeeper.admission)
-    server = _Server(_settings(Front(endpoint, doorkeeper.admission)))
+    server = _Server(_settings(Front(endpoint, doorkeeper.admission), limits, doorkeeper.admission.refusals))
 
     def on_reload(reloaded: LoadedConfig) -> None:
         doorkeeper.reconfigure(reloaded)
@@ -103,6 +107,7 @@ async def _serve(
     log.info("ending: calls in flight have %g s to finish (Ctrl-C again: at once)", DRAIN_LIMIT)
     await first(clients.drain(DRAIN_LIMIT), hurry.wait())
     endpoint.is_closed = True
+    await first(doorkeeper.write_last_use(), hurry.wait())
     await close(workbench, hurry)
     clients.close()
     server.should_exit = True
@@ -110,10 +115,10 @@ async def _serve(
     await serving
 
 
-def _settings(front: Front) -> uvicorn.Config:
+def _settings(front: Front, limits: ConnectionLimits, refusals: Refusals) -> uvicorn.Config:
     return uvicorn.Config(
         front,
-        http=Connection,
+        http=cast("type[asyncio.Protocol]", partial(Connection, limits, refusals)),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -121,23 +126,27 @@ def _settings(front: Front) -> uvicorn.Config:
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        limit_concurrency=MOST_CONNECTIONS,
         timeout_keep_alive=KEEP_CONNECTION,
-        timeout_graceful_shutdown=FLUSH_LIMIT,
+        timeout_graceful_shutdown=FLUSH_LIMIT + 1,  # by then all connections are closed
     )
 
 
-def _make_room_for_connections() -> None:
-    """Each takes a descriptor, and what a process may have by itself is often a thousand."""
+def _raise_descriptor_limit() -> int | None:
+    """Allow this process as many file descriptors as it can use: the default is often a thousand.
+
+    Returns how many it may have; None where there is no limit that could be found.
+    """
     try:
         import resource  # noqa: PLC0415 - not on every platform
     except ImportError:
-        return
+        return None
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 2 * MOST_CONNECTIONS if hard == resource.RLIM_INFINITY else min(2 * MOST_CONNECTIONS, hard)
+    wanted = 2 * MAX_CONNECTIONS if hard == resource.RLIM_INFINITY else min(2 * MAX_CONNECTIONS, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    return None if soft == resource.RLIM_INFINITY else soft
 
 
 class _Server(uvicorn.Server):
@@ -147,6 +156,19 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Captures none."""
         yield
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close all connections, those last whose clients do not read what they are sent."""
+        timer = asyncio.get_running_loop().call_later(FLUSH_LIMIT, self._abort_connections)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            timer.cancel()
+
+    def _abort_connections(self) -> None:
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, Connection):
+                connection.abort()
 
 
 class Front:
@@ -204,7 +226,7 @@ class Front:
     async def _describe(self, request: Request) -> Response:
         issuer = self._admission.issuer
         try:
-            self._admission.check(request.scope["headers"])
+            self._admission.check(request.scope["headers"], request.client.host if request.client else "")
         except Denied as denied:
             return Response(denied.reason, denied.status)
         if issuer is None or request.url.path not in metadata_paths(issuer):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.workbench.sanitise import clean_text
+from mcp_workbench.workbench.sanitise import clean_text, show_name
 
 if TYPE_CHECKING:
     import logging
@@ -85,7 +85,7 @@ def to_json(record: logging.LogRecord, mask: Mask) -> bytes:
 
 
 def _label(record: logging.LogRecord) -> str:
-    return _in_one_line(clean_text(getattr(record, "server", ""))[:LONGEST_LABEL])
+    return show_name(getattr(record, "server", ""))[:LONGEST_LABEL]
 
 
 def _message(record: logging.LogRecord, mask: Mask) -> _Text:

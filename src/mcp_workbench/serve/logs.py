@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 from mcp_workbench.config import Secrets
 from mcp_workbench.serve.log_lines import LONGEST_LINE, to_json, to_text
 from mcp_workbench.wire.stderr import LOGGER as SERVERS_STDERR
+from mcp_workbench.workbench.sanitise import show_text
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -130,7 +131,7 @@ def report(error: ConfigError, format_: str) -> None:
         problems = [_record(logging.ERROR, f"{error.path}: {problem}") for problem in error.problems]
         data = b"".join(to_json(problem, str) for problem in problems)
     else:
-        data = f"mcp-workbench: {error}\n".encode(errors="replace")
+        data = f"mcp-workbench: {show_text(str(error))}\n".encode(errors="replace")
     deadline = time.monotonic() + REPORT_LIMIT
     try:
         while data and _takes_bytes(STDERR, max(deadline - time.monotonic(), 0)):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.config import load
 from mcp_workbench.errors import ConfigError
-from mcp_workbench.serve.watch import Watcher
+from mcp_workbench.serve.watch import Watcher, is_special
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,6 +51,9 @@ class Reloader:
 
     def reload(self) -> None:
         """Reads the file, and does as it says if it can be used."""
+        if is_special(self._path):
+            log.error("%s is a pipe or a device now; the configuration stays as it was", self._path)
+            return
         try:
             loaded = load(self._path, self._environ)
         except ConfigError as error:

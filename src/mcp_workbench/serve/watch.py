@@ -34,6 +34,8 @@ class Watcher:
         self._on_change = on_change
         self._known: Stamp | None = stamp
         self._new: Stamp | None = stamp
+        self._was_special = is_special(path)
+        """Whether it was no file from the start, such as the pipe that a shell makes."""
         self._looks = 0
         """How often the new state has been seen in a row."""
         self._timer: asyncio.TimerHandle | None = None
@@ -54,12 +56,22 @@ class Watcher:
         except OSError:
             seen = None
         else:
-            if not stat.S_ISREG(status.st_mode):
+            is_file = stat.S_ISREG(status.st_mode)
+            if not is_file and self._was_special:
                 return  # a pipe can be read only once
-            seen = stamp_of(status)
+            seen = stamp_of(status) if is_file else None
         self._looks = self._looks + 1 if seen == self._new else 1
         self._new = seen
         enough = LOOKS_WHEN_GONE if seen is None else LOOKS_WHEN_CHANGED
         if seen != self._known and self._looks >= enough:
             self._known = seen
             self._on_change()
+
+
+def is_special(path: str) -> bool:
+    """Whether a path leads to a pipe, a device or a socket. Reading one may block, or never end."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 - pathlib costs start-up
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))

@@ -14,6 +14,7 @@ from mcp_workbench.downstream.offer import members_of
 from mcp_workbench.errors import RemoteError, RequestTimeout
 from mcp_workbench.protocol import ELICITATION, INTERNAL_ERROR, META_PROGRESS
 from mcp_workbench.surface.hops import passed_on
+from mcp_workbench.surface.origin import with_origin
 from mcp_workbench.wire.message import (
     ABSENT,
     decode_text,
@@ -72,7 +73,7 @@ class Asker:
             self._peer.notify(COMPLETE, encode(members))
 
     def _params(self, question: Asked, session: Session) -> Members:
-        members = members_of(question.params)
+        members = with_origin(session.label, question.method, members_of(question.params))
         if question.method == ELICITATION and decode_text(members.get("mode", ABSENT)) == "url":
             # The modern era has no such id, and the legacy one demands it.
             members.setdefault("elicitationId", msgspec.Raw(encode(os.urandom(16).hex())))

@@ -23,10 +23,12 @@ import msgspec
 from mcp_workbench.downstream.call import read_stamps
 from mcp_workbench.downstream.inquiry import Asked, InputRequired, Pushed, retry_fields
 from mcp_workbench.downstream.offer import members_of
+from mcp_workbench.downstream.shares import RETRY_SECONDS
 from mcp_workbench.errors import RemoteError
 from mcp_workbench.protocol import ELICITATION, INTERNAL_ERROR, INVALID_PARAMS
 from mcp_workbench.surface import results
 from mcp_workbench.surface.hops import passed_on
+from mcp_workbench.surface.origin import with_origin
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, starts_with
 
@@ -49,7 +51,10 @@ FIRST_WAIT, LONGEST_WAIT = 0.05, 0.25
 """Seconds between two rounds in which nothing is asked: the server just wants to be called again."""
 
 ENDLESS: Final = f"it has asked for something {MOST_ROUNDS} times, and still asks for more"
-CROWDED: Final = "too many calls wait for an answer of their client already"
+CROWDED: Final = (
+    "too many calls wait for an answer of their client already. Answer or cancel some of them, "
+    f"or try again in {RETRY_SECONDS} s"
+)
 NO_ANSWERS: Final = "Invalid params: `inputResponses` must be an object of objects"
 
 
@@ -66,12 +71,22 @@ class Bridge:
         lacks = (call.caller.lack(asked.method, asked.params) for asked in inquiry.questions.values())
         if lack := next(filter(None, lacks), None):
             inquiry.refuse(lack.code, lack.message)
+        elif isinstance(inquiry, Pushed) and not self._is_within_share(call.principal, inquiry):
+            inquiry.refuse(INTERNAL_ERROR, CROWDED)
         elif not call.caller.is_modern:
             self._put(call, inquiry)
         elif isinstance(inquiry, Pushed):
             self._park(call, inquiry)
         elif isinstance(inquiry, InputRequired):
             self._pass(call, inquiry)
+
+    def _is_within_share(self, principal: str, inquiry: Pushed) -> bool:
+        """Whether a legacy server may have one more question open for a principal: it has only so many."""
+        if not principal:
+            return True
+        of_calls = (pushed.calls for pushed in inquiry.session.pushed.values())
+        count = sum(any(call.principal == principal for call in calls) for calls in of_calls)
+        return count <= self._parking.limit(principal)  # it counts itself
 
     def ask_outside(self, caller: Caller, inquiry: Pushed) -> None:
         """Asks a legacy client what a server wants to know outside of any call."""
@@ -99,7 +114,7 @@ class Bridge:
         """To a modern client, which a legacy server waits for."""
         if parked := call.calls.parked.get(call.request_id):
             parked.add(inquiry)
-        elif self._parking.is_full:
+        elif not self._parking.has_room(call.principal):
             inquiry.refuse(INTERNAL_ERROR, CROWDED)
         else:
             ticket, state = self._seal.close("parked", call.bound(), inquiry.session.input_timeout)
@@ -110,7 +125,7 @@ class Bridge:
         """To a modern client, which a modern server does not wait for."""
         limit = inquiry.session.input_timeout
         _, state = self._seal.close("passed", call.bound(), limit, inquiry.state)
-        result = _with_state(inquiry.result, state)
+        result = _with_state(inquiry, state)
         call.ask_back(*results.modern(result, read_stamps(result)))
 
     def send_user(self, call: Relayed, error: RemoteError) -> bool:
@@ -126,11 +141,13 @@ class Bridge:
         else:
             # What is to be visited has to stay as it is; the rest is an error like any other.
             message = call.shelf.masked(error).message
-            call.calls.fail_with(call.request_id, RemoteError(error.code, message, error.data))
+            data = _with_origins(error, visits, call.session.label)
+            call.calls.fail_with(call.request_id, RemoteError(error.code, message, data))
         return True
 
     def _answer(self, call: Relayed, questions: Mapping[str, Asked], state: str) -> None:
-        asked = {name: _for_next_hop(question) for name, question in questions.items()}
+        label = call.session.label
+        asked = {name: _for_next_hop(question, label) for name, question in questions.items()}
         asking = {"inputRequests": asked} if asked else {}
         call.ask_back(*results.asking(encode({**asking, "requestState": state})))
 
@@ -154,10 +171,6 @@ class Bridge:
         calls.resume(parked.call, request_id, caller, params.meta)
         self._resume(parked, answers)
         return None
-
-    def is_retry(self, params: Params, bound: bytes) -> bool:
-        """Whether a modern request answers questions of this one. Raises Refusal."""
-        return self._seal.is_for(decode_text(params.state) or "", bound)
 
     def _resume(self, parked: Parked, answers: dict[str, msgspec.Raw]) -> None:
         waiting, call = parked.inquiries, parked.call
@@ -195,21 +208,24 @@ def _read_answers(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
     return answers
 
 
-def _with_state(result: msgspec.Raw, state: str) -> bytes:
-    """A modern server's questions as they came, with our state in the place of its own."""
-    members = decode_members(result)
-    questions = members_of(members.get("inputRequests", ABSENT))
-    for name, question in questions.items():
-        parts = members_of(question)
-        params = members_of(parts.get("params", ABSENT))
-        if "_meta" in params:
-            questions[name] = msgspec.Raw(encode({**parts, "params": passed_on(params)}))
-    asked = {"inputRequests": questions} if questions else {}
-    return encode({**members, **asked, "requestState": state})
+def _with_origins(error: RemoteError, visits: Mapping[str, Asked], label: str) -> bytes:
+    """What a legacy client is told of visits that are needed, each with which server wants it."""
+    told = [with_origin(label, visit.method, members_of(visit.params)) for visit in visits.values()]
+    return encode({**decode_members(error.data or b"{}"), "elicitations": told})
 
 
-def _for_next_hop(asked: Asked) -> dict[str, object]:
-    """A question as it is put to a modern client."""
+def _with_state(inquiry: InputRequired, state: str) -> bytes:
+    """A modern server's questions, with our state in the place of its own."""
+    members = decode_members(inquiry.result)
+    asked = {}
+    for name, raw in members_of(members.get("inputRequests", ABSENT)).items():
+        asked[name] = {**members_of(raw), **_for_next_hop(inquiry.questions[name], inquiry.session.label)}
+    return encode({**members, **({"inputRequests": asked} if asked else {}), "requestState": state})
+
+
+def _for_next_hop(asked: Asked, label: str) -> dict[str, object]:
+    """A question of the server `label` as it is put to a modern client."""
     if not asked.params:
         return {"method": asked.method}
-    return {"method": asked.method, "params": passed_on(members_of(asked.params))}
+    params = with_origin(label, asked.method, members_of(asked.params))
+    return {"method": asked.method, "params": passed_on(params)}

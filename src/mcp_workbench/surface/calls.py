@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.requests import Meta
     from mcp_workbench.wire.message import Body, Id, Outgoing
     from mcp_workbench.workbench.desk import Desk
+    from mcp_workbench.workbench.emitted import EmittedUris
     from mcp_workbench.workbench.kept.drawer import Drawer
 
     Parts = tuple[Body, ...]
@@ -65,6 +66,8 @@ class Calls:
         taken: Collection[Id],
     ) -> None:
         self._desk = desk
+        self.principal = desk.principal.name
+        """The name of the principal that the client belongs to."""
         self.outlet = outlet
         self._write = outlet.write
         self._callers = callers
@@ -86,6 +89,11 @@ class Calls:
     def drawer(self) -> Drawer | None:
         """What is kept for the client, if anything is."""
         return self._desk.drawer
+
+    @property
+    def emitted(self) -> EmittedUris:
+        """Which server has sent the client which resource URIs."""
+        return self._desk.emitted
 
     def __contains__(self, request_id: Id | None) -> bool:
         return request_id in self._in_flight
@@ -110,7 +118,9 @@ class Calls:
             if caller is None or (self._desk.drawer is not None and refer(arguments.arguments)):
                 return False
             shelf = self._desk.shelves.get((tool.toolbox, tool.server))
-            if shelf is None or (connection := shelf.ready(tool.tool)) is None:
+            if shelf is None or (
+                (connection := shelf.ready(tool.tool, caller.is_modern, self.principal)) is None
+            ):
                 return False
             use = Use(caller, self, request_id, shelf, tool.tool, arguments.arguments, meta)
             self._in_flight[request_id] = use
@@ -141,7 +151,7 @@ class Calls:
 
     def start(self, request: Relayed) -> None:
         """Makes a request, at once if it can be; else when its server is ready."""
-        if connection := request.shelf.ready(request.tool):
+        if connection := request.shelf.ready(request.tool, request.caller.is_modern, self.principal):
             self._in_flight[request.request_id] = request
             request.send(connection)
         else:
@@ -155,6 +165,10 @@ class Calls:
             request.refuse(error)
         else:
             self.start(request)
+
+    def start_after(self, request_id: Id, prepare: Callable[[], Awaitable[None]]) -> None:
+        """Run `prepare`, which starts a request under this id or raises Refusal."""
+        self._in_flight[request_id] = asyncio.create_task(self._start_after(request_id, prepare))
 
     def work(self, request_id: Id, make: Callable[[], Awaitable[Parts]], caller: Caller) -> None:
         """Answers with a result of ours that takes its time."""
@@ -239,6 +253,10 @@ class Calls:
         data = msgspec.UNSET if error.data is None else msgspec.Raw(error.data)
         self.finish(request_id, lambda any_id: error_line(any_id, error.code, error.message, data))
 
+    def _fail_with_refusal(self, request_id: Id, refusal: Refusal) -> None:
+        line = error_line(request_id, refusal.code, refusal.message, refusal.data)
+        self.finish(request_id, lambda _: line)
+
     def fail(self, request_id: Id) -> None:
         """Ends a request where the workbench itself has failed, with the exception that is being handled."""
         log.exception("request %r failed inside the workbench", request_id)  # noqa: LOG004 - of the caller's
@@ -256,13 +274,23 @@ class Calls:
 
     async def _start_later(self, request: Relayed) -> None:
         try:
-            connection = await request.shelf.connect(request.tool, len(request.arguments))
+            connection = await request.shelf.connect(
+                request.tool, len(request.arguments), self.principal, modern=request.caller.is_modern
+            )
             self._in_flight[request.request_id] = request
             request.send(connection)
         except CallError as error:
             request.refuse(error)
         except Exception:  # noqa: BLE001 - the client must get an answer
             self.fail(request.request_id)
+
+    async def _start_after(self, request_id: Id, prepare: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await prepare()
+        except Refusal as refusal:
+            self._fail_with_refusal(request_id, refusal)
+        except Exception:  # noqa: BLE001 - the client must get an answer
+            self.fail(request_id)
 
     async def _fill_in(self, request: Use, drawer: Drawer) -> None:
         """Makes a call whose arguments refer to what is kept."""
@@ -290,7 +318,6 @@ class Calls:
             except CallError as error:
                 self.refuse(request_id, error, caller)
             except Refusal as refusal:
-                line = error_line(request_id, refusal.code, refusal.message, refusal.data)
-                self.finish(request_id, lambda _: line)
+                self._fail_with_refusal(request_id, refusal)
         except Exception:  # noqa: BLE001 - the client must get an answer
             self.fail(request_id)

@@ -68,7 +68,7 @@ class Face:
         self._seat = seat
         self._room = room
         desk = seat.desk
-        self._peer = Peer(outlet.write, self)
+        self._peer = Peer(outlet.write, self, is_strict=True)
         self._asker = Asker(self._peer)
         self._bridge = Bridge(self._asker, seat.parking, seat.seal)
         self._callers = seat.callers
@@ -121,7 +121,8 @@ class Face:
         self._announcements.close()
         self._calls.close()
         self._seat.desk.part(self._announcements)
-        self._peer.stop_listening()
+        # A server that has asked something outside of any call is told at once that there is no answer.
+        self._peer.stop_listening("the client has left")
 
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
         """Answers at once what needs no waiting."""
@@ -174,6 +175,7 @@ class Face:
         if (caller := self._caller(params.meta, method)).is_modern and method == "subscriptions/listen":
             self._announcements.open_stream(request_id, read_filter(params.notifications))
         elif method == "tools/call":
+            metatools.refuse_misplaced(members_of(raw))
             self._call(request_id, params, caller)
         elif self._shared_lists.takes(method, caller):
             self._shared_lists.handle(request_id, method, params, raw, caller)
@@ -235,7 +237,7 @@ class Face:
         try:
             self._calls.require_room()
             if params.name == metatools.OPEN_TOOLBOX:
-                self._calls.work(request_id, partial(self._open, params.arguments), caller)
+                self._calls.work(request_id, partial(self._open, params.arguments, caller), caller)
             elif params.name == metatools.USE_TOOL:
                 self._use(request_id, params, caller)
             else:
@@ -258,20 +260,29 @@ class Face:
         elif extra is not None:
             self._calls.use(request_id, tool, arguments, params.meta, caller=caller, extra=extra)
 
-    async def _open(self, arguments: Body) -> tuple[Body, ...]:
+    async def _open(self, arguments: Body, caller: Caller) -> tuple[Body, ...]:
         from mcp_workbench.surface import found, listing  # noqa: PLC0415 - the start does without them
+        from mcp_workbench.surface.rendering import rendered  # noqa: PLC0415 - likewise
         from mcp_workbench.surface.wanted import read_open  # noqa: PLC0415 - likewise
 
         desk = self._seat.desk
         wanted = read_open(arguments, [box.name for box in desk.boxes()])
         if wanted.queries:
             findings = await desk.find(wanted.queries, wanted.limit, wanted.toolbox)
-            return found.findings_result(findings, wanted, desk.listing_budget(wanted.toolbox))
+            budget = desk.listing_budget(wanted.toolbox)
+            hits = sum(map(len, findings.found))
+            return await rendered(
+                desk, self._room, hits, partial(found.findings_result, findings, wanted, budget)
+            )
         if wanted.toolbox is None:
-            return found.named_result(desk.known_tools(), wanted)
+            known = desk.known_tools()
+            return await rendered(desk, self._room, len(known), partial(found.named_result, known, wanted))
         if desk.has_own(wanted.toolbox):
             return listing.own_result(wanted)
-        opening = await desk.open(wanted.toolbox)
+        opening = await desk.open(wanted.toolbox, modern=caller.is_modern)
         # It may have megabytes, and a client that does not read may ask again and again.
         await self._room.wait()
-        return listing.opening_result(opening, wanted)
+        if (written := listing.remembered(opening, wanted)) is not None:
+            return written
+        tools = sum(len(index) for _, index in opening.tools)
+        return await rendered(desk, self._room, tools, partial(listing.opening_result, opening, wanted))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
-
 from mcp_workbench.errors import RemoteError
 from mcp_workbench.protocol import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND
 from mcp_workbench.surface.relayed import Relayed
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.offer import Capability
     from mcp_workbench.errors import CallError, WireError
     from mcp_workbench.wire.message import Body
-    from mcp_workbench.workbench.shelf import Shelf
 
 
 class Fetch(Relayed, kw_only=True):
@@ -35,6 +32,8 @@ class Fetch(Relayed, kw_only=True):
     def send(self, connection: Connection) -> None:
         """Asks the server, if it can be."""
         self.session = session = connection.session
+        if self.calls.principal:
+            self.tally = connection.turns.tally(self.calls.principal)
         if not session.offer.has(self.capability):
             self.fail_with(self.not_offered())
             return
@@ -56,7 +55,7 @@ class Fetch(Relayed, kw_only=True):
         if isinstance(error, RemoteError):
             self.fail_with(self.shelf.masked(error))
         else:
-            self.refuse(self.shelf.explain(None, error))
+            self.refuse(self.shelf.explain(None, error, self.session))
 
     def not_offered(self) -> RemoteError:
         """What is wrong if the server does not have such things at all."""
@@ -70,18 +69,10 @@ class Fetch(Relayed, kw_only=True):
 
 
 class Read(Fetch, kw_only=True):
-    """A request for a resource.
-
-    One that does not say which server it is meant for, as it stands in a tool's result, is put to one after
-    the other, until one does not answer with an error. If all do, it is the first one's that counts.
-    """
+    """A request for a resource."""
 
     uri: str
     """As the client has it."""
-    others: tuple[Shelf, ...] = ()
-    """The servers that are still to be asked."""
-    failure: RemoteError | None = None
-    """What the first one has answered."""
     is_cacheable: ClassVar[bool] = True
 
     def not_offered(self) -> RemoteError:
@@ -90,17 +81,7 @@ class Read(Fetch, kw_only=True):
         return RemoteError(RESOURCE_NOT_FOUND, reason, encode({"uri": self.uri}))
 
     def fail_with(self, error: RemoteError) -> None:
-        """Asks the next server, or ends it."""
-        first = self.failure or error
-        # A client that has yet to come back is not to be answered by somebody else than whom it answers.
-        if self.others and self.is_heard:
-            shelf, *others = self.others
-            anew = {"extra": (), "rounds": 0, "inquiries": None, "undo": None}
-            following = msgspec.structs.replace(
-                self, shelf=shelf, others=tuple(others), failure=first, **anew
-            )
-            self.calls.start(following)
-            return
-        if first.code == RESOURCE_NOT_FOUND and self.caller.is_modern:
-            first = RemoteError(INVALID_PARAMS, first.message, first.data)
-        super().fail_with(first)
+        """End it, with the code that the client's protocol version has for it."""
+        if error.code == RESOURCE_NOT_FOUND and self.caller.is_modern:
+            error = RemoteError(INVALID_PARAMS, error.message, error.data)
+        super().fail_with(error)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+import msgspec
 
 from mcp_workbench.config.model import LISTING_BUDGET
 from mcp_workbench.surface.document import Document
@@ -19,13 +22,65 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.levels import Fit, Level
     from mcp_workbench.surface.wanted import Wanted
     from mcp_workbench.wire.message import Body
-    from mcp_workbench.workbench.toolbox import Opening
+    from mcp_workbench.workbench.shelf import Index
+    from mcp_workbench.workbench.toolbox import Opening, Toolbox
 
+MAX_REMEMBERED_BYTES: Final = 1024 * 1024
+"""Bytes of the longest list that is remembered, for each toolbox and level of detail."""
 NO_ROOM: Final = "There was no room for {:,} more: find them with query."
 
 
+class _Remembered(msgspec.Struct, frozen=True):
+    """A list that was written, and what it was written from."""
+
+    indexes: list[Index]
+    notes: list[list[str]]
+    result: tuple[Body, ...]
+
+    def is_of(self, opening: Opening) -> bool:
+        """Whether writing the list again would lead to the same."""
+        indexes = [index for _, index in opening.tools]
+        return (
+            len(indexes) == len(self.indexes)
+            and all(new is old for new, old in zip(indexes, self.indexes, strict=True))
+            and self.notes == [shelf.notes for shelf, _ in opening.tools]
+        )
+
+
+_remembered: Final[WeakKeyDictionary[Toolbox, dict[str, _Remembered]]] = WeakKeyDictionary()
+
+
+def remembered(opening: Opening, wanted: Wanted) -> tuple[Body, ...] | None:
+    """The list, if it was written already and is still true."""
+    known = _remembered.get(opening.toolbox, {}).get(wanted.detail)
+    if known is None or not _is_plain(opening, wanted) or not known.is_of(opening):
+        return None
+    return known.result
+
+
 def opening_result(opening: Opening, wanted: Wanted) -> tuple[Body, ...]:
-    """Its tools, all or those that are wanted by name. Raises ToolsNotFound."""
+    """Its tools, all or those that are wanted by name. Raises ToolsNotFound.
+
+    A list of all is remembered for as long as the tools are the same: to write one of hundreds of tools takes
+    tens of milliseconds, and all members of a team ask for it.
+    """
+    if (known := remembered(opening, wanted)) is not None:
+        return known  # written while this one waited for its turn
+    # Before writing: what changes meanwhile makes it another list.
+    indexes, notes = [index for _, index in opening.tools], [[*shelf.notes] for shelf, _ in opening.tools]
+    result = _written(opening, wanted)
+    if _is_plain(opening, wanted) and sum(map(len, result)) <= MAX_REMEMBERED_BYTES:
+        lists = _remembered.setdefault(opening.toolbox, {})
+        lists[wanted.detail] = _Remembered(indexes, notes, result)
+    return result
+
+
+def _is_plain(opening: Opening, wanted: Wanted) -> bool:
+    """Whether the list shows all tools of servers that are all ready."""
+    return not (wanted.names or opening.starting or opening.failures)
+
+
+def _written(opening: Opening, wanted: Wanted) -> tuple[Body, ...]:
     toolbox = opening.toolbox
     tools = [
         Tool(shelf.origin, name, definition)

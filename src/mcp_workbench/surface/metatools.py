@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from mcp_workbench.errors import InvalidCall
-from mcp_workbench.wire.message import ABSENT, NULL, OBJECT, decode_text, encode, is_json, starts_with
+from mcp_workbench.protocol import INVALID_PARAMS
+from mcp_workbench.surface.requests import Refusal
+from mcp_workbench.wire.message import (
+    ABSENT,
+    NULL,
+    OBJECT,
+    decode_members,
+    decode_text,
+    encode,
+    is_json,
+    starts_with,
+)
 from mcp_workbench.workbench.shortening import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body
@@ -88,7 +99,7 @@ def _use_tool() -> dict[str, object]:
     }
 
 
-class ToolId(msgspec.Struct, frozen=True):
+class ToolId(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What names a tool: three opaque names, never joined into one."""
 
     toolbox: str
@@ -96,15 +107,18 @@ class ToolId(msgspec.Struct, frozen=True):
     tool: str
 
 
-class _PlainArguments(msgspec.Struct):
+# The structs of a plain call know every member that they take. A call with any other member is read by
+# `read_use`, which takes it or says where it belongs: nothing is dropped.
+class _PlainArguments(msgspec.Struct, forbid_unknown_fields=True):
     tool: ToolId
     arguments: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class _PlainParams(msgspec.Struct):
+class _PlainParams(msgspec.Struct, forbid_unknown_fields=True):
     name: Literal["use_tool"]
     arguments: _PlainArguments
     meta: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict, name="_meta")
+    task: msgspec.Raw = ABSENT
     state: msgspec.Raw = msgspec.field(default=ABSENT, name="requestState")
     responses: msgspec.Raw = msgspec.field(default=ABSENT, name="inputResponses")
 
@@ -118,23 +132,23 @@ class PlainUse(msgspec.Struct):
     params: _PlainParams
 
 
-class _UseArguments(msgspec.Struct):
-    tool: msgspec.Raw = ABSENT
-    arguments: msgspec.Raw = ABSENT
-
-
-class _Identifier(msgspec.Struct):
-    toolbox: msgspec.Raw = ABSENT
-    server: msgspec.Raw = ABSENT
-    tool: msgspec.Raw = ABSENT
-    name: msgspec.Raw = ABSENT
-
-
 _decode_plain_use = msgspec.json.Decoder(PlainUse).decode
-_decode_use = msgspec.json.Decoder(_UseArguments).decode
-_decode_identifier = msgspec.json.Decoder(_Identifier).decode
 
-IDENTIFIER_FORM = '{"toolbox": "…", "server": "…", "tool": "…"}'
+IDENTIFIER_FORM: Final = '{"toolbox": "…", "server": "…", "tool": "…"}'
+USE_FORM: Final = f'{{"tool": {IDENTIFIER_FORM}, "arguments": {{…}}}}'
+NOT_CALLED: Final = "The tool was not called."
+
+ARGUMENT_KEYS: Final = ("arguments", "args", "parameters", "params", "input")
+"""Members that hold a tool's arguments: ours first, then the names that other APIs have for it."""
+IDENTIFIER_KEYS: Final = {
+    "toolbox": ("toolbox", "toolbox_name"),
+    "server": ("server", "source_server"),
+    "tool": ("tool", "name"),
+}
+"""The members of an identifier, each with the name that a listing shows it under."""
+KEYS_SHOWN: Final = 5
+KEY_CHARACTERS: Final = 60
+EMPTY_TEXT: Final = msgspec.Raw(b'""')
 
 
 def read_plain_use(line: Line) -> PlainUse | None:
@@ -152,36 +166,87 @@ def read_plain_use(line: Line) -> PlainUse | None:
 
 
 def read_use(arguments: Body) -> tuple[ToolId, Body]:
-    """The tool to call, and the arguments for it as they came. Raises InvalidCall."""
+    """The tool to call, and the arguments for it as they came.
+
+    Arguments under another usual name, or inside of `tool`, are taken if there are no others. Raises
+    InvalidCall for every other member: without it the tool would act on its defaults.
+    """
     try:
-        found = _decode_use(arguments or b"{}")
+        members = _present(decode_members(arguments or b"{}"))
     except (msgspec.DecodeError, RecursionError):
-        raise InvalidCall(
-            f'Invalid arguments: {USE_TOOL} takes {{"tool": {IDENTIFIER_FORM}, "arguments": {{…}}}}'
-        ) from None
-    return _read_identifier(found.tool), _read_arguments(found.arguments)
-
-
-def _read_identifier(raw: msgspec.Raw) -> ToolId:
-    if not raw:
+        raise InvalidCall(f"Invalid arguments: {USE_TOOL} takes {USE_FORM}") from None
+    tool = members.pop("tool", ABSENT)
+    if not tool:
         raise InvalidCall(f'Invalid tool identifier: "tool" is missing; it takes {IDENTIFIER_FORM}')
     try:
-        found = _decode_identifier(raw)
+        identifier = _present(decode_members(tool))
     except (msgspec.DecodeError, RecursionError):
         raise InvalidCall(f'Invalid tool identifier: "tool" must be an object {IDENTIFIER_FORM}') from None
-    members = (("toolbox", found.toolbox), ("server", found.server), ("tool", found.tool or found.name))
-    return ToolId(*(_read_name(member, value) for member, value in members))
+    names = [_take_name(identifier, member) for member in IDENTIFIER_KEYS]
+    given = _take_arguments(members, "") | _take_arguments(identifier, ' inside of "tool"')
+    _refuse_strays(members, identifier)
+    if len(given) > 1:
+        *others, last = given
+        raise InvalidCall(
+            f"Invalid arguments: {', '.join(others)} and {last} are both given. Put all arguments of the "
+            f'tool into "arguments", as in {USE_FORM}. {NOT_CALLED}'
+        )
+    return ToolId(*names), _read_arguments(next(iter(given.values()), ABSENT))
+
+
+def refuse_misplaced(params: Mapping[str, msgspec.Raw]) -> None:
+    """Refuses parameters of a `tools/call` that are a tool's arguments under a name that MCP does not have.
+
+    Other members are left alone: versions of the protocol to come may define them. Raises Refusal.
+    """
+    strays = [key for key in ARGUMENT_KEYS[1:] if params.get(key, NULL) != NULL]
+    if strays:
+        raise Refusal(INVALID_PARAMS, f"Invalid params: {_quoted(strays)} must be in `arguments`")
+
+
+def _present(members: dict[str, msgspec.Raw]) -> dict[str, msgspec.Raw]:
+    """Some clients write what they do not have as null."""
+    return {key: value for key, value in members.items() if value != NULL}
+
+
+def _take_name(identifier: dict[str, msgspec.Raw], member: str) -> str:
+    keys = IDENTIFIER_KEYS[member]
+    given = [value for key in keys if (value := identifier.pop(key, ABSENT))]
+    # An optional name that is empty is absent, unless there is no other.
+    names = {_read_name(member, value) for value in given if value != EMPTY_TEXT or len(given) == 1}
+    if not names:
+        raise InvalidCall(f"Invalid tool identifier: {member} is missing; it takes {IDENTIFIER_FORM}")
+    if len(names) > 1:
+        raise InvalidCall(f"Invalid tool identifier: {_quoted(keys)} differ; it takes {IDENTIFIER_FORM}")
+    return names.pop()
 
 
 def _read_name(member: str, raw: msgspec.Raw) -> str:
-    if not raw:
-        raise InvalidCall(f"Invalid tool identifier: {member} is missing; it takes {IDENTIFIER_FORM}")
     name = decode_text(raw)
     if name is None:
         raise InvalidCall(f"Invalid tool identifier: {member} must be a string")
     if not name:
         raise InvalidCall(f"Invalid tool identifier: {member} cannot be empty")
     return name
+
+
+def _take_arguments(members: dict[str, msgspec.Raw], where: str) -> dict[str, msgspec.Raw]:
+    """The members that hold arguments, by how they are called in a message."""
+    return {f'"{key}"{where}': members.pop(key) for key in ARGUMENT_KEYS if key in members}
+
+
+def _refuse_strays(members: Mapping[str, msgspec.Raw], identifier: Mapping[str, msgspec.Raw]) -> None:
+    for strays, place in ((members, 'beside "tool"'), (identifier, 'inside of "tool"')):
+        if strays:
+            raise InvalidCall(
+                f"Invalid arguments: {USE_TOOL} does not take {_quoted(strays)} {place}. If the tool takes "
+                f'it, put it into "arguments", as in {USE_FORM}. {NOT_CALLED}'
+            )
+
+
+def _quoted(keys: Collection[str]) -> str:
+    shown = ", ".join(f'"{shorten(key, KEY_CHARACTERS)}"' for key in list(keys)[:KEYS_SHOWN])
+    return f"{shown} and {len(keys) - KEYS_SHOWN} more" if len(keys) > KEYS_SHOWN else shown
 
 
 def _read_arguments(raw: msgspec.Raw) -> Body:
@@ -197,4 +262,6 @@ def _read_arguments(raw: msgspec.Raw) -> Body:
         if text.startswith(b"{") and is_json(text):
             # A line is a message: what was a line break inside the string is white space now.
             return text.replace(b"\n", b" ").replace(b"\r", b" ")
-    raise InvalidCall("Invalid arguments: arguments must be an object, as the tool's inputSchema describes")
+    raise InvalidCall(
+        f"Invalid arguments: arguments must be an object, as the tool's inputSchema describes. {NOT_CALLED}"
+    )

@@ -6,7 +6,7 @@ Owns them from the question to the retry, and ends those whose client does not c
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.protocol import INVALID_PARAMS
@@ -16,16 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp_workbench.downstream.inquiry import Pushed
+    from mcp_workbench.downstream.shares import Shares
     from mcp_workbench.surface.relayed import Relayed
     from mcp_workbench.wire.message import Id, Outgoing
 
 MOST: Final = 1000
-"""Calls that are parked at once."""
+"""Calls that are parked at once where nobody has to say who they are."""
 
 ABANDONED: Final = "the client did not come back with what was asked for"
-ELSEWHERE: Final = (
-    "Invalid params: `requestState` belongs to a call that does not wait here: it was cancelled, or the "
-    "workbench that it waits in is another process, or has ended. Make the request anew"
+NOT_WAITING: Final = (
+    "Invalid params: `requestState` belongs to a call that no longer waits: it was cancelled, or given up. "
+    "Make the request anew"
 )
 
 
@@ -64,21 +65,31 @@ class Parked:
 class Parking:
     """All of them, whichever connection they came by."""
 
-    def __init__(self) -> None:
+    def __init__(self, shares: Shares | None = None) -> None:
+        self._shares = shares
         self._parked: dict[bytes, Parked] = {}
+        self._count_of: Counter[str] = Counter()
 
-    @property
-    def is_full(self) -> bool:
-        """Whether no more can be taken."""
-        return len(self._parked) >= MOST
+    def has_room(self, principal: str) -> bool:
+        """Whether one more call of a principal can be parked."""
+        return self._count_of[principal] < self.limit(principal)
+
+    def limit(self, principal: str) -> int:
+        """How many calls of a principal may wait for an answer of its client."""
+        return self._shares.limits.questions if principal and self._shares is not None else MOST
 
     def add(self, ticket: bytes, call: Relayed, inquiry: Pushed) -> None:
         """Parks a call whose client has been answered, to be found by its ticket."""
         calls, name = call.calls, ticket.hex()
+        principal = calls.principal
 
         def forget() -> None:
             del self._parked[ticket], calls.parked[name]
+            self._count_of[principal] -= 1
+            if not self._count_of[principal]:
+                del self._count_of[principal]
 
+        self._count_of[principal] += 1
         self._parked[ticket] = calls.parked[name] = Parked(call, inquiry, forget)
         # The client's id is its own again, and may be that of another request before the call goes on.
         call.request_id = name
@@ -91,6 +102,6 @@ class Parking:
     def take(self, ticket: bytes) -> Parked:
         """The call with this ticket, whose client is back. Raises Refusal."""
         if (parked := self._parked.get(ticket)) is None:
-            raise Refusal(INVALID_PARAMS, ELSEWHERE)
+            raise Refusal(INVALID_PARAMS, NOT_WAITING)
         parked.leave()
         return parked

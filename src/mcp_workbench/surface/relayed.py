@@ -14,6 +14,7 @@ from mcp_workbench.errors import BadAnswer, NotTaken, RemoteError
 from mcp_workbench.protocol import INVALID_PARAMS, META_PROGRESS, MISSING_CAPABILITY, URL_ELICITATION_REQUIRED
 from mcp_workbench.surface import results
 from mcp_workbench.surface.hops import log_line, passed_on
+from mcp_workbench.surface.links import LONG_BYTES, SHORT_BYTES, find_key, follow, may_hold_uris
 from mcp_workbench.surface.progress import Progress
 from mcp_workbench.surface.requests import progress_token
 from mcp_workbench.surface.sealing import bind
@@ -63,6 +64,8 @@ class Relayed(Call):
     """Takes back what its client is being asked while no server works on it."""
     progress: Progress | None = None
     """What was reported of it, if anything."""
+    is_followed: bool = False
+    """Whether the resource URIs in its result have been looked at."""
     is_cacheable: ClassVar[bool] = False
     """Whether a modern client is told how long it may keep the result."""
 
@@ -75,6 +78,11 @@ class Relayed(Call):
     def client(self) -> object:
         """All its calls have the same."""
         return self.calls
+
+    @property
+    def principal(self) -> str:
+        """The principal of its client."""
+        return self.calls.principal
 
     @property
     def conversation(self) -> object:
@@ -109,11 +117,17 @@ class Relayed(Call):
     def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
         """Passes the result on as it came, unless it is to be made short first."""
         try:
-            if len(result) > self.shelf.inline_limit and self.set_aside(result, stamps):
+            size = len(result)
+            may_hold_links = find_key if size <= SHORT_BYTES else may_hold_uris
+            if not self.is_followed and (size > LONG_BYTES or may_hold_links(result)):
+                self.is_followed = True
+                follow(self, result, stamps)  # which comes back here
+                return
+            if size > self.shelf.inline_limit and self.set_aside(result, stamps):
                 return
             if self.progress is not None:
                 self.progress.end()
-            if _find_error(result, max(len(result) - TAIL, 0)):
+            if _find_error(result, max(size - TAIL, 0)):
                 result = self.advised(result)
             if self.caller.is_modern:
                 stamped = results.modern(result, stamps, is_cacheable=self.is_cacheable)
@@ -205,6 +219,8 @@ class Use(Relayed):
     def send(self, connection: Connection) -> None:
         """Calls the tool."""
         self.session = session = connection.session
+        if self.calls.principal:
+            self.tally = connection.turns.tally(self.calls.principal)
         arguments = self.arguments
         if not (self.caller.is_modern or session.is_modern or session.may_repeat) and (
             len(arguments) > LONGEST_KEPT or len(self.calls.in_flight) > MOST_KEPT
@@ -253,7 +269,12 @@ class Use(Relayed):
             told = advice.advice_on(
                 self.shelf, self.name, self.arguments, error.message, is_refused=is_refused
             )
-        self.calls.refuse(self.request_id, self.shelf.explain(self.name, error), self.caller, told)
+        self.calls.refuse(
+            self.request_id,
+            self.shelf.explain(self.name, error, self.session),
+            self.caller,
+            told,
+        )
 
     def advised(self, result: msgspec.Raw) -> msgspec.Raw:
         """With the tool's definition, if the arguments do not fit."""

@@ -14,21 +14,23 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 
-from mcp_workbench.downstream.listing import Kind, is_deep
+from mcp_workbench.downstream.listing import RESOURCES, TEMPLATES, Kind, is_deep
 from mcp_workbench.downstream.offer import members_of
 from mcp_workbench.errors import CallError
 from mcp_workbench.protocol import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_workbench.surface import results
 from mcp_workbench.surface.fetches import Fetch, Read
-from mcp_workbench.surface.names import SCHEME, Place, is_uri, is_wrapped, wrap_name, wrap_uri
+from mcp_workbench.surface.names import Place, is_uri, is_wrapped, wrap_name, wrap_uri
+from mcp_workbench.surface.rendering import rendered
 from mcp_workbench.surface.requests import Refusal
-from mcp_workbench.surface.routing import not_found, route_prompt, route_resource
+from mcp_workbench.surface.routing import route_prompt, route_resource
 from mcp_workbench.wire.message import ABSENT, decode_text, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mcp_workbench.downstream.caller import Caller
+    from mcp_workbench.downstream.listing import Entries
     from mcp_workbench.downstream.offer import Capability
     from mcp_workbench.surface.bridge import Bridge
     from mcp_workbench.surface.calls import Calls
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
 
 OF_ONE_HOP: Final = ("_meta", "inputResponses", "requestState")
 """Parameters that are made anew for the server."""
-NOWHERE: Final = f"no server that is open has resources. Those of others begin with '{SCHEME}'"
 
 log = logging.getLogger(__name__)
 
@@ -61,11 +62,8 @@ class _List(msgspec.Struct, frozen=True):
 LISTS: Final = {
     listed.kind.method: listed
     for listed in (
-        _List(Kind("resources", "resources/list", "resources"), "resources", "uri", wrap_uri),
-        _List(
-            Kind("resource templates", "resources/templates/list", "resourceTemplates"),
-            *("resources", "uriTemplate", wrap_uri),
-        ),
+        _List(RESOURCES, "resources", "uri", wrap_uri),
+        _List(TEMPLATES, "resources", "uriTemplate", wrap_uri),
         _List(Kind("prompts", "prompts/list", "prompts"), "prompts", "name", wrap_name),
     )
 }
@@ -109,7 +107,11 @@ class SharedLists:
     def _list(self, asked: Asked) -> None:
         if asked.params.cursor is not None:
             raise Refusal(INVALID_PARAMS, "Invalid params: unknown cursor; the list has one page")
-        self._calls.work(asked.id, partial(self._collect, LISTS[asked.method], asked.caller), asked.caller)
+        self._calls.work(asked.id, partial(self._list_all, LISTS[asked.method], asked.caller), asked.caller)
+
+    async def _list_all(self, listed: _List, caller: Caller) -> tuple[Body, ...]:
+        async with self._desk.joint_lists.place(self._desk.principal.name):
+            return await self._collect(listed, caller)
 
     async def _collect(self, listed: _List, caller: Caller) -> tuple[Body, ...]:
         # While the client does not read, the servers are not listened to.
@@ -117,55 +119,46 @@ class SharedLists:
         shelves = self._desk.offering(listed.capability)
         deadlines = [self._desk.toolboxes[shelf.origin[0]].open_deadline for shelf in shelves]
         asked = zip(shelves, deadlines, strict=True)
-        lists = await asyncio.gather(*(shelf.entries(listed.kind, deadline) for shelf, deadline in asked))
-        # They may have megabytes, and a client that does not read may ask again and again.
-        await self._room.wait()
-        entries: list[bytes] = []
-        for shelf, own in zip(shelves, lists, strict=True):
-            named = [entry for entry in (_renamed(listed, shelf, entry) for entry in own) if entry]
-            if left_out := len(own) - len(named):
-                note = "left out %d of its %s: without a usable `%s`, or nested too deeply"
-                label = {"server": "/".join(shelf.origin)}
-                log.warning(note, left_out, listed.kind.noun, listed.key, extra=label)
-            entries += named
+        modern = caller.is_modern
+        lists = await asyncio.gather(
+            *(shelf.entries(listed.kind, deadline, modern=modern) for shelf, deadline in asked)
+        )
+        count = sum(map(len, lists))
+        joined = await rendered(self._desk, self._room, count, lambda: _joined(listed, shelves, lists))
         caching = b"," + results.UNCACHED if caller.is_modern else b""
-        return b'{"%b":[' % listed.kind.member.encode(), b",".join(entries), b"]%b}" % caching
+        return b'{"%b":[' % listed.kind.member.encode(), joined, b"]%b}" % caching
 
     def _read(self, asked: Asked) -> None:
-        """A URI of ours goes to its server. Any other, as it stands in a link or an embedded resource of a
-        tool's result, goes to the open servers that have resources, the one first that was used last: its
-        result is the likeliest to have had the link.
+        """A URI of ours goes to its server. Any other goes to the server that has sent it to this client; if
+        none has, to the only one of those that are running that lists it or has a template for it.
         """
+        from mcp_workbench.surface.raw_uris import emitter  # noqa: PLC0415 - few clients read
+
         uri = _text(asked.members, "uri")
         is_modern = asked.caller.is_modern
         if is_wrapped(uri):
             shelf, own = route_resource(self._desk, uri, is_modern=is_modern)
-            shelves = [shelf]
-        elif is_uri(uri):
-            own = uri
-            shelves = self._desk.offering("resources")
-            shelves.sort(key=lambda shelf: shelf.server.last_served, reverse=True)
-        else:
+            self._read_from(asked, shelf, own)
+        elif not is_uri(uri):
             raise Refusal(INVALID_PARAMS, "Invalid params: `uri` must be a URI", {"uri": uri})
-        if not shelves:
-            raise not_found(f"Resource '{uri}' not found: {NOWHERE}", uri, is_modern=is_modern)
-        arguments = _arguments(asked.members, uri=own)
-        reads = [
-            Read(
-                *(asked.caller, self._calls, asked.id, shelf, own, arguments, asked.params.meta),
-                method=asked.method,
-                capability="resources",
-                uri=uri,
-            )
-            for shelf in shelves
-        ]
-        if asked.params.state and asked.caller.is_modern:
-            # What was asked before was asked by one of them.
-            askers = (read for read in reads if self._bridge.is_retry(asked.params, read.bound()))
-            read = next(askers, reads[0])
+        elif (sender := emitter(self._desk, uri, is_modern=is_modern)) is not None:
+            self._read_from(asked, sender, uri)
         else:
-            read = reads[0]
-            read.others = tuple(shelves[1:])
+            self._calls.start_after(asked.id, partial(self._find_and_read, asked, uri))
+
+    async def _find_and_read(self, asked: Asked, uri: str) -> None:
+        from mcp_workbench.surface.raw_uris import find_lister  # noqa: PLC0415 - few clients read
+
+        self._read_from(asked, await find_lister(self._desk, uri, is_modern=asked.caller.is_modern), uri)
+
+    def _read_from(self, asked: Asked, shelf: Shelf, own: str) -> None:
+        read = Read(
+            *(asked.caller, self._calls, asked.id, shelf, own, _arguments(asked.members, uri=own)),
+            asked.params.meta,
+            method=asked.method,
+            capability="resources",
+            uri=_text(asked.members, "uri"),
+        )
         self._start(asked, read)
 
     def _get_prompt(self, asked: Asked) -> None:
@@ -247,6 +240,19 @@ def _arguments(members: Members, **own: object) -> bytes:
     """Parameters for the server, with what is its own in place of what is ours."""
     kept: dict[str, object] = {key: value for key, value in members.items() if key not in OF_ONE_HOP}
     return encode(kept | own)
+
+
+def _joined(listed: _List, shelves: Sequence[Shelf], lists: Sequence[Entries]) -> bytes:
+    """The entries of all servers under our names."""
+    entries: list[bytes] = []
+    for shelf, own in zip(shelves, lists, strict=True):
+        named = [entry for entry in (_renamed(listed, shelf, entry) for entry in own) if entry]
+        if left_out := len(own) - len(named):
+            note = "left out %d of its %s: without a usable `%s`, or nested too deeply"
+            label = {"server": "/".join(shelf.origin)}
+            log.warning(note, left_out, listed.kind.noun, listed.key, extra=label)
+        entries += named
+    return b",".join(entries)
 
 
 def _renamed(listed: _List, shelf: Shelf, entry: msgspec.Raw) -> bytes | None:

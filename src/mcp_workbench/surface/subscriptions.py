@@ -44,7 +44,9 @@ log = logging.getLogger(__name__)
 class _Subscription:
     """One resource that is heard of."""
 
-    def __init__(self, uri: str, shelf: Shelf, own: str, deadline: float = inf) -> None:
+    def __init__(self, uri: str, shelf: Shelf, own: str, deadline: float = inf, *, modern: bool) -> None:
+        self._modern = modern
+        """Whether the client is modern; then, once the server has agreed, whether the connection to it is."""
         self.uri = uri
         """As the client has it."""
         self.deadline = deadline
@@ -58,28 +60,31 @@ class _Subscription:
     async def begin(self) -> None:
         """Connects the server if need be, and asks it. Raises Refusal."""
         try:
-            connection = await self.shelf.connect(None, 0)
+            connection = await self.shelf.connect(None, 0, modern=self._modern)
+        except CallError as error:
+            raise Refusal(INTERNAL_ERROR, clean_text(str(error))) from None
+        try:
             if not connection.session.offer.updates:
                 toolbox, server = self.shelf.origin
                 reason = f"Server '{server}' (toolbox '{toolbox}') does not say when a resource has changed"
                 raise Refusal(INVALID_PARAMS, reason, {"uri": self.uri})
+            self._modern = connection.session.is_modern
             watches = self.shelf.server.watches
             await watches.add(self.own, connection.session, connection.timeout)
-        except CallError as error:
-            raise Refusal(INTERNAL_ERROR, clean_text(str(error))) from None
         except RemoteError as error:
             own = self.shelf.masked(error)
             data = msgspec.UNSET if own.data is None else msgspec.Raw(own.data)
             raise Refusal(own.code, own.message, data) from None
         except WireError as error:
-            raise Refusal(INTERNAL_ERROR, clean_text(str(self.shelf.explain(None, error)))) from None
+            explained = self.shelf.explain(None, error, connection.session)
+            raise Refusal(INTERNAL_ERROR, clean_text(str(explained))) from None
         self.watches = watches
 
     def end(self) -> None:
         """It is not wanted any more."""
         watches, self.watches = self.watches, None
         if watches is not None:
-            watches.remove(self.own)
+            watches.remove(self.own, modern=self._modern)
 
     def is_about(self, update: Update) -> bool:
         """Whether this is what has changed, or has a part that has."""
@@ -106,7 +111,7 @@ class Subscriptions:
         self._require_room(1)
         shelf, own = route_resource(self._desk, uri, is_modern=False)
         # Here from the beginning: it may be taken back before the server has agreed.
-        subscription = self._legacy[uri] = _Subscription(uri, shelf, own)
+        subscription = self._legacy[uri] = _Subscription(uri, shelf, own, modern=False)
         try:
             await subscription.begin()
         except BaseException:
@@ -170,7 +175,8 @@ class Subscriptions:
         except Refusal as refusal:
             log.info("cannot be subscribed to: %s", refusal.message)
             return None
-        return _Subscription(uri, shelf, own, self._desk.toolboxes[shelf.origin[0]].open_deadline)
+        deadline = self._desk.toolboxes[shelf.origin[0]].open_deadline
+        return _Subscription(uri, shelf, own, deadline, modern=True)
 
     async def _open(
         self, request_id: Id, subscriptions: list[_Subscription], acknowledge: Callable[[list[str]], None]

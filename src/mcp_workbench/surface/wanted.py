@@ -8,7 +8,8 @@ import msgspec
 
 from mcp_workbench.errors import InvalidCall
 from mcp_workbench.surface.metatools import OPEN_TOOLBOX
-from mcp_workbench.wire.message import ABSENT, NULL, decode_text
+from mcp_workbench.wire.message import decode_members, decode_text
+from mcp_workbench.workbench.shortening import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,78 +42,84 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     detail: Detail = "auto"
 
 
-class _Arguments(msgspec.Struct):
-    toolbox_name: msgspec.Raw = ABSENT
-    toolbox: msgspec.Raw = ABSENT
-    query: msgspec.Raw = ABSENT
-    limit: msgspec.Raw = ABSENT
-    tools: msgspec.Raw = ABSENT
-    detail: msgspec.Raw = ABSENT
+TOOLBOX_KEYS: Final = ("toolbox_name", "toolbox")
+KEYS: Final = ("toolbox_name", "query", "limit", "tools", "detail")
+KEY_CHARACTERS: Final = 60
 
+_EMPTY: Final = frozenset((b"null", b'""', b"[]", b"{}"))
+"""What clients with strict schemas write where they have nothing to say: they must fill in every field."""
 
-_decode = msgspec.json.Decoder(_Arguments).decode
 _decode_texts = msgspec.json.Decoder(list[str]).decode
 # Models write numbers as strings, too.
 _decode_limit = msgspec.json.Decoder(int, strict=False).decode
 
-_NO_QUERY = (
-    'query cannot be empty: say in a few words what the tool should do, as in {"query": "read a file"}, '
-    "or leave it out to list a whole toolbox"
-)
-_NO_NAMES = (
-    'tools cannot be empty: name the tools whose definitions you want, as in {"tools": ["read_file"]}, '
-    "or leave it out to list a whole toolbox"
-)
+_PART_EMPTY = "{} has an empty entry: leave it out, or write something into it"
 
 
 def read_open(arguments: Body, toolboxes: Sequence[str]) -> Wanted:
-    """What is wanted of which toolbox. Raises InvalidCall."""
+    """What is wanted of which toolbox. Optional members that are empty are absent. Raises InvalidCall."""
     available = f"Available toolboxes: {', '.join(toolboxes) or 'none'}"
     try:
-        found = _decode(arguments or b"{}")
+        members = decode_members(arguments or b"{}")
     except (msgspec.DecodeError, RecursionError):
         raise InvalidCall(
             f'Invalid arguments: {OPEN_TOOLBOX} takes {{"toolbox_name": "…"}}. {available}'
         ) from None
-    query, tools, limit, detail = map(_given, (found.query, found.tools, found.limit, found.detail))
-    named = _given(found.toolbox_name) or _given(found.toolbox)
-    if named == b'""' and (query or tools):
-        named = b""  # others write nothing as that
-    toolbox = _read_toolbox(named, available) if named or not (query or tools) else None
-    if query and tools:
+    given = {key: bytes(value) for key, value in members.items() if not _is_empty(value)}
+    toolbox = _read_toolbox(given, available)
+    queries = _read_queries(query := given.pop("query", b""))
+    names = _read_names(given.pop("tools", b""))
+    limit = given.pop("limit", b"")
+    detail = _read_detail(given.pop("detail", b""))
+    if given:
+        raise _unknown(next(iter(given)))
+    if queries and names:
         raise _invalid("query and tools do not go together: search with query, or name the tools with tools")
-    if limit and not query:
-        raise _invalid("limit goes with query: leave it out, or say with query what to search for")
+    if toolbox is None and not (queries or names):
+        raise _invalid(
+            f"toolbox_name is missing: name a toolbox, or say with query what to find. {available}"
+        )
     return Wanted(
         toolbox=toolbox,
-        queries=_read_queries(query),
-        is_list=query[:1] == b"[",
-        limit=_read_limit(limit),
-        names=_read_names(tools),
-        detail=_read_detail(detail),
+        queries=queries,
+        is_list=bool(queries) and query[:1] == b"[",
+        limit=_read_limit(limit) if queries else DEFAULT_LIMIT,
+        names=names,
+        detail=detail,
     )
 
 
-def _given(raw: msgspec.Raw) -> bytes:
-    """Some clients write what they do not have as null."""
-    return b"" if raw == NULL else bytes(raw)
+def _is_empty(raw: msgspec.Raw) -> bool:
+    is_blank = (text := decode_text(raw)) is not None and not text.strip()
+    return is_blank or bytes(raw).translate(None, b" \t\r\n") in _EMPTY
+
+
+def _unknown(key: str) -> InvalidCall:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistaken call
+
+    near = get_close_matches(key[:KEY_CHARACTERS].lower(), KEYS, n=1)
+    meant = f"did you mean '{near[0]}'? It takes" if near else "it takes"
+    return _invalid(
+        f"{OPEN_TOOLBOX} does not take '{shorten(key, KEY_CHARACTERS)}'; {meant} {', '.join(KEYS)}"
+    )
 
 
 def _invalid(reason: str) -> InvalidCall:
     return InvalidCall(f"Invalid arguments: {reason}")
 
 
-def _read_toolbox(raw: bytes, available: str) -> str:
-    name = decode_text(msgspec.Raw(raw))
-    if name is None:
+def _read_toolbox(given: dict[str, bytes], available: str) -> str | None:
+    """The toolbox that is named, if one is."""
+    names = {decode_text(msgspec.Raw(given.pop(key))) for key in TOOLBOX_KEYS if key in given}
+    if None in names:
         raise _invalid(f"toolbox_name must be a string. {available}")
-    if not name:
-        raise _invalid(f"toolbox_name cannot be empty. {available}")
-    return name
+    if len(names) > 1:
+        raise _invalid(f"toolbox_name and toolbox differ: name one toolbox. {available}")
+    return next(iter(names), None)
 
 
 def _read_queries(raw: bytes) -> tuple[str, ...]:
-    queries = _read_texts(raw, "query", _NO_QUERY)
+    queries = _read_texts(raw, "query")
     if len(queries) > MOST_QUERIES:
         raise _invalid(f"query has {len(queries)} entries; at most {MOST_QUERIES} are answered at once")
     longest = max(map(len, queries), default=0)
@@ -123,13 +130,13 @@ def _read_queries(raw: bytes) -> tuple[str, ...]:
 
 
 def _read_names(raw: bytes) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(_read_texts(raw, "tools", _NO_NAMES)))
+    names = tuple(dict.fromkeys(_read_texts(raw, "tools")))
     if len(names) > MOST_NAMES:
         raise _invalid(f"tools has {len(names)} names; at most {MOST_NAMES} are answered at once")
     return names
 
 
-def _read_texts(raw: bytes, member: str, when_empty: str) -> tuple[str, ...]:
+def _read_texts(raw: bytes, member: str) -> tuple[str, ...]:
     """One text or a list of them; none if nothing was given."""
     if not raw:
         return ()
@@ -138,13 +145,15 @@ def _read_texts(raw: bytes, member: str, when_empty: str) -> tuple[str, ...]:
         texts = _decode_texts(raw) if text is None else [text]
     except (msgspec.DecodeError, RecursionError):
         raise _invalid(f"{member} must be a string or a list of strings") from None
-    if not texts or not all(text.strip() for text in texts):
-        raise _invalid(when_empty)
+    if not any(text.strip() for text in texts):
+        return ()
+    if not all(text.strip() for text in texts):
+        raise _invalid(_PART_EMPTY.format(member))
     return tuple(texts)
 
 
 def _read_limit(raw: bytes) -> int:
-    if not raw:
+    if raw in (b"", b"0"):
         return DEFAULT_LIMIT
     try:
         limit = _decode_limit(raw)

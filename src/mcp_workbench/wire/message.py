@@ -138,7 +138,7 @@ def _decode_with_care(line: Line) -> Message:
             # an emoji in two.
             if re.search(_ANY_SURROGATE, line) is None:
                 raise
-            return _decode_message(_without_lone_surrogates(line))
+            return _decode_without_surrogates(line)
     except UnicodeDecodeError as error:
         raise Undecodable(_reason(error), line, is_json=False) from None
     except msgspec.ValidationError as error:
@@ -153,8 +153,18 @@ def _reason(error: Exception) -> str:
     return f"invalid UTF-8 at byte {error.start}" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
-def _without_lone_surrogates(line: Line) -> bytes:
-    return re.sub(_SURROGATES, lambda found: rb"\ufffd" if found[1] else found[0], line)
+def _decode_without_surrogates(line: Line) -> Message:
+    message = _decode_message(_without_lone_surrogates(line, rb"\ufffd"))
+    if isinstance(message.id, str) and "\ufffd" in message.id:
+        # An answer under another id than the sender's would be an answer to nothing.
+        other = _decode_message(_without_lone_surrogates(line, rb"\ufffc"))
+        if other.id != message.id:
+            raise Undecodable("`id` is no valid text", line, is_json=True)
+    return message
+
+
+def _without_lone_surrogates(line: Line, replacement: bytes) -> bytes:
+    return re.sub(_SURROGATES, lambda found: replacement if found[1] else found[0], line)
 
 
 def decode_batch(line: Line) -> list[bytes]:

@@ -7,6 +7,7 @@ callable and come in through `receive`, which makes that pair the seam for tests
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from contextlib import suppress
 from math import inf
@@ -54,12 +55,20 @@ class Peer:
     """Sends, receives and correlates."""
 
     def __init__(
-        self, write: Callable[[Outgoing], None], handler: Handler, line_limit: int = LINE_LIMIT
+        self,
+        write: Callable[[Outgoing], None],
+        handler: Handler,
+        line_limit: int = LINE_LIMIT,
+        *,
+        is_strict: bool = False,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._write = write
         self._handler = handler
         self._line_limit = line_limit
+        self._is_strict = is_strict
+        """Whether what is no right message is refused in whatever state. If not, answers that are awaited are
+        taken even if they are no UTF-8, or come in an array."""
         self.next_id = 1
         """The id that the next request will have, for those who must name it in its parameters."""
         self._in_flight: dict[int, Request] = {}
@@ -80,7 +89,7 @@ class Peer:
         self.on_stray: Callable[[Id], None] | None = None
         """Told of answers to what is no longer in flight."""
         self.takes_batches = False
-        """Whether the other side may send several requests in an array. Answers may always come so."""
+        """Whether the other side may send several messages in an array."""
 
     @property
     def room(self) -> int:
@@ -117,6 +126,8 @@ class Peer:
             request.fail(ConnectionClosed(self._closed))
             return
         self._in_flight[request_id] = request
+        if request.tally is not None:
+            request.tally.enter()
         if now + request.idle < self._timer_end:
             self._wake_at(request.end)
         if len(self._in_flight) >= self.capacity:
@@ -150,6 +161,8 @@ class Peer:
         if request.held_at is None and request.id in self._in_flight:
             request.held_at = self._loop.time()
             self._held += 1
+            if request.tally is not None:
+                request.tally.leave()
             self._look_at_capacity()
 
     def release(self, request: Request) -> None:
@@ -162,6 +175,8 @@ class Peer:
         request.started += now - held_at
         request.heard += now - held_at
         self._held -= 1
+        if request.tally is not None:
+            request.tally.enter()
         self._look_at_capacity()
         if request.end < self._timer_end:
             self._wake_at(request.end)
@@ -230,10 +245,13 @@ class Peer:
         for request in ended:
             request.fail(ConnectionClosed(reason))
 
-    def stop_listening(self) -> None:
-        """Nothing will be received any more. Until then it and its handler keep each other, and would keep
+    def stop_listening(self, reason: str) -> None:
+        """Close, and receive nothing any more. Until then it and its handler keep each other, and would keep
         what both of them have until the garbage collector finds them.
         """
+        if self._in_flight or self._streams or self._timer is not None:
+            self.close(reason)
+        self._closed = reason
         del self._handler
 
     def receive(self, line: Line) -> None:
@@ -256,6 +274,8 @@ class Peer:
             ):
                 # Nearly all answers; the others take the longer way.
                 self._held -= request.held_at is not None
+                if request.tally is not None and request.held_at is None:
+                    request.tally.leave()
                 request.succeed(message.result)
                 if self.is_full:
                     self._look_at_capacity()
@@ -280,7 +300,7 @@ class Peer:
 
     def receive_overlong(self, edges: bytes, *, is_over: bool) -> None:
         """Takes the beginning of a line that is too long to keep, and when it is over also its end."""
-        if self._in_flight and (request := self.find(find_answered_id(edges))):
+        if request := self._broken_answer(edges):
             self._fail(request, TooLong(self._line_limit))
         elif is_over:
             reason = f"the line is longer than {size_of(self._line_limit)}"
@@ -305,7 +325,7 @@ class Peer:
 
     def _receive_again(self, line: Line, problem: rpc.Undecodable) -> None:
         """Takes what can be understood all the same of a line that is no message."""
-        expects_answers = bool(self._in_flight)
+        expects_answers = bool(self._in_flight) and not self._is_strict
         if (expects_answers or self.takes_batches) and (batch := rpc.decode_batch(line)):
             for part in batch:
                 self.receive(part)
@@ -317,11 +337,17 @@ class Peer:
 
     def _receive_garbage(self, line: Line, problem: rpc.Undecodable) -> None:
         # A broken answer must still end the wait of whoever asked, so look for its id before giving it up.
-        if self._in_flight and (request := self.find(find_answered_id(line))):
+        if request := self._broken_answer(line):
             unread = BadAnswer(f"its answer could not be read: {problem}")
             self._fail(request, TooDeep(bytes(line)) if problem.is_deep else unread)
         else:
             self._handler.on_garbage(problem)
+
+    def _broken_answer(self, line: Line) -> Request | None:
+        """The request of ours that a line answers which cannot be read, as far as that can be seen."""
+        if not self._in_flight or (self._is_strict and re.search(rb'"method"\s*+:', line)):
+            return None
+        return self.find(find_answered_id(line))
 
     def _fail(self, request: Request, error: WireError) -> None:
         self._take_out(request.id)
@@ -333,6 +359,8 @@ class Peer:
         self._held -= found is not None and found.held_at is not None
         if self.is_full:
             self._look_at_capacity()
+        if found is not None and found.tally is not None and found.held_at is None:
+            found.tally.leave()
         return found is not None or self._streams.pop(request_id, None) is not None
 
     def _look_at_capacity(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -13,6 +13,16 @@ from mcp_workbench.errors import RequestTimeout
 
 if TYPE_CHECKING:
     from mcp_workbench.errors import WireError
+
+
+class Tally(Protocol):
+    """Counts the requests in flight of whoever they are made for. Requests on hold are not counted."""
+
+    def enter(self) -> None:
+        """Count one more."""
+
+    def leave(self) -> None:
+        """Count one less."""
 
 
 class Request(msgspec.Struct, kw_only=True, eq=False):
@@ -28,6 +38,9 @@ class Request(msgspec.Struct, kw_only=True, eq=False):
     """Seconds that it may take without a sign of life."""
     total: float = 0.0
     """Seconds that it may take with such signs; not less than `idle`."""
+
+    tally: Tally | None = None
+    """Where it is counted while it is in flight, if anywhere."""
 
     # Set by the peer that sends it.
     id: int = 0

@@ -6,6 +6,7 @@ end. All others are the workbench's, and shared.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,6 +15,7 @@ from mcp_workbench.config import is_same_program
 from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.errors import ToolboxNotFound
 from mcp_workbench.workbench import builtin
+from mcp_workbench.workbench.emitted import EmittedUris
 from mcp_workbench.workbench.principal import ANYONE
 from mcp_workbench.workbench.shelf import NO_LIMIT, Known, Shelf
 from mcp_workbench.workbench.toolbox import Box
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.audience import Listener
     from mcp_workbench.downstream.offer import Capability
     from mcp_workbench.downstream.session import Origin, Session
+    from mcp_workbench.downstream.shares import Gate
     from mcp_workbench.workbench.kept.drawer import Drawer
     from mcp_workbench.workbench.principal import Principal
     from mcp_workbench.workbench.toolbox import Opening, Toolbox
@@ -53,7 +56,12 @@ class Desk:
     """Where one client works. Whoever may not use a toolbox finds nothing of it here."""
 
     def __init__(
-        self, workbench: Workbench, principal: Principal = ANYONE, *, has_own_servers: bool = False
+        self,
+        workbench: Workbench,
+        principal: Principal = ANYONE,
+        emitted: EmittedUris | None = None,
+        *,
+        has_own_servers: bool = False,
     ) -> None:
         self._workbench = workbench
         self._has_own_servers = has_own_servers
@@ -61,12 +69,28 @@ class Desk:
         """Whom the client's own servers talk to: nobody but the client."""
         self._own: dict[Origin, Shelf] = {}
         self.principal = principal
+        self.emitted = emitted or EmittedUris()
+        """Which server has sent the client which resource URIs."""
+        self.listing_turn = asyncio.Lock()
+        """Held while servers are asked which of them has a resource: one search at a time for each client."""
+        self.used_at = 0.0
+        """When the client was last heard of, if it has servers of its own."""
         self.toolboxes: dict[str, Toolbox] = {}
         self.shelves: dict[Origin, Shelf] = {}
         self.drawer: Drawer | None = None
         """What is kept for the client of results, if that is done for any server here."""
         self._drawer: Drawer | None = None
         self.refresh()
+
+    @property
+    def rendering(self) -> Gate:
+        """Where the writing of long lists waits for its turn."""
+        return self._workbench.rendering
+
+    @property
+    def joint_lists(self) -> Gate:
+        """Where lists of all open servers together wait for their turn."""
+        return self._workbench.joint_lists
 
     @property
     def keeps_results(self) -> bool:
@@ -99,7 +123,7 @@ class Desk:
         if store is None:
             return
         if self._drawer is None:
-            self._drawer = store.drawer()
+            self._drawer = store.drawer(self.principal.name)
         is_used = any(shelf.inline_limit < NO_LIMIT for shelf in self.shelves.values())
         self.drawer = self._drawer if is_used else None
 
@@ -122,15 +146,14 @@ class Desk:
                 # Whoever wants to hear of its resources has not been told that it is another program.
                 another.watches = own.server.watches
             own = Shelf(shared.origin[0], another)
-            self._workbench.take_in(another)
+            self._workbench.own_servers.add(another, self)
         self._own[shared.origin] = own
         return own
 
     @property
     def sessions(self) -> list[Session]:
         """The conversations with the servers that are up."""
-        servers = (shelf.server for shelf in self.shelves.values())
-        return [server.connection.session for server in servers if server.connection is not None]
+        return [connection.session for shelf in self.shelves.values() for connection in shelf.server.up]
 
     def join(self, listener: Listener) -> None:
         """Somebody works here, who is told what servers say that belongs to no call."""
@@ -142,9 +165,9 @@ class Desk:
         self._workbench.audience.remove(listener)
         self._audience.remove(listener)
 
-    async def open(self, toolbox: str) -> Opening:
-        """Connects a toolbox and returns its tools. Raises CallError."""
-        return await self._find(toolbox).open()
+    async def open(self, toolbox: str, *, modern: bool) -> Opening:
+        """Connects a toolbox for a modern client or a legacy one, and returns its tools. Raises CallError."""
+        return await self._find(toolbox).open(modern=modern)
 
     async def find(self, queries: Sequence[str], limit: int, toolbox: str | None) -> Findings:
         """Searches what is known of the tools of one toolbox, or of all. Starts nothing. Raises CallError."""
@@ -157,7 +180,7 @@ class Desk:
                 # One that is a client's own may have fewer than another of the kind.
                 if name in listed[origin].index
             ]
-            for places in await self._workbench.find(queries, limit, listed)
+            for places in await self._workbench.find(queries, limit, listed, self.principal.name)
         ]
         return Findings(found, [origin for origin, tools in known.items() if tools is None])
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mcp_workbench.downstream.shares import Gate
 from mcp_workbench.downstream.word_vectors import is_installed
 from mcp_workbench.wire.threads import in_thread
 from mcp_workbench.workbench.search import SearchIndex, read_entry
@@ -16,11 +17,14 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.session import Origin
     from mcp_workbench.errors import StrPath
+    from mcp_workbench.workbench.search import Hit
     from mcp_workbench.workbench.searching.senses import Senses
     from mcp_workbench.workbench.shelf import Index
 
 FEW: Final = 100
 """Tools that are read at once, in some milliseconds. More are read beside the loop."""
+MANY: Final = 1000
+"""Tools that are searched within some milliseconds. More are searched beside the loop."""
 PATIENCE: Final = 60.0
 """Seconds for reading all there are, which is a small part of it for the largest lists that are taken."""
 
@@ -39,7 +43,7 @@ class Finder:
         self._cache = cache
         self._begin()
         self._reading: asyncio.Task[None] | None = None
-        self._turn = asyncio.Lock()
+        self._turn = Gate(1, lambda: 1)
 
     def _begin(self) -> None:
         self._senses = _senses(self._cache)
@@ -47,17 +51,28 @@ class Finder:
         self._read: dict[Hashable, _Read] = {}
 
     async def find(
-        self, query: str, limit: int, sources: Mapping[Origin, Index], among: Container[Origin]
+        self,
+        query: str,
+        limit: int,
+        sources: Mapping[Origin, Index],
+        among: Container[Origin],
+        principal: str = "",
     ) -> list[tuple[Origin, str]]:
         """The best tools for a query, by their places and names, of some of the servers that have these."""
         # A search takes milliseconds where there are many tools, and may be one of many. So there is one in
         # each turn of the loop, and all else is done in between.
-        async with self._turn:
+        async with self._turn.place(principal):
             await asyncio.sleep(0)
             await self._catch_up(sources)
-            hits = self._search.search(query, limit, among)
+            hits = await self._hits(query, limit, among)
             read = [(self._read[hit.group], hit.position) for hit in hits]
         return [(it.origin, it.names[position]) for it, position in read]
+
+    async def _hits(self, query: str, limit: int, among: Container[Origin]) -> list[Hit]:
+        if sum(len(read.names) for read in self._read.values()) <= MANY:
+            return self._search.search(query, limit, among)
+        search = self._search
+        return await in_thread(lambda: search.search(query, limit, among), PATIENCE)
 
     async def _catch_up(self, sources: Mapping[Origin, Index]) -> None:
         while True:

@@ -3,16 +3,20 @@
 Owns the answer to "which characters hide something": controls, terminal escape sequences, and the
 invisible characters of Unicode wherever they do no visible work. Visible text stays as it is, emoji and
 every script included, and so does everything of a definition that is not a changed string. A tool's name
-is never touched, because it has to stay callable.
+is never touched, because it has to stay callable. What is for people only can show hidden characters as
+escapes instead.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["clean_definition", "clean_text"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["clean_definition", "clean_text", "show_name", "show_text"]
 
 
 def clean_definition(raw: bytes) -> tuple[bytes, int]:
@@ -31,6 +35,34 @@ def clean_text(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text  # most texts, and the pattern need not even be compiled for them
     return _hidden_or_shown().sub(_what_is_shown, text)
+
+
+def show_text(text: str, spell: Callable[[str], str] | None = None) -> str:
+    """The text with its hidden characters written out (`\\x1b`, `\\u202e`), so that a terminal can show it.
+
+    Line feeds and tabs stay; other line ends, which move a cursor or fake a line, do not. `spell` is given
+    each character that cannot be shown.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    write_out = spell or _spell
+
+    def shown(found: re.Match[str]) -> str:
+        if _what_is_shown(found):
+            return found[0]
+        # The letters of a terminal sequence can be seen without the character that begins it.
+        return _hidden().sub(lambda one: write_out(one[0]), found[0])
+
+    return re.sub("[\r\u2028\u2029]", lambda one: write_out(one[0]), _hidden_or_shown().sub(shown, text))
+
+
+def show_name(name: str) -> str:
+    """A name in one line, with its hidden characters written out."""
+    return re.sub("[\t\n]", lambda one: _spell(one[0]), show_text(name))
+
+
+def _spell(character: str) -> str:
+    return character.encode("unicode_escape").decode()
 
 
 # --- JSON: strings are rewritten where they stand, so that all else keeps its spelling, at any depth ------
@@ -135,6 +167,11 @@ _TERMINAL_SEQUENCE: Final = (
 def _hidden_or_shown() -> re.Pattern[str]:
     shown, sequence = "|".join(_SHOWN), "|".join(_TERMINAL_SEQUENCE)
     return re.compile(rf"(?P<shown>{shown})|{sequence}|(?P<joiner>[\u200c\u200d])|[{_HIDDEN}]")
+
+
+@cache
+def _hidden() -> re.Pattern[str]:
+    return re.compile(f"[{_HIDDEN}]")
 
 
 def _what_is_shown(found: re.Match[str]) -> str:

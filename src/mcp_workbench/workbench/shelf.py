@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.connection import Connection, Tools
     from mcp_workbench.downstream.listing import Entries, Kind
     from mcp_workbench.downstream.server import Server
-    from mcp_workbench.downstream.session import Origin
+    from mcp_workbench.downstream.session import Origin, Session
     from mcp_workbench.downstream.tool_memory import Record
 
     Index = Mapping[str, msgspec.Raw]
@@ -61,6 +61,20 @@ class Known(msgspec.Struct, frozen=True):
     """When they were listed, in seconds of the epoch. None: the server is up, and this is how it is now."""
 
 
+class _Listing(msgspec.Struct, frozen=True, eq=False):
+    """The tools that one connection lists."""
+
+    listed: Tools
+    """As they came."""
+    index: Index
+    """Those that can be seen, by name."""
+    notes: list[str]
+    """What had to be done to the list to make it usable."""
+
+
+NO_LISTING = _Listing((), {}, [])
+
+
 class Shelf:
     """One server of one toolbox, with its tools found by name."""
 
@@ -68,12 +82,10 @@ class Shelf:
         self._toolbox = toolbox
         self._log = logging.LoggerAdapter(log, {"server": f"{toolbox}/{server.name}"})
         self._shows = compile_filters(server.config.tool_filters)
-        self._listed: Tools = ()
-        self._index: Index = {}
+        self._listings = [NO_LISTING, NO_LISTING]
+        """What legacy clients see of its tools, and what modern ones do."""
         self._recalled: tuple[Record | None, Known | None] = None, None
         """What was remembered of its tools when that was last looked at, and what it comes to."""
-        self.notes: list[str] = []
-        """What had to be done to the list to make it usable."""
         self.server = server
         self.inline_limit = _inline_limit(server.config)
         """Bytes from which on a result is kept and shown in short."""
@@ -87,90 +99,103 @@ class Shelf:
         """Takes over what has changed in the configuration of a server whose program is the same."""
         if config.tool_filters != self.server.config.tool_filters:
             self._shows = compile_filters(config.tool_filters)
-            self._listed, self._index = (), {}
+            self._listings = [NO_LISTING, NO_LISTING]
             self._recalled = None, None
         self.inline_limit = _inline_limit(config)
         self.server.adopt(config, secrets)
 
-    async def tools(self) -> Index:
-        """The tools that can be used now, by name; connects first if need be. Raises StartError."""
-        listed = await self.server.tools()
-        if listed is not self._listed:
-            self._read(listed)
-        return self._index
+    @property
+    def notes(self) -> list[str]:
+        """What had to be done to the lists of its tools to make them usable."""
+        legacy, modern = (listing.notes for listing in self._listings)
+        return legacy if modern is legacy else [*legacy, *(note for note in modern if note not in legacy)]
+
+    async def tools(self, *, modern: bool) -> Index:
+        """The tools that a modern client or a legacy one can use now, by name; connects first if need be.
+        Raises StartError.
+        """
+        return self._listing(await self.server.connect(modern=modern), modern=modern).index
 
     def known(self) -> Known | None:
         """Its tools as they are, or as they were when the server was last asked for them, by whichever
         process of ours; None if it never was.
         """
-        connection = self.server.connection
-        if connection is not None:
-            if connection.listed is not self._listed:
-                self._read(connection.listed)
-            return Known(self._index, None)
+        for modern in (True, False):
+            if (connection := self.server.connections[modern]) is not None:
+                return Known(self._listing(connection, modern=modern).index, None)
         record = self.server.recalled()
         if record is not self._recalled[0]:
             known = None if record is None else Known(self._sift(record.tools, []), record.listed_at)
             self._recalled = record, known
         return self._recalled[1]
 
-    def ready(self, tool: str | None) -> Connection | None:
-        """Where a tool can be called at once, or something that is no tool (None): the server is up, and is
-        known to have it.
+    def ready(self, tool: str | None, modern: bool, principal: str = "") -> Connection | None:
+        """Where a modern client or a legacy one can call a tool at once for a principal, or something that is
+        no tool (None): the server is up, and is known to have it.
         """
-        connection = self.server.connection
+        connection = self.server.connections[modern]
         if connection is None or not connection.is_clear:
             return None
-        if connection.listed is not self._listed:
-            self._read(connection.listed)
-        return connection if tool is None or tool in self._index else None
+        if principal and not connection.turns.may_pass(principal):
+            return None
+        listing = self._listings[modern]
+        if connection.listed is not listing.listed:
+            listing = self._listing(connection, modern=modern)
+        return connection if tool is None or tool in listing.index else None
 
     def definition(self, tool: str) -> msgspec.Raw | None:
         """What the server says of a tool, if it is known to have it."""
-        return self._index.get(tool)
+        found = (listing.index.get(tool) for listing in self._listings)
+        return next((definition for definition in found if definition is not None), None)
 
-    async def connect(self, tool: str | None, size: int) -> Connection:
-        """Where a tool can be called, or something that is no tool, which the caller does at once, with
-        arguments of that size. Connects first if need be, and waits for its turn. Raises CallError.
+    async def connect(self, tool: str | None, size: int, principal: str = "", *, modern: bool) -> Connection:
+        """Where a modern client or a legacy one can call a tool for a principal, or something that is no
+        tool, which it does at once, with arguments of that size. Connects first if need be, and waits for its
+        turn. Raises CallError.
         """
         try:
-            with self.server.waiting_room.seat(size):
-                return await self._connect(tool)
+            with self.server.waiting_room.seat(size, principal):
+                return await self._connect(tool, principal, modern=modern)
         except StartError as error:
             raise self._failure(tool, error.explained()) from error
         except Overloaded as error:
             raise self._failure(tool, f"{error}.") from error
 
-    async def _connect(self, tool: str | None) -> Connection:
+    async def _connect(self, tool: str | None, principal: str, *, modern: bool) -> Connection:
         for _ in range(ATTEMPTS):
-            index = await self.tools()
+            connection = await self.server.connect(modern=modern)
+            index = self._listing(connection, modern=modern).index
             if tool is not None and tool not in index:
                 raise ToolNotFound(tool, self.server.name, self._toolbox, similar_names(tool, index))
-            connection = self.server.connection
-            if connection is not None and await self._turn(tool, connection):
+            if await self._turn(tool, connection, principal):
                 return connection
         raise self._failure(tool, "the server ended, again and again, as soon as it had listed its tools")
 
-    async def _turn(self, tool: str | None, connection: Connection) -> bool:
+    async def _turn(self, tool: str | None, connection: Connection, principal: str) -> bool:
         try:
             # Not counting the time in which it is found out whether the server is still there.
             async with asyncio.timeout(connection.timeout + PROBE_LIMIT):
-                return await connection.turn()
+                return await connection.turn(principal)
         except TimeoutError:
             config = self.server.config
             waited = f"the call has waited {connection.timeout:g} s for its turn, and was not sent"
-            busy = f'the server works on {config.call_limit} calls ("callLimit"), or does not read more'
+            share = ' or on your share of them ("http.shares.calls")' if principal else ""
+            busy = (
+                f'the server works on {config.call_limit} calls ("callLimit"){share}, or does not read more'
+            )
             raise self._failure(tool, f"{waited}: {busy}. Try again when there are fewer.") from None
 
-    async def entries(self, kind: Kind, deadline: float) -> Entries:
-        """What the server lists of some kind. If that cannot be had in time it is nothing, and logged."""
+    async def entries(self, kind: Kind, deadline: float, *, modern: bool) -> Entries:
+        """What the server lists of some kind for a modern client or a legacy one. If that cannot be had in
+        time it is nothing, and logged.
+        """
         limit = self.server.config.timeout
         wait = min(limit, deadline)
         connection: Connection | None = None
         try:
             async with asyncio.timeout(limit):
                 async with asyncio.timeout(wait):
-                    connection = await self.connect(None, 0)
+                    connection = await self.connect(None, 0, modern=modern)
                 # Not counting the time in which the servers wait for a client that does not read.
                 return await list_all(connection.session, kind, wait)
         except (CallError, WireError, TimeoutError) as error:
@@ -182,9 +207,9 @@ class Shelf:
                 connection.suspect()
             return ()
 
-    def explain(self, tool: str | None, error: WireError) -> ExecutionFailed:
-        """What a caller is to be told about a call that has failed."""
-        return self._failure(tool, self.server.explain(error))
+    def explain(self, tool: str | None, error: WireError, session: Session) -> ExecutionFailed:
+        """What a caller is to be told about a call that has failed on a connection."""
+        return self._failure(tool, self.server.explain(error, session))
 
     def masked(self, error: RemoteError) -> RemoteError:
         """The server's own error, fit to be passed on."""
@@ -197,17 +222,22 @@ class Shelf:
     def _failure(self, tool: str | None, reason: str) -> ExecutionFailed:
         return ExecutionFailed(tool, self.server.name, self._toolbox, reason)
 
-    def _read(self, listed: Tools) -> None:
-        connection = self.server.connection
-        notes: list[str] = [] if connection is None else [*connection.notes]
+    def _listing(self, connection: Connection, *, modern: bool) -> _Listing:
+        """What the server lists on a connection that serves modern clients or legacy ones."""
+        listed = connection.listed
+        # Not NO_LISTING: an empty tuple is the same object as any other.
+        read = (listing for listing in self._listings if listing is not NO_LISTING)
+        known = next((listing for listing in read if listing.listed is listed), None)
+        self._listings[modern] = listing = known or self._read(listed, [*connection.notes])
+        return listing
+
+    def _read(self, listed: Tools, notes: list[str]) -> _Listing:
         index = self._sift(listed, notes)
         if len(notes) > NOTES_SHOWN:
             notes[NOTES_SHOWN:] = [f"and {len(notes) - NOTES_SHOWN} more of the kind"]
         for note in notes:
             self._log.warning("%s", note)
-        self.notes = notes
-        self._index = index
-        self._listed = listed
+        return _Listing(listed, index, notes)
 
     def _sift(self, listed: Tools, notes: list[str]) -> Index:
         """One bad tool must not lose the list."""

@@ -72,14 +72,15 @@ class Toolbox:
             listing_budget=self.listing_budget,
         )
 
-    async def open(self) -> Opening:
-        """Connects all servers at once and returns their tools. Raises OpeningFailed.
+    async def open(self, *, modern: bool) -> Opening:
+        """Connects all servers at once and returns their tools, for a modern client or a legacy one. Raises
+        OpeningFailed.
 
         Safe to call at any time and by many: each server has one opening, which all callers share, and which
         goes on when a caller goes away or has waited long enough.
         """
-        were_up = {name for name, shelf in self.shelves.items() if shelf.server.connection}
-        outcomes = await self._outcomes()
+        were_up = {name for name, shelf in self.shelves.items() if shelf.server.up}
+        outcomes = await self._outcomes(modern=modern)
         opening = Opening(self, [], [], [])
         required_failed = False
         for name, shelf in self.shelves.items():
@@ -96,9 +97,10 @@ class Toolbox:
             raise OpeningFailed(self.name, opening.failures)
         return opening
 
-    async def _outcomes(self) -> dict[str, Index | StartError]:
+    async def _outcomes(self, *, modern: bool) -> dict[str, Index | StartError]:
         """Of the servers that are ready or have failed within the deadline."""
-        tasks = {name: asyncio.create_task(_attempt(shelf)) for name, shelf in self.shelves.items()}
+        shelves = self.shelves.items()
+        tasks = {name: asyncio.create_task(_attempt(shelf, modern=modern)) for name, shelf in shelves}
         if not tasks:
             return {}
         try:
@@ -125,8 +127,8 @@ class Toolbox:
             raise ServerNotFound(server, self.name, list(self.shelves), disabled=disabled) from None
 
 
-async def _attempt(shelf: Shelf) -> Index | StartError:
+async def _attempt(shelf: Shelf, *, modern: bool) -> Index | StartError:
     try:
-        return await shelf.tools()
+        return await shelf.tools(modern=modern)
     except StartError as error:
         return error

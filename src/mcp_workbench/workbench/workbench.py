@@ -14,11 +14,14 @@ from mcp_workbench.config import is_same_program
 from mcp_workbench.config.model import LISTING_BUDGET
 from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.downstream.era_memory import EraMemory
-from mcp_workbench.downstream.server import Server, Surroundings
+from mcp_workbench.downstream.server import Server
+from mcp_workbench.downstream.shares import Gate
+from mcp_workbench.downstream.supervisor import Surroundings
 from mcp_workbench.downstream.tool_memory import ToolMemory
 from mcp_workbench.downstream.valve import Valve
 from mcp_workbench.wire.guard import Guard
 from mcp_workbench.workbench import builtin
+from mcp_workbench.workbench.own_servers import OwnServers
 from mcp_workbench.workbench.shelf import NO_LIMIT, Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
 
@@ -35,6 +38,10 @@ if TYPE_CHECKING:
 LINGER = 0.1
 """Seconds between two looks whether a server that is no longer configured is still in use."""
 
+MOST_JOINT_LISTS = 1000
+SHARE_OF_JOINT_LISTS = 4
+"""Of one principal at once. More wait."""
+
 log = logging.getLogger(__name__)
 
 
@@ -50,8 +57,6 @@ class Workbench:
         self._retiring: dict[Server, asyncio.Task[None]] = {}
         """Servers that are no longer configured, and what ends them when they are not in use any more."""
         self._is_closed = False
-        self._taken_in: set[Server] = set()
-        """Servers that are some client's own."""
         self._watches: dict[Origin, Watches] = {}
         """What clients want to hear about, by the place that the names of the resources tell."""
         self.store: Store | None = None
@@ -59,6 +64,12 @@ class Workbench:
         self.valve = surroundings.valve
         self.audience = surroundings.audience
         self.catalogue = surroundings.catalogue
+        self.shares = surroundings.shares
+        self.own_servers = OwnServers(self.shares)
+        self.rendering = Gate(1, lambda: 1)
+        """For lists of many tools: each takes the interpreter for long."""
+        self.joint_lists = Gate(MOST_JOINT_LISTS, lambda: SHARE_OF_JOINT_LISTS)
+        """For lists of what all open servers have together: each asks every one of them."""
         self._finder: Finder | None = None
         self.listing_budget = LISTING_BUDGET
         """Tokens that tools may take which were found in several toolboxes."""
@@ -68,10 +79,6 @@ class Workbench:
     def waiting(self) -> int:
         """How many bytes of calls wait for servers."""
         return self.valve.waiting + sum(server.waiting_room.bytes for server in self._servers)
-
-    def take_in(self, server: Server) -> None:
-        """One more that has to be ended with the others, until it is retired."""
-        self._taken_in.add(server)
 
     def warm_up(self) -> None:
         """Loads, without holding anything up, what some of the servers need and nothing else does."""
@@ -115,6 +122,7 @@ class Workbench:
                 )
             )
         self.listing_budget = loaded.config.listing_budget
+        self.shares.adopt(loaded.config.http.shares)
         self._hold(toolboxes)
         self._prepare_to_keep(loaded.config.results)
         for place, shelf in before.items():
@@ -125,7 +133,7 @@ class Workbench:
                 self.retire(shelf.server)
 
     async def find(
-        self, queries: Sequence[str], limit: int, among: Container[Origin]
+        self, queries: Sequence[str], limit: int, among: Container[Origin], principal: str
     ) -> list[list[tuple[Origin, str]]]:
         """The best tools for each query, by their places and names, among what is known of some servers."""
         from mcp_workbench.workbench.finding import Finder  # noqa: PLC0415 - few search at all
@@ -139,7 +147,7 @@ class Workbench:
         }
         if self.store is not None:
             sources[builtin.ORIGIN] = builtin.TOOLS
-        return [await self._finder.find(query, limit, sources, among) for query in queries]
+        return [await self._finder.find(query, limit, sources, among, principal) for query in queries]
 
     def _prepare_to_keep(self, config: ResultsConfig) -> None:
         if self.store is None and any(shelf.inline_limit < NO_LIMIT for shelf in self.shelves.values()):
@@ -147,7 +155,7 @@ class Workbench:
             from mcp_workbench.downstream.kept_files import KeptFiles  # noqa: PLC0415 - see above
             from mcp_workbench.workbench.kept.store import Store  # noqa: PLC0415 - see above
 
-            self.store = Store(KeptFiles(self._cache))
+            self.store = Store(KeptFiles(self._cache), self.shares)
         if self.store is not None:
             self.store.adopt(config)
 
@@ -169,7 +177,8 @@ class Workbench:
     @property
     def _servers(self) -> list[Server]:
         """Those included that are some client's own, or no longer configured but still in use."""
-        return [*(shelf.server for shelf in self.shelves.values()), *self._taken_in, *self._retiring]
+        shared = (shelf.server for shelf in self.shelves.values())
+        return list(dict.fromkeys([*shared, *self.own_servers, *self._retiring]))
 
     def _hold(self, toolboxes: Sequence[Toolbox]) -> None:
         self.toolboxes = {toolbox.name: toolbox for toolbox in toolboxes}
@@ -181,7 +190,7 @@ class Workbench:
 
     def retire(self, server: Server) -> None:
         """It is not found any more, and ends when its calls have."""
-        self._taken_in.discard(server)
+        self.own_servers.release(server)
         server.leave()
         if self._is_closed:
             return
@@ -194,6 +203,7 @@ class Workbench:
             await asyncio.sleep(LINGER)
         await server.close()
         del self._retiring[server]
+        self.own_servers.remove(server)
 
 
 def build(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.downstream.oauth.logins import Site
+from tests.support.keyrings import use_no_keyring
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,10 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _no_keyring_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    from keyring.backends import null
-
-    monkeypatch.setattr("keyring.core._keyring_backend", null.Keyring())  # type: ignore[no-untyped-call] # keyring's
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    use_no_keyring(monkeypatch)
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mcp_workbench.downstream import private_files
 from mcp_workbench.downstream.oauth import store
 from mcp_workbench.downstream.oauth.record import Login, data_directory
 from mcp_workbench.downstream.oauth.store import LoginStore, StoreError
+from mcp_workbench.storage.private_files import PrivateDirectory
 from tests.downstream.oauth.logins import AS_IN_SERVICE, ORIGIN
 from tests.servers.keyrings.backends import Kept, Silent
 
@@ -141,11 +141,11 @@ async def test_a_draft_that_a_killed_process_left_is_replaced(tmp_path: Path) ->
 
 
 async def test_only_one_at_a_time_has_the_lock(tmp_path: Path) -> None:
-    path = str(tmp_path / "logins" / "lock")
+    directory = PrivateDirectory(tmp_path, "logins")
     order: list[str] = []
 
     async def hold(name: str) -> None:
-        async with private_files.locked(path, 10):
+        async with directory.locked("lock", 10):
             order.append(f"{name} in")
             await asyncio.sleep(0)
             order.append(f"{name} out")
@@ -155,10 +155,10 @@ async def test_only_one_at_a_time_has_the_lock(tmp_path: Path) -> None:
 
 
 async def test_the_wait_for_the_lock_has_an_end(tmp_path: Path) -> None:
-    path = str(tmp_path / "logins" / "lock")
-    async with private_files.locked(path, 1):
+    directory = PrivateDirectory(tmp_path, "logins")
+    async with directory.locked("lock", 1):
         with pytest.raises(TimeoutError):
-            async with private_files.locked(path, 0.05):
+            async with directory.locked("lock", 0.05):
                 pass
 
 

@@ -255,6 +255,6 @@ def text(said: str) -> Json:
 
 async def ready(it: Server) -> Session:
     """The conversation with a server, once it is up."""
-    await it.tools()
-    assert it.connection is not None
-    return it.connection.session
+    await it.connect(modern=True)
+    assert it.up
+    return it.up[0].session

@@ -137,7 +137,7 @@ async def test_a_start_fails_soon_and_with_words(
 ) -> None:
     async with serving(fault) as http, server({"url": http.url}, tmp_path) as it, asyncio.timeout(PATIENCE):
         with pytest.raises(StartError, match=words):
-            await it.tools()
+            await it.connect(modern=True)
         assert issubclass(kind, WireError)
 
 
@@ -153,7 +153,7 @@ async def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
         origin = f"http://127.0.0.1:{taken.getsockname()[1]}"
         async with server({"url": f"{origin}/secret-path?key=abc"}, tmp_path) as it:
             with pytest.raises(StartError) as raised:
-                await it.tools()
+                await it.connect(modern=True)
     assert raised.value.reason == f"nobody answers at {origin}: connection refused"
     assert raised.value.hint == 'Is the server running? Check "url".'
 
@@ -161,7 +161,7 @@ async def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
 async def test_a_name_that_does_not_exist_is_named(tmp_path: Path) -> None:
     async with server({"url": "https://user:password@no-such-host.invalid/x"}, tmp_path) as it:
         with pytest.raises(StartError, match=r"no-such-host\.invalid (could not be|broke)") as raised:
-            await it.tools()
+            await it.connect(modern=True)
     assert "password" not in raised.value.explained()
 
 
@@ -177,7 +177,7 @@ async def test_a_call_to_a_server_that_has_gone_is_not_made_and_the_next_finds_i
         await http.go_away()
         with pytest.raises(Unreachable) as raised:
             await call_tool(session, "echo", 5).result
-        assert it.explain(raised.value) == (
+        assert it.explain(raised.value, session) == (
             f"nobody answers at {http.origin}: connection refused. Nothing was done. "
             'Is the server running? Check "url".'
         )
@@ -199,7 +199,7 @@ async def test_a_server_that_takes_no_connection_fails_in_time(
             filler.connect_ex(("127.0.0.1", port))
         async with server({"url": f"http://127.0.0.1:{port}/"}, tmp_path) as it, asyncio.timeout(PATIENCE):
             with pytest.raises(StartError, match=r"could not be reached within 0\.3 s"):
-                await it.tools()
+                await it.connect(modern=True)
         for filler in fillers:
             filler.close()
 
@@ -210,7 +210,7 @@ async def test_a_server_that_says_nothing_fails_in_time(tmp_path: Path) -> None:
 
     async with serving(handle) as http, server({"url": http.url, "startupTimeout": 0.3}, tmp_path) as it:
         with pytest.raises(StartError) as raised:
-            await it.tools()
+            await it.connect(modern=True)
     assert raised.value.reason == "it was not ready within 0.3 s"
     assert raised.value.hint == 'If it is only slow, raise "startupTimeout" (now 0.3 s).'
 
@@ -233,7 +233,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_not_trusted(
 ) -> None:
     async with serving(said(), own_certificate) as http, server({"url": http.url}, tmp_path) as it:
         with pytest.raises(StartError) as raised:
-            await it.tools()
+            await it.connect(modern=True)
         assert http.asked == []
     assert raised.value.reason == f"the certificate of {http.origin} is not trusted: self-signed certificate"
     assert "SSL_CERT_FILE" in raised.value.hint
@@ -248,7 +248,7 @@ async def test_a_server_without_tls_is_told_apart(tmp_path: Path) -> None:
         port = plain.sockets[0].getsockname()[1]
         async with server({"url": f"https://127.0.0.1:{port}/"}, tmp_path) as it:
             with pytest.raises(StartError, match="no secure connection to") as raised:
-                await it.tools()
+                await it.connect(modern=True)
     assert raised.value.hint == 'If it does not speak TLS, write "http://" in "url".'
 
 

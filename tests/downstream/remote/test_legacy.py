@@ -86,7 +86,7 @@ async def test_nothing_is_sent_before_the_server_has_taken_that_it_is_initialize
         await answer(asked, reply)
 
     async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
-        await it.tools()
+        await it.connect(modern=True)
     assert not early.is_set()
 
 
@@ -100,7 +100,7 @@ async def test_what_the_server_says_by_itself_is_heard_and_answered(tmp_path: Pa
         await reply.gone()
 
     async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
-        await it.tools()
+        await it.connect(modern=True)
         await http.wait_for(lambda http: any(asked.id == "p-1" for asked in http.asked if asked.body))
     (pong,) = [asked for asked in http.asked if asked.body and asked.id == "p-1"]
     assert pong.message == {"jsonrpc": "2.0", "id": "p-1", "result": {}}
@@ -126,9 +126,9 @@ async def test_the_stream_of_what_it_says_by_itself_is_opened_again_where_it_end
             await answer(asked, reply)
 
     async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
-        await it.tools()
+        await it.connect(modern=True)
         await http.wait_for(lambda http: len(http.calls("tools/list")) == 2)
-        assert len(await it.tools()) == 2
+        assert len((await it.connect(modern=True)).listed) == 2
     assert [stream.headers.get("last-event-id") for stream in streams] == [None, "7"]
 
 
@@ -146,7 +146,7 @@ async def test_changes_are_looked_for_after_a_stream_without_ids_was_interrupted
             await reply.result(asked, text("yes"))
 
     async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
-        await it.tools()
+        await it.connect(modern=True)
         await http.wait_for(lambda http: len(http.calls("tools/list")) == 2)
 
 
@@ -212,7 +212,7 @@ async def test_a_server_that_keeps_ending_its_stream_is_asked_less_and_less_ofte
             await answer(asked, reply)
 
     async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
-        await it.tools()
+        await it.connect(modern=True)
         await http.wait_for(lambda http: len([asked for asked in http.asked if asked.method == "GET"]) == 4)
     waits = [later - earlier for earlier, later in itertools.pairwise(times)]
     assert min(waits) >= 0.1
@@ -260,7 +260,7 @@ async def test_the_end_of_a_session_does_not_wait_for_a_server_that_hangs(tmp_pa
             await answer(asked, reply)
 
     async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
-        await it.tools()
+        await it.connect(modern=True)
         async with asyncio.timeout(PATIENCE / 3):
             await it.close()
     assert http.asked[-1].method == "DELETE"
@@ -303,6 +303,6 @@ async def test_the_era_is_remembered_and_not_asked_for_again(tmp_path: Path) -> 
         entry = {"url": http.url, "headers": {"X-Key": "the key of this door"}}
         for _ in range(2):
             async with server(entry, tmp_path) as it:
-                await it.tools()
+                await it.connect(modern=True)
     assert len(http.calls("server/discover")) == 1
     assert [asked.headers["x-key"] for asked in http.asked] == ["the key of this door"] * len(http.asked)

@@ -215,8 +215,8 @@ async def test_a_tool_that_is_marked_wrongly_is_left_out_with_a_note(tmp_path: P
         await discovered(asked, reply, tools)
 
     async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
-        listed = await it.tools()
+        listed = (await it.connect(modern=True)).listed
         assert [json.loads(bytes(tool))["name"] for tool in listed] == ["search"]
-        assert it.connection is not None
-        (note,) = it.connection.notes
+        assert it.up
+        (note,) = it.up[0].notes
     assert note.startswith("left out the tool 'wrong', parameter 'size': x-mcp-header is for strings")

@@ -90,7 +90,7 @@ async def test_an_address_on_another_server_gets_nothing(tmp_path: Path, elsewhe
     entry = {"transport": "sse", "headers": {"Authorization": "Bearer secret-token"}}
     async with serving(Old(elsewhere)) as http, server({"url": http.url, **entry}, tmp_path) as it:
         with pytest.raises(StartError, match="to another server than itself"):
-            await it.tools()
+            await it.connect(modern=True)
 
 
 async def test_the_end_of_the_stream_fails_the_calls_and_the_next_use_opens_another(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ async def test_one_that_does_not_say_where_to_send_requests_fails_in_time(
 
     async with serving(handle) as http, server({"url": http.url, "transport": "sse"}, tmp_path) as it:
         with pytest.raises(StartError, match=r"did not say within 0\.2 s where to send requests"):
-            await it.tools()
+            await it.connect(modern=True)
 
 
 async def test_where_neither_transport_is_found_the_first_answer_counts(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ async def test_where_neither_transport_is_found_the_first_answer_counts(tmp_path
 
     async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
         with pytest.raises(StartError) as raised:
-            await it.tools()
+            await it.connect(modern=True)
     assert raised.value.reason == (
         "there is no MCP server at this address (HTTP 404 Not Found: nothing here)"
     )

@@ -47,13 +47,13 @@ async def test_a_server_has_to_wait_while_nothing_is_read(tmp_path: Path) -> Non
 
     async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
         session = await ready(it)
-        assert it.connection is not None
+        assert it.up
         call = call_tool(session, "echo", 30)
         await http.wait_for(lambda http: http.calls("tools/call"))
-        it.connection.pause()
+        it.up[0].pause()
         await asyncio.wait_for(stuck.wait(), 30)
         assert sent < 60
-        it.connection.resume()
+        it.up[0].resume()
         assert json.loads(bytes(await call.result)) == text("done")
 
 
@@ -66,7 +66,7 @@ async def test_what_the_server_does_not_read_is_counted_until_it_does(tmp_path: 
 
     async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
         session = await ready(it)
-        connection = it.connection
+        connection = it.up[0]
         assert connection is not None
         http.before_reading = may_read.wait
         arguments = json.dumps({"x": PIECE * 40}).encode()

@@ -41,7 +41,7 @@ async def refused(
         with pytest.raises(WireError) as raised:
             await call_tool(session, "echo", 5).result
         assert it.state == "ready"
-        return raised.value, it.explain(raised.value), http
+        return raised.value, it.explain(raised.value, session), http
 
 
 async def test_401_names_the_command_that_logs_in(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ async def test_401_to_a_password_in_the_address_says_that_it_was_not_accepted(tm
         url = http.url.replace("http://", "http://me:password@")
         async with server({"url": url}, tmp_path) as it:
             with pytest.raises(StartError) as raised:
-                await it.tools()
+                await it.connect(modern=True)
     assert raised.value.reason == "the server did not accept the password in `url` (HTTP 401 Unauthorized)"
     assert {asked.headers["authorization"] for asked in http.asked} == {"Basic bWU6cGFzc3dvcmQ="}
 
@@ -182,7 +182,7 @@ async def test_who_is_not_let_in_is_not_asked_for_another_era(tmp_path: Path, st
 
     async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
         with pytest.raises(StartError):
-            await it.tools()
+            await it.connect(modern=True)
     assert [asked.calls for asked in http.asked] == ["server/discover"]
 
 
@@ -213,7 +213,7 @@ async def test_a_redirect_to_another_server_is_not_followed(tmp_path: Path, stat
 
         async with serving(handle) as http, server({"url": http.url, **TOKEN}, tmp_path) as it:
             with pytest.raises(StartError) as raised:
-                await it.tools()
+                await it.connect(modern=True)
     assert other.asked == []
     assert raised.value.reason == f"it redirects to {other.origin}, which is not followed"
 
@@ -224,7 +224,7 @@ async def test_a_redirect_without_end_is_given_up(tmp_path: Path) -> None:
 
     async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
         with pytest.raises(StartError, match="which is not followed"):
-            await it.tools()
+            await it.connect(modern=True)
     assert len(http.asked) < 20
 
 

@@ -39,6 +39,9 @@ class Told:
         return any(is_over(principal) for is_over in self.releases)
 
 
+PEER = "192.0.2.7"
+
+
 class Gate(Told):
     """A gate, and whom it has told something."""
 
@@ -51,9 +54,12 @@ class Gate(Told):
         super().__init__()
         self.admission = Admission(listens_on, config or HttpConfig(), tokens, self)
 
-    async def admit(self, *headers: tuple[str, str], host: str = "127.0.0.1:8000") -> Principal:
+    async def admit(
+        self, *headers: tuple[str, str], host: str = "127.0.0.1:8000", peer: str = PEER
+    ) -> Principal:
         pairs = [("host", host), ("accept", "*/*"), *headers]
-        admitted = self.admission.admit([(name.encode(), value.encode()) for name, value in pairs])
+        sent = [(name.encode(), value.encode()) for name, value in pairs]
+        admitted = self.admission.admit(sent, peer)
         return admitted if isinstance(admitted, Principal) else await admitted
 
     async def admit_token(self, token: str) -> Principal:

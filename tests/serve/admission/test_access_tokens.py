@@ -27,6 +27,19 @@ if TYPE_CHECKING:
     from tests.serve.admission.issuer import Issuer, PrivateKey
 
 METADATA_URL = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
+NO_TIME = "no time: it has to be a number"
+NO_TIMES: tuple[object, ...] = (
+    "soon",
+    "9999999999",
+    True,
+    [],
+    {},
+    float("nan"),
+    float("inf"),
+    -1,
+    1e300,
+    10**400,
+)
 WHERE = f'resource_metadata="{METADATA_URL}", scope="mcp mcp:dev mcp:docs"'
 
 
@@ -92,8 +105,11 @@ async def test_a_token_without_a_scope_of_ours_is_forbidden_and_told_the_scopes(
         ({"exp": 1}, "The token has expired"),
         ({"exp": time.time() - 120}, "The token has expired"),
         ({"exp": None}, "The token has no exp"),
-        ({"exp": "soon"}, "The token cannot be read"),
+        *(({"exp": no_time}, f"The token's exp is {NO_TIME}") for no_time in NO_TIMES),
+        *(({"nbf": no_time}, f"The token's nbf is {NO_TIME}") for no_time in NO_TIMES),
+        *(({"iat": no_time}, f"The token's iat is {NO_TIME}") for no_time in NO_TIMES),
         ({"nbf": time.time() + 600}, "The token is not valid yet"),
+        ({"iat": time.time() + 600}, "The token is not valid yet"),
         ({"sub": None}, "The token has no sub"),
         ({"sub": ""}, "The token does not say whose it is"),
     ],
@@ -106,6 +122,36 @@ async def test_a_token_with_a_wrong_claim_is_invalid(
     assert challenge_of(denied) == (
         f'Bearer realm="mcp-workbench", error="invalid_token", error_description="{reason}", {WHERE}'
     )
+
+
+@pytest.mark.parametrize("kind", ["at+jwt", "AT+JWT", "application/at+jwt"])
+async def test_under_the_profile_of_access_tokens_one_of_the_right_type_is_accepted(
+    issuer: Issuer, kind: str
+) -> None:
+    gate = Gate(HttpConfig(oauth=issuer.config(profile="rfc9068")))
+    token = issuer.sign(headers={"typ": kind}, jti="1", client_id="c", iat=time.time())
+    assert (await gate.admit_token(token)).toolboxes == frozenset({"dev"})
+
+
+@pytest.mark.parametrize("kind", ["JWT", "jwt", "id+jwt", "", "xat+jwt", 7, None, ["at+jwt"]])
+async def test_under_the_profile_of_access_tokens_an_id_token_is_refused(
+    issuer: Issuer, kind: object
+) -> None:
+    gate = Gate(HttpConfig(oauth=issuer.config(profile="rfc9068")))
+    # All that an access token has, and what makes it an ID token.
+    claims: dict[str, Any] = {"jti": "1", "client_id": "c", "iat": time.time(), "nonce": "n", "at_hash": "h"}
+    denied = await gate.refusal(issuer.sign(headers={"typ": kind}, **claims))
+    assert (denied.status, denied.reason) == (401, "The token is no access token: its typ is not at+jwt")
+
+
+@pytest.mark.parametrize("missing", ["iat", "jti", "client_id"])
+async def test_under_the_profile_of_access_tokens_its_claims_are_required(
+    issuer: Issuer, missing: str
+) -> None:
+    gate = Gate(HttpConfig(oauth=issuer.config(profile="rfc9068")))
+    claims: dict[str, Any] = {"jti": "1", "client_id": "c", "iat": time.time()} | {missing: None}
+    denied = await gate.refusal(issuer.sign(headers={"typ": "at+jwt"}, **claims))
+    assert (denied.status, denied.reason) == (401, f"The token has no {missing}")
 
 
 async def test_one_of_several_audiences_may_be_us_and_clocks_may_differ_a_little(

@@ -8,6 +8,7 @@ import pytest
 
 from mcp_workbench.config import HttpConfig, IssuerConfig
 from mcp_workbench.config.hosts import is_loopback
+from mcp_workbench.serve import refusals
 from mcp_workbench.serve.admission.origins import Origins
 from mcp_workbench.surface.denied import Denied
 from mcp_workbench.workbench.principal import ANYONE
@@ -137,17 +138,35 @@ async def test_a_refusal_tells_sender_and_log_which_key_to_set_and_the_log_only_
     assert f'"{key}" under "http"' in raised.value.reason
     assert "evil.example" in raised.value.reason
     assert [record.getMessage() for record in caplog.records] == [
-        f"a request was refused with status {raised.value.status}: {raised.value.reason}"
+        f"a request from 192.0.2.7 was refused with status {raised.value.status}: {raised.value.reason}"
     ]
 
 
-async def test_refusals_of_many_kinds_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    gate = Gate()
+async def test_odd_hosts_from_many_addresses_neither_fill_the_log_nor_hide_other_refusals(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(listens_on=EVERYWHERE)
     with caplog.at_level(logging.WARNING, "mcp_workbench"):
         for number in range(1000):
             with pytest.raises(Denied):
-                await gate.admit(host=f"evil-{number}.example")
-    assert len(caplog.records) == 100
+                await gate.admit(host=f"evil-{number}.example", peer=f"192.0.2.{number % 100}")
+        assert len(caplog.records) == refusals.LINES_PER_KIND
+        with pytest.raises(Denied):
+            await gate.admit()
+        assert "192.0.2.7 was refused with status 401" in caplog.messages[-1]
+        monkeypatch.setattr(refusals, "QUIET_SECONDS", 0.0)
+        with pytest.raises(Denied):
+            await gate.admit(host="evil.example")
+    assert caplog.messages[-1].endswith("(990 more since the last such line)")
+
+
+async def test_a_header_cannot_write_lines_into_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "mcp_workbench"), pytest.raises(Denied):
+        await Gate().admit(host="evil\nforged: all is well\x1b[2J\x85\u202e" + "x" * 10_000)
+    (message,) = caplog.messages
+    assert message.isprintable()
+    assert "evil\\x0aforged" in message
+    assert len(message) < 600
 
 
 @pytest.mark.parametrize("name", ["host", "origin"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -124,6 +125,53 @@ async def test_a_token_that_is_taken_back_ends_what_its_holder_has_open(tmp_path
 
 
 @both_eras
+@pytest.mark.parametrize("how", ["emptied", "deleted"])
+async def test_a_leaked_last_token_is_taken_back_by_an_emptied_or_deleted_file(
+    tmp_path: Path, era: Era, how: str
+) -> None:
+    tokens = write_tokens(tmp_path, alice=(ALICE, ["*"]))
+    async with sharing(tmp_path, CONFIG, "--token-file", str(tokens)) as shared:
+        alice = await shared.visitor(ALICE, era)
+        async with alice.listening(CHANGES) as stream:
+            if how == "emptied":
+                tokens.write_bytes(b"")
+            else:
+                tokens.unlink()
+            await poll(lambda: stream.has_ended)
+        assert (await alice.send("tools/list")).status_code == 401
+        nobody = Visitor(shared, None, era)
+        assert (await nobody.send("tools/list")).status_code == 401
+        write_tokens(tmp_path, alice=(ALICE, ["*"]))
+        await poll(lambda: "the tokens are reloaded" in shared.log)
+        again = await shared.visitor(ALICE, era)
+        assert "result" in await again.request("tools/list")
+        assert shared.log.count("holds no tokens any more") == 1
+
+
+@both_eras
+async def test_what_somebody_has_open_ends_when_the_token_of_the_file_expires(
+    tmp_path: Path, era: Era
+) -> None:
+    tokens = write_tokens(tmp_path, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
+    tree = json.loads(tokens.read_text(encoding="utf-8"))
+    soon = datetime.now(UTC) + timedelta(seconds=5)
+    tree["tokens"]["alice"]["expires"] = soon.isoformat()
+    tokens.write_text(json.dumps(tree), encoding="utf-8")
+    async with sharing(tmp_path, CONFIG, "--token-file", str(tokens)) as shared:
+        alice, bob = await shared.visitor(ALICE, era), await shared.visitor(BOB, era)
+        async with alice.listening(CHANGES) as ending, bob.listening(CHANGES) as kept:
+            await poll(lambda: ending.has_ended)
+            assert datetime.now(UTC) >= soon
+            assert not kept.has_ended
+        refused = await alice.send("tools/list")
+        assert refused.status_code == 401
+        assert "The token has expired" in refused.headers["www-authenticate"]
+        assert "result" in await bob.request("tools/list")
+        await poll(lambda: "the token of alice has expired" in shared.log)
+        assert ALICE not in shared.log
+
+
+@both_eras
 async def test_what_a_token_allows_may_change_and_counts_at_once(tmp_path: Path, era: Era) -> None:
     tokens = write_tokens(tmp_path, bob=(BOB, ["*"]))
     async with sharing(tmp_path, CONFIG, "--token-file", str(tokens)) as shared:
@@ -209,7 +257,7 @@ async def test_a_server_asks_nobody_who_may_not_use_it_even_if_nobody_else_is_th
                     await journals[name].wait_until(lambda journal: journal.events("answered"))
             await poll(lambda: asked_in(heard))
     assert "error" in journals["vault"].events("answered")[0]["answer"]
-    assert [question["params"]["message"] for question in asked_in(heard)] == ["from dev"]
+    assert [question["params"]["message"] for question in asked_in(heard)] == ["[dev/asker] from dev"]
 
 
 def test_beyond_loopback_a_start_without_tokens_ends_with_exit_code_2(tmp_path: Path) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import os
+import time
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from mcp_workbench.config import HttpConfig, load
@@ -22,6 +26,7 @@ from tests.serve.admission.issuer import running
 from tests.support.waiting import poll
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from mcp_workbench.config import LoadedConfig
@@ -197,10 +202,143 @@ async def test_a_changed_file_counts_while_we_run_and_a_bad_one_does_not(
     assert "tokens.bob.token: is too short" in caplog.text
     assert ALICE not in caplog.text
     assert door.knows(BOB)
-    (tmp_path / "tokens.json").unlink()
-    await poll(lambda: "there is no such file" in caplog.text)
-    assert door.knows(BOB)
     door.keeper.close()
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _delete(path: Path) -> None:
+    path.unlink()
+
+
+def _write_no_token(path: Path) -> None:
+    path.write_text('{"tokens": {}}', encoding="utf-8")
+
+
+def _write_nothing(path: Path) -> None:
+    path.write_text("{}", encoding="utf-8")
+
+
+def _write_blank_lines(path: Path) -> None:
+    path.write_bytes(b"\xef\xbb\xbf\n \n")
+
+
+def _put_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _put_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _link_to_nothing(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(os.devnull)
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        _empty,
+        _delete,
+        _write_no_token,
+        _write_nothing,
+        _write_blank_lines,
+        _put_directory,
+        _put_pipe,
+        _link_to_nothing,
+    ],
+)
+async def test_an_emptied_or_deleted_file_admits_nobody_until_a_token_is_back(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    empty: Callable[[Path], None],
+) -> None:
+    monkeypatch.setattr(watch, "INTERVAL", 0.01)
+    door = Door(tmp_path, alice=(ALICE, ["*"]))
+    door.keeper.start()
+    path = tmp_path / "tokens.json"
+    with caplog.at_level(logging.ERROR, "mcp_workbench"):
+        empty(path)
+        await poll(lambda: not door.knows(ALICE))
+    # Nor is it open to all, as a workbench on loopback without a token file is.
+    with pytest.raises(Denied):
+        door.keeper.admission.admit([(b"host", b"localhost")])
+    assert [is_over(Principal("alice")) for is_over in door.ends] == [True]
+    (line,) = [record.getMessage() for record in caplog.records if "holds no tokens" in record.getMessage()]
+    assert "mcp-workbench token NAME" in line
+    if path.is_dir():
+        path.rmdir()
+    elif not path.is_file():
+        path.unlink(missing_ok=True)
+    write_tokens(tmp_path, alice=(ALICE, ["*"]))
+    await poll(lambda: door.knows(ALICE))
+    door.keeper.close()
+
+
+async def test_a_file_that_stays_empty_is_reported_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    door = Door(tmp_path, alice=(ALICE, ["*"]))
+    for empty in (_empty, _write_no_token, _delete):
+        empty(tmp_path / "tokens.json")
+        door.keeper.reload()
+        assert not door.knows(ALICE)
+    assert caplog.text.count("holds no tokens any more") == 1
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root reads everything")
+async def test_a_file_that_cannot_be_read_leaves_the_tokens_as_they_are(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    door = Door(tmp_path, alice=(ALICE, ["*"]))
+    (tmp_path / "tokens.json").chmod(0)
+    door.keeper.reload()
+    assert door.knows(ALICE)
+    assert "permission denied" in caplog.text
+    assert "to refuse everybody, empty or delete the file" in caplog.text
+
+
+def expiring(directory: Path, seconds: float) -> LoadedTokens:
+    """The tokens of Alice, who has so much time left, and of Bob, who has as much as he wants."""
+    loaded = tokens_of(directory, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
+    alice = msgspec.structs.replace(loaded.tokens["alice"], expires=time.time() + seconds)
+    return msgspec.structs.replace(loaded, tokens=loaded.tokens | {"alice": alice})
+
+
+async def test_a_token_is_refused_once_it_has_expired_and_what_its_holder_has_open_ends(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate = Gate(tokens=expiring(tmp_path, 0.3))
+    assert (await gate.admit_token(ALICE)).name == "alice"
+    await poll(lambda: gate.ends)
+    assert [gate.is_over(Principal(name)) for name in ("alice", "bob", "")] == [True, False, False]
+    denied = await gate.refusal(ALICE)
+    reason = "The token has expired. Ask whoever runs this workbench for a new one"
+    assert (denied.status, denied.reason) == (401, reason)
+    assert 'error="invalid_token"' in challenge_of(denied)
+    assert (await gate.admit_token(BOB)).name == "bob"
+    assert "the token of alice has expired" in caplog.text
+    gate.admission.close()
+
+
+async def test_an_expiry_may_be_put_off_or_brought_forward_while_we_run(tmp_path: Path) -> None:
+    gate = Gate(tokens=expiring(tmp_path, 0.2))
+    gate.admission.renew_tokens(expiring(tmp_path, 600))
+    await asyncio.sleep(0.3)  # the time that it had at first
+    assert (await gate.admit_token(ALICE)).name == "alice"
+    assert gate.ends == []
+    gate.admission.renew_tokens(expiring(tmp_path, -1))
+    assert gate.is_over(Principal("alice"))
+    assert (await gate.refusal(ALICE)).status == 401
+    gate.admission.renew_tokens(expiring(tmp_path, 600))
+    assert (await gate.admit_token(ALICE)).name == "alice"
+    gate.admission.close()
 
 
 async def test_a_toolbox_that_is_not_there_is_warned_of(

@@ -38,6 +38,10 @@ class Flag:
     def up(self) -> None:
         self._path.touch()
 
+    def beside(self, name: str) -> Flag:
+        """Another one."""
+        return Flag(self._path.with_name(name))
+
 
 class House:
     """A workbench that serves, what its servers wrote down, and whoever visits it."""

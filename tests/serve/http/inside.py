@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.serve.address import Address, listen
 from mcp_workbench.serve.admission import Admission
+from mcp_workbench.serve.connection_limits import ConnectionLimits
 from mcp_workbench.serve.connections import Connection
 from mcp_workbench.serve.http import Front, _Server, _settings
 from mcp_workbench.surface.http.clients import Clients
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from mcp_workbench.surface.http.backlog import Backlog
     from mcp_workbench.workbench.workbench import Workbench
     from tests.support.client import Json
 
@@ -30,7 +32,10 @@ if TYPE_CHECKING:
 class Inside:
     """What serves, and whoever visits it."""
 
-    def __init__(self, workbench: Workbench, clients: Clients, server: _Server, url: str) -> None:
+    def __init__(
+        self, workbench: Workbench, clients: Clients, server: _Server, url: str, limits: ConnectionLimits
+    ) -> None:
+        self.limits = limits
         self.workbench = workbench
         self.clients = clients
         self.server = server
@@ -71,15 +76,22 @@ class Inside:
 
 
 @contextlib.asynccontextmanager
-async def serving(home: Path, config: Json) -> AsyncIterator[Inside]:
+async def serving(
+    home: Path, config: Json, limits: ConnectionLimits | None = None, backlog: Backlog | None = None
+) -> AsyncIterator[Inside]:
     loaded = load_content(home, config)
     workbench = build(loaded, environ={}, cache=home / "cache")
     clients = Clients(workbench, {})
+    if backlog is not None:
+        clients.backlog = backlog
     admission = Admission("127.0.0.1", loaded.config.http, None, clients)
     sockets = listen(Address("127.0.0.1", 0))
-    server = _Server(_settings(Front(Endpoint(clients, admission), admission)))
+    limits = ConnectionLimits() if limits is None else limits
+    front = Front(Endpoint(clients, admission), admission)
+    server = _Server(_settings(front, limits, admission.refusals))
     serving = asyncio.create_task(server.serve(sockets))
-    inside = Inside(workbench, clients, server, f"http://127.0.0.1:{sockets[0].getsockname()[1]}/mcp")
+    url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/mcp"
+    inside = Inside(workbench, clients, server, url, limits)
     try:
         async with inside.stack:
             yield inside

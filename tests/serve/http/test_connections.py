@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import socket
+import struct
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -185,6 +189,22 @@ async def test_a_client_may_wait_for_leave_to_send_its_message(inside: Inside) -
     assert (await wire.response()).status == 100
     await wire.send_raw(PING)
     assert (await wire.response()).status == 200
+
+
+async def test_nothing_is_left_of_a_connection_that_was_reset(inside: Inside) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        async with await Wire.open(inside.url) as wire:
+            assert (await wire.ask("GET", path="/healthz")).status == 200
+            gone = weakref.ref(inside.connections[0])
+            closing = struct.pack("ii", 1, 0)  # without a wait, which resets it
+            wire.writer.transport.get_extra_info("socket").setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, closing
+            )
+        await poll(lambda: gone() is None)
+    finally:
+        gc.enable()
 
 
 async def test_a_connection_that_is_closed_half_way_is_over(inside: Inside) -> None:

@@ -147,3 +147,17 @@ async def test_what_was_never_used_ends_at_once(house: House) -> None:
     house.process.terminate()
     assert await exit_of(house) == 0
     assert house.journals["legacy"].starts == 0
+
+
+async def test_a_client_that_does_not_read_holds_up_the_end_for_a_moment_only(
+    house: House, client_era: Era
+) -> None:
+    """That nothing about it is in the log but that it ends is checked for every house."""
+    visitor = await house.legacy() if client_era == "legacy" else await house.modern()
+    await (await visitor.call()).messages()
+    large: dict[str, object] = {"content": [{"type": "text", "text": "x" * 10_000_000}]}
+    response = await visitor.call({"progress": {"steps": 1}}, {"result": large}, meta={"progressToken": 1})
+    await response.next_message()
+    house.process.terminate()
+    assert await exit_of(house) == 0
+    assert "Traceback" not in house.shared.log

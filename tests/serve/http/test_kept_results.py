@@ -77,6 +77,25 @@ async def test_what_is_kept_for_a_session_is_found_in_no_other(house: House) -> 
     assert await refusals(await house.modern(ALICE), handle) == unknown
 
 
+async def test_a_handle_of_another_replica_is_told_from_one_that_has_expired(
+    build: Callable[[], House],
+) -> None:
+    one, two = build(), build()
+    config = toolboxes(dev={"echo": server()})
+    config["toolboxes"]["dev"]["results"] = {"inlineLimit": 5000}
+    for house in (one, two):
+        await house.open(config)
+    here, there = await one.modern(), await two.modern()
+    handle = await kept_by(here)
+    for said in await refusals(there, handle):
+        assert "it belongs to another workbench process" in said
+        assert "To repeat the call may lead to the same again" in said
+        assert "makes a new one" not in said
+    assert "isError" not in await use(here, "read_result", handle=handle)
+    for said in await refusals(here, handle[:-1] + ("B" if handle[-1] == "A" else "A")):
+        assert "it has expired, or is none that you were given. A new call" in said
+
+
 async def test_whoever_may_use_no_server_with_kept_results_has_no_such_toolbox(
     build: Callable[[], House],
 ) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.grid.questions import form
 from tests.serve.http.visitors import JSON, Modern
 from tests.support.sessions import result_of
 
@@ -47,6 +48,7 @@ BROKEN: dict[str, tuple[bytes, int]] = {
     "an id that is null": (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
     "an id that is a fraction": (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600),
     "an id that is a list": (b'{"jsonrpc":"2.0","id":[],"method":"ping"}', -32600),
+    "an id with half a character": (rb'{"jsonrpc":"2.0","id":"\ud83d","method":"ping"}', -32600),
     "an id without end": (b'{"jsonrpc":"2.0","id":1%b,"method":"ping"}' % (b"0" * 5000), -32600),
     "another JSON-RPC": (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
     "deep": (
@@ -230,6 +232,18 @@ async def test_a_batch_without_requests_is_taken_without_a_word(house: House) ->
     visitor = await house.legacy(version="2025-03-26")
     response = await visitor.post([{"jsonrpc": "2.0", "method": "notifications/initialized"}] * 2)
     assert (response.status, await response.body()) == (202, b"")
+
+
+async def test_nothing_is_taken_that_is_wrong_because_a_question_is_open(house: House) -> None:
+    visitor = await house.legacy()
+    call = await visitor.call({"ask": [form("?")]})
+    question = await call.next_message()
+    ping = json.dumps(PING).encode()
+    for wrong, code in ((ping.replace(b'"ping"', b'"\xff"'), -32700), (b"[" + ping + b"]", -32600)):
+        response = await visitor.post(wrong)
+        assert (response.status, (await response.json())["error"]["code"]) == (400, code)
+    await visitor.answer(question, {"action": "decline"})
+    assert "result" in (await call.messages())[-1]
 
 
 @pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])

@@ -84,15 +84,21 @@ async def test_a_state_is_good_once(house: House, server_era: Era) -> None:
     assert (again.status, (await again.json())["error"]["code"]) == (400, -32602)
 
 
-async def test_the_retry_of_a_modern_servers_call_may_come_to_another_replica(
-    build: Callable[[], House],
+async def test_a_retry_at_another_replica_neither_runs_the_call_nor_uses_the_state_up(
+    build: Callable[[], House], server_era: Era
 ) -> None:
     one, two = build(), build()
     for house in (one, two):
         await house.open(house.config(), env=KEY)
-    asked = result_of(await (await (await one.modern()).call(*ASKING, server="modern")).json())
-    response = await (await two.modern()).call(*ASKING, server="modern", more=answers_to(asked))
+    here, there = await one.modern(), await two.modern()
+    asked = result_of(await (await here.call(*ASKING, server=server_era)).json())
+    refused = await there.call(*ASKING, server=server_era, more=answers_to(asked))
+    message = (await refused.json())["error"]["message"]
+    assert "made by another workbench process" in message
+    response = await here.call(*ASKING, server=server_era, more=answers_to(asked))
     assert '"decline"' in text_of(result_of((await response.messages())[-1]))
+    replayed = await there.call(*ASKING, server=server_era, more=answers_to(asked))
+    assert "made by another workbench process" in (await replayed.json())["error"]["message"]
 
 
 async def test_a_question_reaches_the_one_whose_call_it_is_about(house: House, client_era: Era) -> None:

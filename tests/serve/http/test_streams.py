@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 INFO = [{"level": "info", "data": "half way"}]
+SAID: Json = {"content": [{"type": "text", "text": "said"}]}
 
 
 async def visitor_of(house: House, era: Era) -> Legacy | Modern:
@@ -67,7 +68,7 @@ async def test_a_question_comes_in_the_response_to_the_call_that_it_is_about(
     at_large = await visitor.listen()
     first = await visitor.call({"ask": [form("the first?")]}, server=server_era)
     asked = await first.next_message()
-    assert asked["params"]["message"] == "the first?"
+    assert asked["params"]["message"] == f"[dev/{server_era}] the first?"
     await visitor.answer(asked, {"action": "decline"})
     (answer,) = await first.messages()
     assert '"decline"' in text_of(result_of(answer))
@@ -107,7 +108,7 @@ async def test_a_server_that_asks_outside_of_calls_asks_on_the_stream_for_that(
     await (await visitor.call(asking)).messages()
     flag.up()
     asked = await at_large.next_message()
-    assert asked["params"]["message"] == "and now?"
+    assert asked["params"]["message"] == "[dev/legacy] and now?"
     await visitor.answer(asked, {"action": "decline"})
     await house.journals["legacy"].wait_until(lambda it: it.events("answered"))
 
@@ -177,3 +178,17 @@ async def test_a_burst_of_messages_arrives_whole(house: House, client_era: Era) 
     *logs, answer = await response.messages()
     assert [message["params"]["data"] for message in logs] == list(range(5000))
     assert "result" in answer
+
+
+async def test_a_client_that_ends_its_side_of_the_connection_gets_its_answer(
+    house: House, flag: Flag, client_era: Era
+) -> None:
+    visitor = await visitor_of(house, client_era)
+    response = await visitor.call(
+        {"progress": {"steps": 1}}, {"wait": str(flag)}, {"result": SAID}, meta={"progressToken": 1}
+    )
+    response.wire.writer.write_eof()
+    await response.next_message()
+    flag.up()
+    assert result_of((await response.messages())[-1])["content"] == SAID["content"]
+    assert await response.wire.end() == b""

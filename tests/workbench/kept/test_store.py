@@ -11,8 +11,9 @@ import pytest
 
 from mcp_workbench.config import ResultsConfig
 from mcp_workbench.workbench.kept import store as kept_store
-from mcp_workbench.workbench.kept.drawer import Content, new_handle
+from mcp_workbench.workbench.kept.drawer import Content, is_elsewhere, new_handle
 from mcp_workbench.workbench.kept.store import Store
+from mcp_workbench.workbench.replica import REPLICA
 from tests.support.kept import LIMIT, Bench, FilesInMemory, Maker
 from tests.support.waiting import PATIENCE, poll
 
@@ -23,8 +24,15 @@ if TYPE_CHECKING:
 def test_handles_cannot_be_guessed() -> None:
     handles = {new_handle() for _ in range(1000)}
     assert len(handles) == 1000
-    # 22 characters of 6 bits each hold the 128 bits.
-    assert all(handle.startswith("res_") and len(handle) == 26 for handle in handles)
+    # 22 characters of 6 bits each hold the 128 bits, and 4 name the process.
+    assert all(handle.startswith(f"res_{REPLICA[:4]}") and len(handle) == 30 for handle in handles)
+
+
+def test_a_handle_tells_whether_another_process_has_made_it() -> None:
+    assert not is_elsewhere(new_handle())
+    assert is_elsewhere(new_handle("other"))
+    for made_up in ("", "res_", "res_x", "x" * 30, new_handle("other")[:-1]):
+        assert not is_elsewhere(made_up)
 
 
 async def test_what_is_kept_is_there_for_its_client_and_for_nobody_else() -> None:
@@ -191,3 +199,23 @@ async def test_many_at_once_stay_within_the_bounds() -> None:
     assert found[-1] == b"%010d" % 49
     assert 10 <= sum(data is not None for data in found) <= 12
     assert len(bench.files.there) == 10
+
+
+async def test_one_principal_does_not_push_out_what_another_keeps() -> None:
+    bench = Bench(memory=20, quota=100)
+    bob, alice = bench.store.drawer("bob"), bench.store.drawer("alice")
+    kept = [await bench.keep(b"b" * 8, drawer=bob), await bench.keep(b"B" * 40, drawer=bob)]
+    flood = [await bench.keep(b"%d" % number * 10, drawer=alice) for number in range(100, 150)]
+    assert [await bench.read(handle, bob) for handle in kept] == [b"b" * 8, b"B" * 40]
+    there = [await bench.read(handle, alice) for handle in flood if handle is not None]
+    assert there[-1] is not None
+    assert there.count(None) > 40
+
+
+async def test_room_is_made_by_whoever_keeps_most() -> None:
+    bench = Bench(memory=0, quota=100)
+    bob, alice = bench.store.drawer("bob"), bench.store.drawer("alice")
+    of_alice = [await bench.keep(b"%d" % number * 30, drawer=alice) for number in range(3)]
+    of_bob = [await bench.keep(b"b" * 30, drawer=bob) for _ in range(2)]
+    assert [await bench.read(handle, alice) for handle in of_alice] == [None, b"1" * 30, b"2" * 30]
+    assert [await bench.read(handle, bob) for handle in of_bob] == [None, b"b" * 30]

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from mcp_workbench.config import stamp_of
-from mcp_workbench.downstream import private_files
 from mcp_workbench.downstream.oauth import keychain
 from mcp_workbench.downstream.oauth.record import Login, data_directory
+from mcp_workbench.storage.private_files import PrivateDirectory
 from mcp_workbench.wire.message import encode
 from mcp_workbench.wire.threads import in_thread
 
@@ -65,14 +65,16 @@ class LoginStore:
         self._url = url
         identity = hashlib.sha256(encode([*origin, url])).hexdigest()[:32]
         self._key = f"{self._server} {identity}"
-        self.path = os.path.join(data_directory(environ), "logins", f"{identity}.json")
+        self._directory = PrivateDirectory(data_directory(environ), "logins")
+        self._name = f"{identity}.json"
+        self.path = os.path.join(self._directory.path, self._name)
         """The file."""
         self._place: Place | None = None
 
     def stamp(self) -> Stamp | None:
         """Differs after every change; None if there is no login."""
         try:
-            return stamp_of(os.stat(self.path))
+            return stamp_of(os.lstat(self.path))
         except OSError:
             return None
 
@@ -80,7 +82,7 @@ class LoginStore:
     async def locked(self) -> AsyncIterator[None]:
         """While this is held, nobody else changes the login. Raises StoreError."""
         try:
-            lock = private_files.locked(f"{self.path}.lock", LOCK_LIMIT)
+            lock = self._directory.locked(f"{self._name}.lock", LOCK_LIMIT)
             await lock.__aenter__()
         except TimeoutError:
             raise StoreError(f"another process has held {self.path}.lock for {LOCK_LIMIT:g} s") from None
@@ -93,11 +95,11 @@ class LoginStore:
 
     async def load(self) -> Login | None:
         """The login, if there is one. Raises StoreError."""
-        data = await self._on_disk(lambda: private_files.read(self.path), "read")
-        if data is None:
+        found = await self._on_disk(lambda: self._directory.read(self._name, is_secret=True), "read")
+        if found is None:
             return None
         try:
-            entry = msgspec.json.decode(data, type=_Entry)
+            entry = msgspec.json.decode(found[0], type=_Entry)
             self._place = entry.kept
             if entry.kept == "file":
                 return entry.login
@@ -119,17 +121,22 @@ class LoginStore:
                 entry = _Entry(server=self._server, url=self._url, kept="keyring")
             except StoreError as error:
                 log.debug("kept in a file: %s", error)
-        await self._on_disk(lambda: private_files.replace(self.path, encode(entry)), "written")
+        await self._on_disk(lambda: self._replace(encode(entry)), "written")
         self._place = entry.kept
         return entry.kept
 
     async def forget(self) -> bool:
         """Drops the login, and says whether there was one. Under the lock. Raises StoreError."""
-        was_there = await self._on_disk(lambda: private_files.remove(self.path), "removed")
+        was_there = await self._on_disk(lambda: self._directory.remove(self._name), "removed")
         if was_there:
             with suppress(StoreError):  # which has nothing to drop, if it was never asked to keep anything
                 await self._ask_keychain(lambda: keychain.forget(self._key), KEYCHAIN_LIMIT)
         return was_there
+
+    def _replace(self, data: bytes) -> None:
+        """Write the file. Nobody else has a draft of it, because the lock is held."""
+        self._directory.remove_drafts(of=self._name)
+        self._directory.replace(self._name, [data], durable=True)
 
     async def _on_disk(self, work: Callable[[], T], done: str) -> T:
         try:

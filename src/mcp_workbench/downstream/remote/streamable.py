@@ -137,6 +137,8 @@ class Streamable:
         if message.method == "initialize":
             given = response.headers.get("mcp-session-id", "")
             self._session_id = given.encode() if given.isascii() and given.isprintable() else b""
+            # Without a session there is nowhere to answer to, and without events no way to ask.
+            self._session.can_push = bool(self._session_id) and response.content_type == EVENTS
         if not is_request(message):
             await let_end(response)
             return

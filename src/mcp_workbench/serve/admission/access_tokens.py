@@ -6,7 +6,6 @@ every request, and tells when the last one of somebody has expired.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +13,7 @@ import jwt
 import msgspec
 
 from mcp_workbench.config.access import ALL
+from mcp_workbench.serve.admission.expiries import Expiries
 from mcp_workbench.serve.admission.keys import IssuerKeys, KeysUnavailable
 from mcp_workbench.surface.denied import Denied
 from mcp_workbench.workbench.principal import Principal
@@ -34,7 +34,15 @@ RETRY_AFTER: Final = b"5"
 OPTIONS: Final[Options] = {
     "require": ["exp", "iss", "aud", "sub"],
     "enforce_minimum_key_length": True,
+    # See `_check_claims`: PyJWT takes texts and booleans for numbers.
+    "verify_exp": False,
+    "verify_nbf": False,
+    "verify_iat": False,
 }
+LATEST_TIME: Final = 253_402_300_800
+"""The year 10000, in seconds since 1970: a larger number is no time."""
+RFC9068_TYPES: Final = ("at+jwt", "application/at+jwt")
+RFC9068_CLAIMS: Final = ("iat", "jti", "client_id")
 # Of what a stranger made: it may be nested without end, or have a number where a text belongs.
 _BAD_TOKEN: Final = (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError)
 
@@ -50,11 +58,8 @@ class AccessTokens:
     def __init__(self, config: IssuerConfig, challenge: Challenge, on_expired: Callable[[str], None]) -> None:
         self._config = config
         self._challenge = challenge
-        self._on_expired = on_expired
-        """Told the name of a principal of whom no token is good any more."""
-        self._ends: dict[str, float] = {}
-        """When the last token of a principal expires."""
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._expiries = Expiries(on_expired)
+        """Tells of principals of whom no token is valid any more."""
         self._verdicts: dict[bytes, _Verdict] = {}
         self._keys = IssuerKeys(config, self._verdicts.clear)
 
@@ -73,33 +78,15 @@ class AccessTokens:
         self._verdicts.pop(digest, None)
         if len(self._verdicts) >= MOST_REMEMBERED:
             del self._verdicts[next(iter(self._verdicts))]
-        end = int(claims["exp"]) + LEEWAY
+        end = claims["exp"] + LEEWAY
         self._verdicts[digest] = _Verdict(principal, min(end, time.time() + REMEMBERED_FOR))
-        self._expect_end(principal.name, end)
+        self._expiries.extend(principal.name, end)
         return principal
 
     def close(self) -> None:
         """Fetches no more keys, and tells nothing any more."""
         self._keys.close()
-        for timer in self._timers.values():
-            timer.cancel()
-
-    def _expect_end(self, name: str, end: float) -> None:
-        self._ends[name] = max(end, self._ends.get(name, 0))
-        if name not in self._timers:
-            self._look_at_end(name)
-
-    def _look_at_end(self, name: str) -> None:
-        """Tells that the time has come, or waits for it. There may have been a new token since."""
-        remaining = self._ends[name] - time.time()
-        if remaining > 0:
-            # Not too far ahead: the system's clock may be set, and the loop's is another.
-            wait = min(remaining, REMEMBERED_FOR)
-            self._timers[name] = asyncio.get_running_loop().call_later(wait, self._look_at_end, name)
-        else:
-            del self._ends[name]
-            self._timers.pop(name, None)
-            self._on_expired(name)
+        self._expiries.clear()
 
     async def _claims(self, token: bytes) -> dict[str, Any]:
         config = self._config
@@ -108,6 +95,8 @@ class AccessTokens:
             key_id = header.get("kid")
             if key_id is not None and not isinstance(key_id, str):
                 raise self._challenge.invalid("The token's kid is no text")
+            if config.profile == "rfc9068":
+                self._check_type(header.get("typ"))
             key = await self._keys.find(key_id)
             if key is None:
                 raise self._challenge.invalid("The token is signed with a key that its issuer does not have")
@@ -125,7 +114,27 @@ class AccessTokens:
             raise Denied(503, reason, [(b"retry-after", RETRY_AFTER)]) from None
         except _BAD_TOKEN as error:
             raise self._challenge.invalid(_reason(error)) from None
+        self._check_claims(claims)
         return claims
+
+    def _check_type(self, kind: object) -> None:
+        """Refuse what is no access token, such as an ID token. Media types have no case."""
+        if not isinstance(kind, str) or kind.lower() not in RFC9068_TYPES:
+            raise self._challenge.invalid("The token is no access token: its typ is not at+jwt")
+
+    def _check_claims(self, claims: dict[str, Any]) -> None:
+        for name in ("exp", "nbf", "iat"):
+            if name in claims and not _is_time(claims[name]):
+                raise self._challenge.invalid(f"The token's {name} is no time: it has to be a number")
+        now = time.time()
+        if claims["exp"] <= now - LEEWAY:
+            raise self._challenge.invalid("The token has expired")
+        if max(claims.get("nbf", 0), claims.get("iat", 0)) > now + LEEWAY:
+            raise self._challenge.invalid("The token is not valid yet")
+        if self._config.profile == "rfc9068":
+            for name in RFC9068_CLAIMS:
+                if not claims.get(name):
+                    raise self._challenge.invalid(f"The token has no {name}")
 
     def _principal(self, subject: str, claims: dict[str, Any]) -> Principal:
         config = self._config
@@ -151,12 +160,14 @@ def _scopes(claims: dict[str, Any]) -> set[str]:
     return granted
 
 
+def _is_time(value: object) -> bool:
+    """Whether it is a number of seconds since 1970 that a calendar has (NumericDate of RFC 7519)."""
+    # True is an int in Python. A comparison with NaN is false.
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < LATEST_TIME
+
+
 def _reason(error: BaseException) -> str:
     """What is wrong with a token, without a word out of it."""
-    if isinstance(error, jwt.ExpiredSignatureError):
-        return "The token has expired"
-    if isinstance(error, jwt.ImmatureSignatureError):
-        return "The token is not valid yet"
     if isinstance(error, jwt.InvalidIssuerError):
         return "The token is of another issuer"
     if isinstance(error, jwt.InvalidAudienceError):

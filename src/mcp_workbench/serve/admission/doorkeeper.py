@@ -8,11 +8,14 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mcp_workbench.config.access import ALL
 from mcp_workbench.config.hosts import is_loopback
-from mcp_workbench.errors import ConfigError, Problem
+from mcp_workbench.errors import ConfigError, NoTokens, Problem
 from mcp_workbench.serve.admission.gate import Admission
-from mcp_workbench.serve.watch import Watcher
+from mcp_workbench.serve.admission.last_use import LastUse, UseFile
+from mcp_workbench.serve.watch import Watcher, is_special
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,6 +69,7 @@ class Doorkeeper:
         self._environ = environ
         self._log_handler = log_handler
         self._watcher: Watcher | None = None
+        self._last_use: LastUse | None = None
 
     def start(self) -> None:
         """Watches the file of tokens from now on, if there is one."""
@@ -73,12 +77,20 @@ class Doorkeeper:
             self._greet(self._tokens)
             self._watcher = Watcher(self._tokens.path, self._tokens.stamp, self.reload)
             self._watcher.start()
+            file = UseFile(self._tokens.path, self._environ)
+            self._last_use = LastUse(file, self.admission.file_tokens)
+            self._last_use.start()
 
     def close(self) -> None:
         """Leaves the gate as it is."""
         if self._watcher is not None:
             self._watcher.close()
         self.admission.close()
+
+    async def write_last_use(self) -> None:
+        """Write when tokens were last used, for the last time."""
+        if self._last_use is not None:
+            await self._last_use.close()
 
     def reconfigure(self, loaded: LoadedConfig) -> None:
         """Goes by another configuration from now on."""
@@ -93,18 +105,41 @@ class Doorkeeper:
 
         if self._tokens is None:
             return
+        if is_special(self._tokens.path):
+            what = Problem("", "this is a pipe or a device, and no file", "Put a file there.")
+            self._shut(self._tokens, NoTokens(self._tokens.path, [what]))
+            return
         try:
             tokens = load_tokens(self._tokens.path, self._environ)
+        except NoTokens as error:
+            self._shut(self._tokens, error)
+            return
         except ConfigError as error:
             problems = "; ".join(problem.brief for problem in error.problems)
             log.error(  # noqa: TRY400 - no traceback
-                "%s has changed and cannot be used; the tokens stay as they were: %s", error.path, problems
+                "%s has changed and cannot be used; the tokens stay as they were "
+                "(to refuse everybody, empty or delete the file): %s",
+                error.path,
+                problems,
             )
             return
         self._tokens = tokens
         self._greet(tokens)
         self.admission.renew_tokens(tokens)
         log.info("%s has changed; the tokens are reloaded", tokens.path)
+
+    def _shut(self, tokens: LoadedTokens, error: NoTokens) -> None:
+        """Nobody may enter any more. Said once, however often an empty file changes."""
+        if tokens.tokens:
+            log.error(
+                "%s holds no tokens any more, and nobody is admitted with one from now on: %s. "
+                "To admit somebody again, write a token into the file: mcp-workbench token NAME makes one",
+                error.path,
+                "; ".join(problem.brief for problem in error.problems),
+            )
+        # Not None: that would mean that no token is needed.
+        self._tokens = msgspec.structs.replace(tokens, tokens={})
+        self.admission.renew_tokens(self._tokens)
 
     def _greet(self, tokens: LoadedTokens) -> None:
         self._log_handler.hide(tokens.secrets)

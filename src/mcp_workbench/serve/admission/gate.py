@@ -6,15 +6,15 @@ wait if their token is known; see `access_tokens` for those that take longer.
 
 from __future__ import annotations
 
-import logging
 import time
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from mcp_workbench.config.access import ALL
 from mcp_workbench.config.hosts import is_loopback
 from mcp_workbench.config.tokens import digest_of
 from mcp_workbench.serve.admission.credentials import Challenge, bearer_token
+from mcp_workbench.serve.admission.file_tokens import EXPIRED, FileTokens
 from mcp_workbench.serve.admission.origins import Origins
+from mcp_workbench.serve.refusals import Refusals
 from mcp_workbench.surface.denied import Denied
 from mcp_workbench.workbench.principal import ANYONE, Principal
 
@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 
     Headers = Sequence[tuple[bytes, bytes]]
     IsOver = Callable[[Principal], bool]
-
-QUIET: Final = 60.0
-"""Seconds in which the same refusal is not logged again."""
-MOST_REFUSALS: Final = 100
-"""Different refusals that are logged in that time."""
-
-log = logging.getLogger(__name__)
 
 
 class Guests(Protocol):
@@ -55,8 +48,8 @@ class Admission:
         self._listens_on = listens_on
         self._tokens = tokens
         self._guests = guests
-        self._principals = _principals(tokens)
-        self._said: dict[str, float] = {}
+        self.file_tokens = FileTokens(tokens, self._dismiss)
+        self.refusals = Refusals()
         self._access_tokens: AccessTokens | None = None
         self._apply(config)
         self._trust(config.oauth)
@@ -68,7 +61,7 @@ class Admission:
 
     def _trust(self, issuer: IssuerConfig | None) -> None:
         """Takes the tokens of this one, and of no other."""
-        self.close()
+        self._distrust()
         self._challenge = Challenge(issuer)
         self._access_tokens = None
         if issuer is not None:
@@ -78,6 +71,9 @@ class Admission:
 
             self._access_tokens = AccessTokens(issuer, self._challenge, self._release)
 
+    def _dismiss(self, name: str) -> None:
+        self._guests.dismiss(lambda principal: principal.name == name)
+
     def _release(self, name: str) -> None:
         self._guests.release(lambda principal: principal.name == name)
 
@@ -86,14 +82,17 @@ class Admission:
         """Who else says who may come in."""
         return self._config.oauth
 
-    def check(self, headers: Headers) -> None:
+    def check(self, headers: Headers, peer: str = "") -> None:
         """Raises Denied for a request that was not meant for us. Asks for no token."""
         hosts = [value for name, value in headers if name == b"host"]
         origins = [value for name, value in headers if name == b"origin"]
-        self._check(hosts, origins)
+        self._check(hosts, origins, peer)
 
-    def admit(self, headers: Headers) -> Principal | Awaitable[Principal]:
-        """Who a request comes from: at once if its token is known. Raises Denied, now or when awaited."""
+    def admit(self, headers: Headers, peer: str = "") -> Principal | Awaitable[Principal]:
+        """Who a request comes from: at once if its token is known. Raises Denied, now or when awaited.
+
+        The log names `peer`, the address of the other side, with a refusal.
+        """
         hosts, origins, authorizations = [], [], []
         for name, value in headers:
             if name == b"host":
@@ -102,28 +101,30 @@ class Admission:
                 authorizations.append(value)
             elif name == b"origin":
                 origins.append(value)
-        self._check(hosts, origins)
+        self._check(hosts, origins, peer)
         if self._is_open:
             return ANYONE
         try:
             token = bearer_token(authorizations, self._challenge)
             digest = digest_of(token)
-            principal = self._principals.get(digest)
-            if principal is not None:
-                return principal
+            holder = self.file_tokens.holders.get(digest)
+            if holder is not None:
+                now = time.time()
+                if now >= holder.expires:
+                    raise self._challenge.invalid(EXPIRED)
+                holder.used_at = now
+                return holder.principal
             if self._access_tokens is None or token.count(b".") != 2:
                 raise self._challenge.invalid("The token is not known here")
         except Denied as denied:
-            self._tell(denied)
+            self._tell(denied, peer)
             raise
-        return self._access_tokens.known(digest) or self._verify(self._access_tokens, token, digest)
+        return self._access_tokens.known(digest) or self._verify(self._access_tokens, token, digest, peer)
 
     def renew_tokens(self, tokens: LoadedTokens) -> None:
         """Goes by another file of tokens from now on."""
-        before, self._principals = self._principals, _principals(tokens)
         self._tokens = tokens
-        # A new token for the same name too: whoever had the old one may still have something open.
-        over = {who.name for digest, who in before.items() if self._principals.get(digest) != who}
+        over = self.file_tokens.renew(tokens)
         if over:
             self._guests.dismiss(lambda principal: principal.name in over)
 
@@ -142,43 +143,33 @@ class Admission:
             )
 
     def close(self) -> None:
-        """Fetches nothing any more."""
+        """Cancel all timers and fetches."""
+        self.file_tokens.close()
+        self._distrust()
+
+    def _distrust(self) -> None:
         if self._access_tokens is not None:
             self._access_tokens.close()
 
-    def _check(self, hosts: list[bytes], origins: list[bytes]) -> None:
+    def _check(self, hosts: list[bytes], origins: list[bytes], peer: str) -> None:
         try:
             self.origins.check(_only("Host", hosts), _only("Origin", origins))
         except Denied as denied:
-            self._tell(denied)
+            self._tell(denied, peer)
             raise
 
-    async def _verify(self, access_tokens: AccessTokens, token: bytes, digest: bytes) -> Principal:
+    async def _verify(self, access_tokens: AccessTokens, token: bytes, digest: bytes, peer: str) -> Principal:
         try:
             return await access_tokens.verify(token, digest)
         except Denied as denied:
-            self._tell(denied)
+            self._tell(denied, peer)
             raise
 
-    def _tell(self, denied: Denied) -> None:
-        """Once in a while for each reason: whoever is refused may come again and again."""
-        now = time.monotonic()
-        if len(self._said) >= MOST_REFUSALS:
-            self._said = {reason: since for reason, since in self._said.items() if now - since < QUIET}
-        known = now - self._said.get(denied.reason, -QUIET) < QUIET
-        if not known and len(self._said) < MOST_REFUSALS:
-            self._said[denied.reason] = now
-            log.warning("a request was refused with status %d: %s", denied.status, denied.reason)
+    def _tell(self, denied: Denied, peer: str) -> None:
+        self.refusals.tell(str(denied.status), peer, f"refused with status {denied.status}: {denied.reason}")
 
 
 def _only(name: str, values: list[bytes]) -> bytes | None:
     if len(values) > 1:
         raise Denied(400, f"The header {name} is there more than once")
     return values[0] if values else None
-
-
-def _principals(tokens: LoadedTokens | None) -> dict[bytes, Principal]:
-    return {
-        token.digest: Principal(name, None if ALL in token.toolboxes else frozenset(token.toolboxes))
-        for name, token in (tokens.tokens if tokens else {}).items()
-    }

@@ -11,11 +11,14 @@ import os
 from base64 import urlsafe_b64encode
 from typing import TYPE_CHECKING, Final
 
+from mcp_workbench.surface.http.backlog import Backlog
+from mcp_workbench.surface.http.in_flight import InFlight
 from mcp_workbench.surface.http.session import Session
 from mcp_workbench.surface.parking import Parking
-from mcp_workbench.surface.sealing import Seal
+from mcp_workbench.surface.sealing import Seal, UsedStates
 from mcp_workbench.surface.seat import Seat
 from mcp_workbench.workbench.desk import Desk
+from mcp_workbench.workbench.emitted import EmittedUris
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -29,6 +32,8 @@ IDLE: Final = 1800.0
 SWEEP_EVERY: Final = 60.0
 MOST_SESSIONS: Final = 1000
 """Of one principal. With one more, the one is ended that was not used for longest."""
+MOST_REMEMBERED: Final = 1000
+"""Principals of which it is remembered where the resource URIs come from that their modern clients have."""
 ID_SIZE: Final = 32
 """Random bytes in the id of a session."""
 
@@ -51,9 +56,16 @@ class Clients:
     def __init__(self, workbench: Workbench, environ: Mapping[str, str]) -> None:
         self._workbench = workbench
         self._environ = environ
-        self._parking = Parking()
+        self._parking = Parking(workbench.shares)
+        self._used_states = UsedStates()
+        self.backlog = Backlog()
+        self._in_flight: dict[str, InFlight] = {}
+        """The requests in flight, by the names of their principals."""
         self._seats: dict[str, tuple[Seat, float]] = {}
         """Of modern clients, by the names of their principals, and when they were last used."""
+        self._emitted: dict[str, EmittedUris] = {}
+        """Of modern clients, by the names of their principals. It outlives their seats: the client does not
+        know of these, and still has the links."""
         self._sessions: dict[str, Session] = {}
         self._faces: dict[Face, Seat] = {}
         """Of the modern requests in flight."""
@@ -63,11 +75,20 @@ class Clients:
         """Where a modern client of a principal sits."""
         seat, _ = self._seats.get(principal.name, (None, 0.0))
         if seat is None:
-            seat = self._new_seat(principal)
+            seat = self._new_seat(principal, self._emitted_to(principal))
         elif seat.desk.principal != principal:
             self._look_again(seat, principal)
-        self._seats[principal.name] = seat, asyncio.get_running_loop().time()
+        seat.desk.used_at = asyncio.get_running_loop().time()
+        self._seats[principal.name] = seat, seat.desk.used_at
         return seat
+
+    def in_flight(self, principal: Principal) -> InFlight:
+        """The requests of a principal that are in flight."""
+        in_flight = self._in_flight.get(principal.name)
+        if in_flight is None:
+            in_flight = InFlight(principal.name, self._workbench.shares)
+            self._in_flight[principal.name] = in_flight
+        return in_flight
 
     def come(self, face: Face, seat: Seat) -> None:
         """A modern request is in flight."""
@@ -81,7 +102,8 @@ class Clients:
     def new_session(self, principal: Principal) -> Session:
         """A legacy client has come, and is known when its handshake is done."""
         session_id = urlsafe_b64encode(os.urandom(ID_SIZE)).rstrip(b"=").decode()
-        return Session(session_id, self._new_seat(principal), ROOM)
+        account, in_flight = self.backlog.account(principal.name), self.in_flight(principal)
+        return Session(session_id, self._new_seat(principal), ROOM, account, in_flight)
 
     def keep(self, session: Session) -> None:
         """Its handshake is done."""
@@ -144,9 +166,16 @@ class Clients:
         for name in list(self._seats):
             self._leave_seat(name)
 
-    def _new_seat(self, principal: Principal) -> Seat:
-        desk = Desk(self._workbench, principal, has_own_servers=True)
-        return Seat(desk, self._parking, Seal(self._environ, principal.name))
+    def _emitted_to(self, principal: Principal) -> EmittedUris:
+        emitted = self._emitted.pop(principal.name, None) or EmittedUris()
+        self._emitted[principal.name] = emitted
+        if len(self._emitted) > MOST_REMEMBERED:
+            del self._emitted[next(iter(self._emitted))]
+        return emitted
+
+    def _new_seat(self, principal: Principal, emitted: EmittedUris | None = None) -> Seat:
+        desk = Desk(self._workbench, principal, emitted, has_own_servers=True)
+        return Seat(desk, self._parking, Seal(self._environ, principal.name, self._used_states))
 
     def _look_again(self, seat: Seat, principal: Principal) -> None:
         seat.desk.refresh(principal)

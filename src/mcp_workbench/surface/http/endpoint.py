@@ -18,6 +18,7 @@ from mcp_workbench.surface.denied import Denied
 from mcp_workbench.surface.face import Face
 from mcp_workbench.surface.http import headers
 from mcp_workbench.surface.http.clients import ROOM
+from mcp_workbench.surface.http.intake import Intake
 from mcp_workbench.surface.http.posted import read, request_id_of
 from mcp_workbench.surface.http.stream import Stream
 from mcp_workbench.surface.http.visit import CLOSE, KEEP_ALIVE, LATER, Incoming, Rejected, Visit
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
+    from mcp_workbench.surface.http.backlog import Account
     from mcp_workbench.surface.http.clients import Clients
     from mcp_workbench.surface.http.posted import Posted
     from mcp_workbench.surface.http.session import Session
@@ -50,8 +52,8 @@ log = logging.getLogger(__name__)
 class Gate(Protocol):
     """Who may come in."""
 
-    def admit(self, headers: Sequence[Header]) -> Principal | Awaitable[Principal]:
-        """Who it is that has come. Raises Denied, now or when awaited."""
+    def admit(self, headers: Sequence[Header], peer: str) -> Principal | Awaitable[Principal]:
+        """Who it is that has come, from this address. Raises Denied, now or when awaited."""
 
 
 class Endpoint:
@@ -61,6 +63,7 @@ class Endpoint:
         self._clients = clients
         self._gate = gate
         self._incoming = Incoming()
+        self._intake = Intake()
         self.is_closing = False
         """Whether no more requests are taken: those in flight may still be answered or cancelled."""
         self.is_closed = False
@@ -78,8 +81,11 @@ class Endpoint:
             await visit.refuse(Rejected(500, INTERNAL_ERROR, OUR_FAULT, CLOSE))
 
     async def _serve(self, visit: Visit) -> None:
-        admitted = self._gate.admit(visit.pairs)
+        admitted = self._gate.admit(visit.pairs, visit.peer)
         principal = admitted if isinstance(admitted, Principal) else await admitted
+        visit.connection.trust()
+        if principal.name and not self._intake.takes(principal.name):
+            await self._intake.wait(principal.name)
         if self.is_closed:
             raise _ending()
         if visit.method == "POST":
@@ -117,7 +123,10 @@ class Endpoint:
             return
         headers.require_match(visit, posted)
         seat = self._clients.seat(principal)
-        exchange = _Exchange(encode(posted.request_id))
+        account = self._clients.backlog.account(principal.name)
+        in_flight = self._clients.in_flight(principal)
+        in_flight.add(1, posted.request_id)
+        exchange = _Exchange(account, encode(posted.request_id))
         face = Face(seat, exchange, ROOM)
         self._clients.come(face, seat)
         try:
@@ -126,13 +135,19 @@ class Endpoint:
         finally:
             # What is not answered by now was given up by the client, which is the way to cancel it.
             self._clients.go(face)
+            exchange.stream.close()
+            in_flight.remove(1)
 
     async def _greet(self, visit: Visit, principal: Principal, line: bytes, request_id: Id) -> None:
         session = self._clients.new_session(principal)
-        if await session.greet(visit, line, request_id):
-            self._clients.keep(session)
-        else:
-            session.close()
+        is_greeted = False
+        try:
+            is_greeted = await session.greet(visit, line, request_id)
+        finally:
+            if is_greeted:
+                self._clients.keep(session)
+            else:
+                session.close()
 
     async def _post_batch(
         self, visit: Visit, principal: Principal, line: bytes, problem: Undecodable
@@ -184,8 +199,8 @@ class Endpoint:
 class _Exchange:
     """The way back for one request of a modern client."""
 
-    def __init__(self, request_id: bytes) -> None:
-        self.stream = Stream(owed=[request_id])
+    def __init__(self, account: Account, request_id: bytes) -> None:
+        self.stream = Stream(account, owed=[request_id])
         self._request_id = request_id
 
     def write(self, line: Outgoing) -> None:

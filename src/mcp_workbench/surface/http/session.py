@@ -19,6 +19,8 @@ from mcp_workbench.wire.message import answered_id, encode
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
+    from mcp_workbench.surface.http.backlog import Account
+    from mcp_workbench.surface.http.in_flight import InFlight
     from mcp_workbench.surface.http.visit import Visit
     from mcp_workbench.surface.metatools import PlainUse
     from mcp_workbench.surface.outlet import Write
@@ -46,14 +48,19 @@ FIRST_TO_POLL: Final = LEGACY_VERSIONS[0]
 class Session:
     """One such client, and the ways to it."""
 
-    def __init__(self, session_id: str, seat: Seat, room: Room) -> None:
+    def __init__(
+        self, session_id: str, seat: Seat, room: Room, account: Account, in_flight: InFlight
+    ) -> None:
         self.id = session_id
+        self._in_flight = in_flight
         self.seat = seat
+        self._account = account
+        self._is_closed = False
         self.used_at = asyncio.get_running_loop().time()
         self._numbers = count(1)
         self._open: dict[bytes, Stream] = {}
         """Where the requests in flight are to be answered, by their ids."""
-        self._at_large = Stream("0")
+        self._at_large = Stream(account, "0")
         """What belongs to no request."""
         self._streams: dict[str, tuple[Stream, float]] = {}
         """What can be come back to, by name, and since when it is left alone."""
@@ -71,6 +78,7 @@ class Session:
         if request_id is None:
             self._at_large.write(line)
         elif (stream := self._open.pop(request_id, None)) is not None:
+            self._in_flight.remove(1)
             stream.answer(request_id, line)
             if stream.follower is None:
                 # It waits for a client that is away, perhaps as one of many.
@@ -84,13 +92,14 @@ class Session:
         """A request gets no answer."""
         key = encode(request_id)
         if (stream := self._open.pop(key, None)) is not None:
+            self._in_flight.remove(1)
             stream.settle(key)
 
     async def take(
         self, visit: Visit, line: Line, request_ids: Sequence[Id], plain: PlainUse | None = None
     ) -> None:
         """Takes what the client sends, with these requests in it, or this plain call. Raises Rejected."""
-        self.used_at = asyncio.get_running_loop().time()
+        self.used_at = self.seat.desk.used_at = asyncio.get_running_loop().time()
         if not request_ids:
             self.face.receive(line)
             await visit.answer(202)
@@ -116,7 +125,8 @@ class Session:
             if key in self._open:
                 taken = f"Invalid Request: id {request_id!r} is in use by a request in flight"
                 raise Rejected(400, INVALID_REQUEST, taken)
-        stream = Stream(str(next(self._numbers)), keys)
+        self._in_flight.add(len(set(keys)), request_ids[0])
+        stream = Stream(self._account, str(next(self._numbers)), keys)
         self._open.update(dict.fromkeys(keys, stream))
         self._streams[stream.name] = stream, self.used_at
         return stream
@@ -132,6 +142,8 @@ class Session:
         if stream is None or not (number.isascii() and number.isdecimal() and len(number) <= MOST_DIGITS):
             # On another stream it would wait for ever for what it has missed.
             raise Rejected(400, INVALID_REQUEST, GONE)
+        if stream.has_lost(int(number)):
+            raise Rejected(400, INVALID_REQUEST, GONE)
         stream.rewind(int(number))
         return stream
 
@@ -141,13 +153,21 @@ class Session:
             await response
         finally:
             self._followed -= 1
-            self.used_at = asyncio.get_running_loop().time()
+            self.used_at = self.seat.desk.used_at = asyncio.get_running_loop().time()
             self._keep(stream)
 
     def _keep(self, stream: Stream) -> None:
-        """It may not have arrived, or not all of it; unless it was no stream in the end."""
+        """Keep what the client may come back for: a stream that it knows of, and may not have read whole."""
+        if stream.follower is not None:
+            return  # the client has come back to it already
         self._streams.pop(stream.name, None)
-        if stream is not self._at_large and stream.only_answer is None:
+        if self._is_closed:
+            stream.close()
+        elif stream is self._at_large:
+            return  # it goes on for as long as the session
+        elif not stream.has_begun:
+            stream.close()
+        else:
             self._streams[stream.name] = stream, self.used_at
             self.forget_old(self.used_at)
 
@@ -159,19 +179,31 @@ class Session:
             if stream.is_over and (now - left_at > COME_BACK or stream.bytes_kept > MOST_BYTES_KEPT)
         ]
         ended = [name for name, (stream, _) in self._streams.items() if stream.is_over]
-        sizes = accumulate(self._streams[name][0].size for name in reversed(ended))
+        sizes = accumulate(self._streams[name][0].held_bytes for name in reversed(ended))
         kept = max(1, sum(size <= MOST_BYTES for size in sizes))
         for name in {*over, *ended[: -min(kept, MOST_STREAMS)]}:
-            del self._streams[name]
+            stream, _ = self._streams.pop(name)
+            if stream.follower is None:
+                stream.close()
 
     def release(self) -> None:
         """Lets those go who wait for what may never come. They can come back for it."""
         self._at_large.leave()
 
     def close(self) -> None:
-        """The client is gone."""
+        """End the session. Whoever still reads a stream gets what is on it, and nothing else is kept."""
+        self._is_closed = True
         self.face.close()
-        for stream in {id(stream): stream for stream in self._open.values()}.values():
+        # It knows of us, and both would stay until the garbage collector finds them.
+        del self.face
+        streams = {id(it): it for it in [*self._open.values(), self._at_large]}
+        for stream in streams.values():
             stream.end()
-        self._at_large.end()
+        self._in_flight.remove(len(self._open))
+        streams |= {id(it): it for it, _ in self._streams.values()}
+        self._open.clear()
+        self._streams.clear()
+        for stream in streams.values():
+            if stream.follower is None:
+                stream.close()
         self.seat.desk.close()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+import re
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -18,10 +19,11 @@ from mcp_workbench.protocol import (
     UNSUPPORTED_VERSION,
 )
 from mcp_workbench.surface.denied import Denied
+from mcp_workbench.surface.http.backlog import SMALL_BYTES
 from mcp_workbench.wire.message import COPIED, error_code, error_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from starlette.types import Message, Receive, Scope, Send
 
@@ -44,6 +46,10 @@ COME_BACK_AFTER: Final = 1000
 """Milliseconds after which a client that has lost a stream is to take it up again."""
 IN_ONE_PIECE: Final = 256 * 1024
 """Bytes up to which an answer is sent in one."""
+EVENT_PIECE_BYTES: Final = 256 * 1024
+"""Bytes of a long event that are sent at once: uvicorn copies them, and all of it would be there twice."""
+CONNECTION: Final = "mcp_workbench.connection"
+"""The key of an ASGI scope under which the connection of the request is, where there is one."""
 
 JSON: Final = (b"content-type", b"application/json")
 CLOSE: Final = (b"connection", b"close")
@@ -79,6 +85,45 @@ class Rejected(Denied):
         self.line = error_line(request_id, code, message, data)
 
 
+class Connection(Protocol):
+    """The connection that a request came on."""
+
+    @property
+    def is_half_closed(self) -> bool:
+        """Whether the client has ended its side, and may still wait for an answer."""
+
+    on_half_close: Callable[[], None] | None
+    """Called when the client ends its side. Sending something then shows whether it is still there."""
+
+    def trust(self) -> None:
+        """Note that a request on it was authenticated, so that it is kept when others have to go."""
+
+    async def drain(self) -> None:
+        """Wait until the client has read nearly all that was written."""
+
+    def abort(self) -> None:
+        """Close it at once, and drop what the client has not read."""
+
+
+class NoConnection:
+    """Stands in for the connection where requests come without one."""
+
+    is_half_closed = False
+    on_half_close: Callable[[], None] | None = None
+
+    def trust(self) -> None:
+        """Do nothing: there is no connection to keep."""
+
+    async def drain(self) -> None:
+        """Return at once: nothing is buffered."""
+
+    def abort(self) -> None:
+        """Do nothing: there is no connection to close."""
+
+
+NO_CONNECTION: Final = NoConnection()
+
+
 class Incoming:
     """The messages that have not come whole yet, of all clients."""
 
@@ -105,6 +150,9 @@ class Visit:
         self._send = send
         self._has_begun = False
         self._watch: asyncio.Task[None] | None = None
+        self.connection: Connection = scope.get(CONNECTION, NO_CONNECTION)
+        self.peer: str = (scope.get("client") or ("",))[0]
+        """The address of the other side, as far as it is known."""
         self.method: str = scope["method"]
         self.pairs: list[Header] = scope["headers"]
         self.headers = dict(self.pairs)
@@ -144,11 +192,12 @@ class Visit:
                 if size > BODY_LIMIT:
                     raise _too_large()
                 if not message.get("more_body", False):
-                    break
+                    return b"".join(parts)
                 message = await self._receive()
         finally:
             incoming.remove(size)
-        return b"".join(parts)
+        # A part of a request may look like a whole one, but the client did not finish it.
+        raise Rejected(400, INVALID_REQUEST, "the connection ended within the request", CLOSE)
 
     async def answer(self, status: int, *headers: Header, body: Outgoing = b"") -> None:
         """Answers in one go, unless an answer has begun."""
@@ -165,6 +214,9 @@ class Visit:
             body = b""
         whole = body if isinstance(body, bytes) else b"".join(body)
         await self._send({"type": "http.response.body", "body": whole})
+        if size > SMALL_BYTES:
+            # What the connection still has of it is in the memory, and has to count for as long.
+            await self.connection.drain()
 
     async def refuse(self, denied: Denied) -> None:
         """Answers with an error."""
@@ -182,7 +234,8 @@ class Visit:
         try:
             if not await stream.wait(UNWATCHED):
                 self._begin_to_watch(stream)
-                await stream.wait(patience)
+                if not self.connection.is_half_closed:
+                    await stream.wait(patience)
             if (answer := stream.only_answer) is not None:
                 code = error_code(answer) if is_modern else None
                 status = 200 if code is None else STATUS_OF.get(code, 200)
@@ -191,6 +244,8 @@ class Visit:
                 await self.follow(stream, *headers, primes=primes)
         finally:
             self._end_of_watch()
+            if stream.follower is self:
+                stream.follower = None
 
     async def follow(self, stream: Stream, *headers: Header, primes: bool = False) -> None:
         """Sends what is said on a stream as events, until all is said, or the client leaves, or it comes back
@@ -203,11 +258,12 @@ class Visit:
             self._has_begun = True
             await self._send({"type": "http.response.start", "status": 200, "headers": [*EVENTS, *headers]})
             if primes:
+                stream.has_begun = True
                 beginning = (stream.position.encode(), COME_BACK_AFTER)
                 await self._send_part(b"id: %b\nretry: %d\ndata: \n\n" % beginning)
             while stream.follower is self:
                 if (message := stream.next()) is not None:
-                    await self._send_part(_event(*message))
+                    await self._send_event(*message)
                 elif stream.is_over:
                     break
                 elif not await stream.wait(KEEP_ALIVE):
@@ -215,18 +271,42 @@ class Visit:
             await self._send({"type": "http.response.body", "body": b""})
         finally:
             self._end_of_watch()
+            if stream.follower is self:
+                stream.follower = None
 
-    async def _send_part(self, part: bytes) -> None:
+    def cut_off(self) -> None:
+        """Close the connection: the client reads too slowly for all that waits."""
+        self.connection.abort()
+
+    async def _send_event(self, position: str, line: Outgoing) -> None:
+        """Send a message as a server-sent event. Its own newline is the end of the data."""
+        known_as = b"id: %b\n" % position.encode() if position else b""
+        head = b"%bevent: message\ndata: " % known_as
+        if isinstance(line, bytes):
+            await self._send_part(b"".join((head, _without_returns(line), b"\n")))
+            return
+        await self._send_part(head)
+        for part in _pieces(line):
+            data = memoryview(_without_returns(part))
+            for start in range(0, len(data), EVENT_PIECE_BYTES):
+                await self._send_part(data[start : start + EVENT_PIECE_BYTES])
+        await self._send_part(b"\n")
+        await self.connection.drain()
+
+    async def _send_part(self, part: bytes | memoryview) -> None:
         await self._send({"type": "http.response.body", "body": part, "more_body": True})
 
     def _begin_to_watch(self, stream: Stream) -> None:
         if self._watch is None:
             self._watch = asyncio.create_task(self._watch_client(stream))
+            # Events begin then, or a sign of life is sent: a client that is gone resets the connection.
+            self.connection.on_half_close = stream.wake
 
     def _end_of_watch(self) -> None:
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
+            self.connection.on_half_close = None
 
     async def _watch_client(self, stream: Stream) -> None:
         while (await self._receive())["type"] != "http.disconnect":
@@ -250,14 +330,9 @@ def _pieces(parts: list[Body]) -> Iterator[bytes | memoryview]:
         yield b"".join(short)
 
 
-def _event(position: str, line: Outgoing) -> bytes:
-    """A message as a server-sent event. Its own newline is the end of the data."""
-    known_as = b"id: %b\n" % position.encode() if position else b""
-    data = line if isinstance(line, bytes) else b"".join(line)
-    if b"\r" in data:
-        # Between the parts of a JSON text it is a space; in an event it would be the end of the line.
-        data = data.replace(b"\r", b" ")
-    return b"%bevent: message\ndata: %b\n" % (known_as, data)
+def _without_returns(data: bytes | memoryview) -> bytes | memoryview:
+    """The same without carriage returns: spaces in a JSON text, but in an event each would end the line."""
+    return bytes(data).replace(b"\r", b" ") if re.search(b"\r", data) else data
 
 
 def _too_large() -> Rejected:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.errors import InvalidCall, NotKept, size_of
+from mcp_workbench.errors import InvalidCall, size_of
 from mcp_workbench.wire.message import decode_text, encode
+from mcp_workbench.workbench.kept.drawer import not_kept
 from mcp_workbench.workbench.kept.json_parts import NoSuchPart, find_part
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class _Finder:
         kept = drawer.find(handle)
         data = None if kept is None else await drawer.read(kept)
         if kept is None or data is None:
-            raise NotKept(handle)
+            raise not_kept(handle)
         work = partial(_value_in, msgspec.structs.replace(kept.content, data=data), pointer)
         self._looked_through += len(data)
         if self._looked_through <= SOON:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from mcp_workbench.errors import InvalidCall, NotKept, ServerNotFound, ToolNotFound
+from mcp_workbench.errors import InvalidCall, ServerNotFound, ToolNotFound
 from mcp_workbench.surface.kept import found, part
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.builtin import READ_RESULT, SEARCH_RESULT, SERVER, TOOLBOX, TOOLS
+from mcp_workbench.workbench.kept.drawer import SEARCH_LIMIT, not_kept
 
 if TYPE_CHECKING:
     from mcp_workbench.surface.metatools import ToolId
@@ -43,16 +44,21 @@ async def use(drawer: Drawer, tool: ToolId, arguments: Body) -> tuple[Body, ...]
     kept = drawer.find(asked.handle)
     data = None if kept is None else await drawer.read(kept)
     if kept is None or data is None:
-        raise NotKept(asked.handle)
+        raise not_kept(asked.handle)
     content = msgspec.structs.replace(kept.content, data=data)
     answer = partial(asked.answer, content, kept.limit)
     if asked.is_quick and len(data) <= SOON:
         return _result(answer())
     try:
-        do = drawer.work if asked.is_quick else drawer.search
-        return _result(await do(answer, LIMIT))
+        if asked.is_quick:
+            return _result(await drawer.work(answer, LIMIT))
+        return _result(await drawer.search(answer, len(data)))
     except TimeoutError:
-        raise InvalidCall(f"It took more than {LIMIT:g} s. Ask for a smaller part") from None
+        limit = LIMIT if asked.is_quick else SEARCH_LIMIT
+        remedy = (
+            "Ask for a smaller part" if asked.is_quick else "Simplify the expression, or search for a text"
+        )
+        raise InvalidCall(f"It took more than {limit:g} s. {remedy}") from None
 
 
 def _read(arguments: Body, form: type[Form]) -> Form:

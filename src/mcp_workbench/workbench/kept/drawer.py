@@ -7,17 +7,19 @@ in `store`; what the model is shown of them, in `surface`.
 from __future__ import annotations
 
 import asyncio
-import os
-from binascii import b2a_base64
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
 
 import msgspec
 
+from mcp_workbench.downstream.shares import RETRY_SECONDS
+from mcp_workbench.errors import NotKept, ShareUsedUp
 from mcp_workbench.wire.threads import in_thread
+from mcp_workbench.workbench.replica import REPLICA, TAG_LENGTH, random_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from mcp_workbench.downstream.shares import Gate
     from mcp_workbench.workbench.kept.store import Store
 
 T = TypeVar("T")
@@ -26,14 +28,30 @@ Kind = Literal["text", "json", "binary"]
 PREFIX: Final = "res_"
 RANDOM_BYTES: Final = 16
 """In a handle: nobody guesses 128 bits."""
+SEARCH_LIMIT: Final = 10.0
+"""Seconds of real time for a search. It stops itself only after 2 s of CPU time."""
+SEARCH_WAIT: Final = 20.0
+"""Seconds that a search waits for its turn."""
+SEARCH_END: Final = 600.0
+"""Seconds after which the thread of a search is not waited for any longer."""
 
-_URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
+_LENGTH: Final = len(PREFIX) + TAG_LENGTH + -(-RANDOM_BYTES * 8 // 6)
 
 
-def new_handle() -> str:
-    """What a content is found by, and nobody comes to know who was not told."""
-    text = b2a_base64(os.urandom(RANDOM_BYTES), newline=False).rstrip(b"=").translate(_URL_SAFE)
-    return PREFIX + text.decode()
+def new_handle(replica: str = REPLICA) -> str:
+    """What a content is found by, in which process. Nobody knows it who was not told."""
+    return PREFIX + replica[:TAG_LENGTH] + random_text(RANDOM_BYTES)
+
+
+def is_elsewhere(handle: str, replica: str = REPLICA) -> bool:
+    """Whether a handle is one that another workbench process has made."""
+    is_handle = handle.startswith(PREFIX) and len(handle) == _LENGTH
+    return is_handle and not handle.startswith(replica[:TAG_LENGTH], len(PREFIX))
+
+
+def not_kept(handle: str) -> NotKept:
+    """What to tell a client about a handle under which nothing is kept for it here."""
+    return NotKept(handle, is_elsewhere=is_elsewhere(handle))
 
 
 class Content(msgspec.Struct, frozen=True, eq=False):
@@ -81,8 +99,10 @@ class Kept:
 class Drawer:
     """What is kept for one client. Nobody else finds it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, principal: str = "") -> None:
         self._store = store
+        self.principal = principal
+        """The name of the principal that the client belongs to."""
         self._kept: dict[str, Kept] = {}
 
     def __len__(self) -> int:
@@ -126,13 +146,31 @@ class Drawer:
 
     async def work(self, work: Callable[[], T], limit: float) -> T:
         """What work on a content comes to, done beside the loop. TimeoutError after the limit."""
-        async with self._store.workers:
+        async with self._store.workers.place(self.principal):
             return await in_thread(work, limit)
 
-    async def search(self, work: Callable[[], T], limit: float) -> T:
-        """The same for what may take long and much: one at a time, and not in the way of other work."""
-        async with self._store.searchers:
-            return await in_thread(work, limit)
+    async def search(self, work: Callable[[], T], size: int) -> T:
+        """What a search for a regular expression in a content of that size comes to, done beside the loop.
+        TimeoutError if it takes too long, and ShareUsedUp if its turn does not come.
+        """
+        gate = self._store.searches(size)
+        try:
+            async with asyncio.timeout(SEARCH_WAIT):
+                await gate.enter(self.principal)
+        except TimeoutError:
+            waited = f"This search has waited {SEARCH_WAIT:g} s for other searches of yours"
+            raise ShareUsedUp(waited, "searches", RETRY_SECONDS) from None
+        search = asyncio.create_task(self._search(gate, work))
+        # Whatever becomes of whoever waits for it, the search takes its memory until its thread has ended.
+        search.add_done_callback(lambda done: done.cancelled() or done.exception())
+        async with asyncio.timeout(SEARCH_LIMIT):
+            return await asyncio.shield(search)
+
+    async def _search(self, gate: Gate, work: Callable[[], T]) -> T:
+        try:
+            return await in_thread(work, SEARCH_END)
+        finally:
+            gate.leave(self.principal)
 
     def forget(self, kept: Kept) -> None:
         """It is no longer kept."""

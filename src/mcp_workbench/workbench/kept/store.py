@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp_workbench.config import ResultsConfig
+from mcp_workbench.downstream.shares import Gate, Shares
 from mcp_workbench.wire.threads import in_thread
 from mcp_workbench.workbench.kept.drawer import Drawer
 
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 
 MOST_WORKERS: Final = 4
 """Contents that are looked through at once: there may be thousands of calls that want that."""
+SHARE_OF_WORKERS: Final = 2
+"""The same for one principal."""
+LARGE: Final = 1024 * 1024
+"""Bytes of a content above which a search for a regular expression may take most of a gigabyte."""
+MOST_SEARCHES: Final = 4
+"""Searches at once in smaller contents, each of which takes up to 120 MB."""
 FILE_LIMIT: Final = 60.0
 """Seconds for a file to be written, read or removed."""
 
@@ -48,7 +55,10 @@ class Files(Protocol):
 class Store:
     """What is kept."""
 
-    def __init__(self, files: Files, clock: Callable[[], float] | None = None) -> None:
+    def __init__(
+        self, files: Files, shares: Shares | None = None, clock: Callable[[], float] | None = None
+    ) -> None:
+        limits = shares or Shares()
         self._files = files
         self._clock = clock or asyncio.get_running_loop().time
         self._config = ResultsConfig()
@@ -56,11 +66,14 @@ class Store:
         """The least recently used first."""
         self._in_memory = 0
         self._in_files = 0
+        self._memory_of: Counter[str] = Counter()
+        """The bytes in memory by principal: whoever has most makes room first."""
+        self._files_of: Counter[str] = Counter()
         self._numbers = count(1)
         """Names of files: another one each time, so that a file can be removed while the next is written."""
-        self.workers = asyncio.Semaphore(MOST_WORKERS)
-        self.searchers = asyncio.Semaphore(1)
-        """For regular expressions, of which one may take 2 seconds and most of a gigabyte."""
+        self.workers = Gate(MOST_WORKERS, lambda: SHARE_OF_WORKERS)
+        self._searches = Gate(MOST_SEARCHES, lambda: limits.limits.searches)
+        self._large_searches = Gate(1, lambda: 1)
         self._settling = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -75,9 +88,13 @@ class Store:
             self._timer.cancel()
             self._on_timer()
 
-    def drawer(self) -> Drawer:
-        """One for a client."""
-        return Drawer(self)
+    def drawer(self, principal: str = "") -> Drawer:
+        """A drawer for a client of a principal."""
+        return Drawer(self, principal)
+
+    def searches(self, size: int) -> Gate:
+        """Where a search for a regular expression in a content of that size waits for its turn."""
+        return self._searches if size <= LARGE else self._large_searches
 
     def has_room(self, size: int) -> bool:
         """Whether so much fits into memory as it is."""
@@ -87,7 +104,7 @@ class Store:
         """One more, in memory, and perhaps more than belongs there until it is settled."""
         kept.used_at = self._clock()
         self._kept[kept.handle] = kept
-        self._in_memory += kept.size
+        self._enter_memory(kept)
         self._watch()
 
     def drop(self, kept: Kept) -> None:
@@ -113,7 +130,7 @@ class Store:
             return None
         if kept.handle in self._kept and kept.data is None:
             kept.data = data
-            self._in_memory += kept.size
+            self._enter_memory(kept)
             await self.settle()
         return data
 
@@ -153,7 +170,10 @@ class Store:
     async def _settle(self) -> None:
         async with self._settling:
             while self._in_memory > self._config.memory:
-                kept = next(it for it in self._kept.values() if it.data is not None)
+                latest = next(reversed(self._kept.values())).drawer.principal
+                most = _largest(self._memory_of, latest)
+                in_memory = (it for it in self._kept.values() if it.data is not None)
+                kept = next(it for it in in_memory if it.drawer.principal == most)
                 if kept.file is not None or await self._file(kept):
                     self._leave_memory(kept)
                 else:
@@ -164,7 +184,8 @@ class Store:
         data = kept.data
         if data is None or kept.is_private or kept.size > self._config.quota or self._is_stuck:
             return False
-        self._make_room(kept.size)
+        if not self._make_room(kept.size, kept.drawer.principal):
+            return False
         name = str(next(self._numbers))
         try:
             kept.is_private = not await in_thread(partial(self._write, name, kept, data), FILE_LIMIT)
@@ -180,6 +201,7 @@ class Store:
             return False
         kept.file = name
         self._in_files += kept.size
+        self._files_of[kept.drawer.principal] += kept.size
         if kept.handle not in self._kept:
             self._leave_file(kept)  # it has gone meanwhile
         return True
@@ -192,26 +214,40 @@ class Store:
         self._files.write(name, data)
         return True
 
-    def _make_room(self, size: int) -> None:
-        """Lets those go that were not used for longest, until there is so much room in files."""
-        for kept in list(self._kept.values()):
-            if self._in_files + size <= self._config.quota:
-                return
-            if kept.file is not None and kept.data is not None:
+    def _make_room(self, size: int, principal: str) -> bool:
+        """Make room in files for a content of a principal. The principal that would have most of all gives up
+        what it has not used for longest. Whether there is room: nobody gives up anything for a principal that
+        has more.
+        """
+        while self._in_files + size > self._config.quota:
+            wanted = self._files_of + Counter({principal: size})
+            most = _largest(wanted, principal)
+            in_files = (it for it in self._kept.values() if it.file is not None)
+            kept = next((it for it in in_files if it.drawer.principal == most), None)
+            if kept is None:
+                return False
+            if kept.data is not None:
                 self._leave_file(kept)
-            elif kept.file is not None:
+            else:
                 self.drop(kept)
+        return True
+
+    def _enter_memory(self, kept: Kept) -> None:
+        self._in_memory += kept.size
+        self._memory_of[kept.drawer.principal] += kept.size
 
     def _leave_memory(self, kept: Kept) -> None:
         if kept.data is not None:
             kept.data = None
             self._in_memory -= kept.size
+            _subtract(self._memory_of, kept)
 
     def _leave_file(self, kept: Kept) -> None:
         if kept.file is not None:
             removal = in_thread(partial(self._files.remove, kept.file), FILE_LIMIT)
             kept.file = None
             self._in_files -= kept.size
+            _subtract(self._files_of, kept)
             self._begin(removal)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -219,6 +255,18 @@ class Store:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _largest(held: Counter[str], principal: str) -> str:
+    """Who holds most. Of several, the principal that wants to have room."""
+    return max(held, key=lambda name: (held[name], name == principal))
+
+
+def _subtract(held: Counter[str], kept: Kept) -> None:
+    principal = kept.drawer.principal
+    held[principal] -= kept.size
+    if not held[principal]:
+        del held[principal]
 
 
 def _decoded(data: bytes) -> bytes:

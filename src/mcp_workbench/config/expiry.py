@@ -1,0 +1,66 @@
+"""When a token of the token file expires: RFC 3339 dates and date-times, and durations such as `90d`.
+
+Owns how an expiry is written and read. Whether a token has expired by now is decided where it is used.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+EXAMPLE: Final = "2027-01-31"
+
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DATE_TIME: Final = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?P<zone>[Zz]|[+-]\d\d:\d\d)?", re.ASCII
+)
+_DURATION: Final = re.compile(r"(\d{1,9})([dhm])", re.ASCII)
+_UNITS: Final = {"d": "days", "h": "hours", "m": "minutes"}
+
+
+def read_expiry(text: str) -> float:
+    """The time in seconds since 1970 from which on a token is refused. ValueError says what is wrong.
+
+    A date alone means the end of that day in UTC, so that the token is good on the day itself.
+    """
+    if _DATE.fullmatch(text):
+        try:
+            day = date.fromisoformat(text)
+        except ValueError:
+            raise ValueError("is a day that no calendar has") from None
+        midnight = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
+        return midnight + timedelta(days=1).total_seconds()
+    match = _DATE_TIME.fullmatch(text)
+    if match is None:
+        raise ValueError("should be a date or a date and time (RFC 3339)")
+    if match["zone"] is None:
+        raise ValueError("names no time zone: end it with Z for UTC, or with an offset such as +01:00")
+    try:
+        return datetime.fromisoformat(text.upper()).timestamp()
+    except (ValueError, OverflowError):
+        raise ValueError("is a time that no calendar has") from None
+
+
+def expiry_after(text: str, now: datetime) -> str:
+    """What to write into the token file for a duration from now (`90d`, `12h`, `30m`), or for a date.
+
+    ValueError says what is wrong.
+    """
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        if read_expiry(text) <= now.timestamp():
+            raise ValueError("is in the past")
+        return text
+    try:
+        end = now + timedelta(**{_UNITS[match[2]]: int(match[1])})
+    except OverflowError:
+        raise ValueError("is longer than the calendar goes") from None
+    if end <= now:
+        raise ValueError("is no time at all")
+    return written(end.timestamp())
+
+
+def written(seconds: float) -> str:
+    """A time as people read it, and as the token file takes it: in UTC, to the second."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

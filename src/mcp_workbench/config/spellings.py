@@ -1,0 +1,164 @@
+"""How a secret may be spelled in a text: as it is, in hex, in base64 at any alignment, or with escapes.
+
+Owns the spellings. What has one spelling for each value is sought as it stands. Escapes (percent-encoding and
+JSON) have very many, because each character may be escaped or not: for these the text is read without them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from binascii import b2a_base64
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ESCAPE_ROUNDS: Final = 2
+"""How often escapes are taken out: a JSON text is often a string in another one."""
+LONGEST_ESCAPE: Final = 6
+"""Bytes that an escape takes for each byte that it means, at most."""
+
+_URL_SAFE: Final = str.maketrans("+/", "-_")
+_ENCODED: Final = bytes(
+    b"x"[0] if bytes([byte]).isalnum() or byte in b"+/_-" else b" "[0] for byte in range(256)
+)
+"""Maps the characters of hex and base64 to one, and all others to another."""
+# Compiled when it is first used: a start needs none.
+_ESCAPE: Final = (
+    rb"%[0-9A-Fa-f]{2}"
+    rb"|\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}"  # a pair that is one character
+    rb"|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}"
+    rb"""|\\["'\\/bfnrt]"""
+)
+_SHORT: Final = {
+    **{bytes([92, letter]): bytes([letter]) for letter in b"\"'\\/"},
+    rb"\b": b"\b",
+    rb"\f": b"\f",
+    rb"\n": b"\n",
+    rb"\r": b"\r",
+    rb"\t": b"\t",
+}
+
+
+def plain_spellings(value: str) -> Iterator[str]:
+    """A value in its own characters: as it is, in JSON, and in a form."""
+    yield value
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    if " " in value:
+        yield value.replace(" ", "+")
+
+
+def encoded_spellings(value: str) -> Iterator[str]:
+    """A value in hex, and what stands of it in every base64 text that it is in."""
+    data = _encode(value)
+    yield data.hex()
+    yield data.hex().upper()
+    yield from _base64_cores(data)
+
+
+def whole_base64(value: str) -> Iterator[str]:
+    """A value alone in base64, with its end. Each begins with one of the encoded spellings."""
+    encoded = _base64(_encode(value))
+    for text in (encoded, encoded.rstrip("=")):
+        yield text
+        yield text.translate(_URL_SAFE)
+
+
+def has_run(data: bytes, length: int) -> bool:
+    """Whether so many characters of hex or base64 stand in a row: else no encoded spelling is in a text."""
+    # Ten times as fast as a pattern.
+    return b"x" * length in data.translate(_ENCODED)
+
+
+def _base64_cores(data: bytes) -> Iterator[str]:
+    """What stands in every base64 text of something that has this inside, such as `user:password`.
+
+    Three bytes become four characters, so there are three ways to be inside. The characters at the edges that
+    depend on what is around are left out: they hold at most four bits of the value each.
+    """
+    for before in range(3):
+        encoded = _base64(bytes(before) + data)
+        first = -(-before * 8 // 6)
+        core = encoded[first : (before + len(data)) * 8 // 6]
+        yield core
+        yield core.translate(_URL_SAFE)
+
+
+def _encode(text: str) -> bytes:
+    # A variable of the system that is no UTF-8 comes as text with surrogates.
+    return text.encode(errors="surrogatepass")
+
+
+def _base64(data: bytes) -> str:
+    return b2a_base64(data, newline=False).decode()
+
+
+def unescape(data: bytes) -> bytes:
+    """A text in UTF-8 with its escapes taken out once; the same object if it has none."""
+    if b"%" not in data and b"\\" not in data:
+        return data
+    return re.sub(_ESCAPE, _replacement, data)
+
+
+def _replacement(match: re.Match[bytes]) -> bytes:
+    return _meaning(match[0])
+
+
+class Unescaped:
+    """A text without its escapes, and where each part of it stood."""
+
+    def __init__(self, data: bytes) -> None:
+        self._spots: list[tuple[int, int, int, int]] = []
+        """Each escape: where its meaning begins and ends, and where it stood itself."""
+        pieces: list[bytes] = []
+        at = size = 0
+        for match in re.finditer(_ESCAPE, data):
+            start, end = match.span()
+            meaning = _meaning(match[0])
+            size += start - at
+            self._spots.append((size, size + len(meaning), start, end))
+            size += len(meaning)
+            pieces += data[at:start], meaning
+            at = end
+        pieces.append(data[at:])
+        self.data = b"".join(pieces)
+
+    def widened(self, start: int, end: int) -> tuple[int, int]:
+        """A part of the text with escapes, and the whole of those that it begins or ends in the middle of."""
+        from bisect import bisect_left  # noqa: PLC0415 - only where there is a secret
+
+        for edge in (start, end):
+            before = bisect_left(self._spots, edge, key=lambda spot: spot[2]) - 1
+            if before >= 0 and self._spots[before][3] > edge:
+                start, end = min(start, self._spots[before][2]), max(end, self._spots[before][3])
+        return start, end
+
+    def original(self, start: int, end: int) -> tuple[int, int]:
+        """Where a part of the text without escapes stands in the text with them."""
+        from bisect import bisect_right  # noqa: PLC0415 - only where there is a secret
+
+        def place(offset: int, *, is_end: bool) -> int:
+            found = bisect_right(self._spots, offset - is_end, key=lambda spot: spot[0]) - 1
+            if found < 0:
+                return offset
+            _, after, its_start, its_end = self._spots[found]
+            if offset - is_end < after:  # inside of the meaning of an escape
+                return its_end if is_end else its_start
+            return its_end + offset - after
+
+        return place(start, is_end=False), place(end, is_end=True)
+
+
+@lru_cache(maxsize=4096)  # a hostile text may have hundreds of thousands
+def _meaning(escape: bytes) -> bytes:
+    if escape in _SHORT:
+        return _SHORT[escape]
+    if escape.startswith(b"%"):
+        return bytes.fromhex(escape[1:].decode())
+    if escape.startswith(b"\\x"):
+        return bytes.fromhex(escape[2:].decode())
+    units = bytes.fromhex(escape.decode().replace("\\u", ""))
+    return units.decode("utf-16-be", errors="surrogatepass").encode(errors="surrogatepass")

@@ -1,0 +1,84 @@
+"""Definitions of tools without the secrets of the configuration: the same live and in the catalogue.
+
+Owns what becomes of a definition that a secret stands in. A definition without one stays the same object.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.errors import BadAnswer
+from mcp_workbench.wire.message import ABSENT, is_json, starts_with
+from mcp_workbench.wire.threads import in_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_workbench.downstream.connection import Tools
+
+    Mask = Callable[[str], str]
+
+SOON_BYTES: Final = 64 * 1024
+"""Definitions that are looked through at once, which takes a few milliseconds at most."""
+
+
+class _Named(msgspec.Struct):
+    name: str
+
+
+_decode_name = msgspec.json.Decoder(_Named).decode
+
+
+async def masked_in_time(tools: Tools, mask: Mask, limit: float) -> tuple[Tools, list[str]]:
+    """What `masked_tools` gives, without holding up the event loop. BadAnswer after `limit` seconds."""
+    if sum(map(len, tools)) <= SOON_BYTES:
+        return masked_tools(tools, mask)
+    try:
+        return await in_thread(partial(masked_tools, tools, mask), limit)
+    except TimeoutError:
+        raise BadAnswer(f"its list of tools could not be looked through within {limit:g} s") from None
+
+
+def masked_tools(tools: Tools, mask: Mask) -> tuple[Tools, list[str]]:
+    """The tools with secrets masked, and a note for each that is left out because it would be of no use."""
+    masked: list[msgspec.Raw] = []
+    notes: list[str] = []
+    for tool in tools:
+        clean = masked_json(tool, mask)
+        if clean is tool:
+            masked.append(tool)
+            continue
+        name = _name_of(tool)
+        if clean and _name_of(clean) == name:
+            masked.append(clean)
+        else:
+            shown = mask(name or "")
+            notes.append(f"left out the tool '{shown}': without the secret in it, it could not be called")
+    return tuple(masked), notes
+
+
+def masked_json(raw: msgspec.Raw, mask: Mask) -> msgspec.Raw:
+    """JSON with secrets masked; ABSENT if what is left is no JSON, because the value was no text."""
+    if not raw:
+        return raw
+    text = str(raw, "utf-8", "replace")
+    clean = mask(text)
+    if clean == text:
+        return raw
+    data = clean.encode(errors="replace")
+    return msgspec.Raw(data) if is_json(data) else ABSENT
+
+
+def objects_of(tools: Tools) -> Tools:
+    """Those of the tools that are JSON objects."""
+    return tuple(tool for tool in tools if starts_with(tool, b"{"))
+
+
+def _name_of(tool: msgspec.Raw) -> str | None:
+    try:
+        return _decode_name(tool).name
+    except (msgspec.DecodeError, RecursionError):
+        return None

@@ -1,0 +1,326 @@
+"""Keeps one connection to a server: made when needed, watched while it lives, made again after it has ended.
+
+One task owns each life of it, from the first step to the last; callers only await what it makes. A caller
+that is cancelled therefore never takes away what others share. Which clients a connection serves, and how
+many there are to one server, is the matter of `server`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from mcp_workbench.downstream import diagnosis
+from mcp_workbench.downstream.backoff import Backoff
+from mcp_workbench.downstream.connection import Connection
+from mcp_workbench.downstream.linking import link_to
+from mcp_workbench.downstream.shares import Shares
+from mcp_workbench.downstream.start import AnotherAttempt, Start
+from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, TooLong
+from mcp_workbench.wire import stderr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from mcp_workbench.config import Secrets, ServerConfig
+    from mcp_workbench.downstream.audience import Audience
+    from mcp_workbench.downstream.era_memory import EraMemory, Versions
+    from mcp_workbench.downstream.eras import Agreed
+    from mcp_workbench.downstream.link import Link
+    from mcp_workbench.downstream.session import Origin, Session
+    from mcp_workbench.downstream.tool_memory import ToolMemory
+    from mcp_workbench.downstream.valve import Valve
+    from mcp_workbench.errors import WireError
+    from mcp_workbench.wire.guard import Guard
+
+log = logging.getLogger(__name__)
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What all servers of a workbench share."""
+
+    environ: Mapping[str, str]
+    memory: EraMemory
+    catalogue: ToolMemory
+    guard: Guard
+    valve: Valve
+    audience: Audience
+    hide: Callable[[Secrets], None] = lambda _: None
+    """Told of secrets that the configuration does not hold."""
+    shares: Shares = msgspec.field(default_factory=Shares)
+    """How much each principal may have of what all use."""
+
+
+class Owner(Protocol):
+    """The server that a supervisor works for."""
+
+    @property
+    def config(self) -> ServerConfig:
+        """How the server is reached, by now."""
+
+    @property
+    def versions(self) -> Versions:
+        """Which protocol versions it is known to speak."""
+
+    def mask(self, text: str) -> str:
+        """The text without secrets."""
+
+    def mask_definition(self, text: str) -> str:
+        """The definition of a tool without secrets."""
+
+    def hide(self, secrets: Secrets) -> None:
+        """Take note of secrets that a login has brought."""
+
+    def on_start(self) -> None:
+        """A connection is about to be made. Raises StartError if there must not be one more."""
+
+    def on_up(self, supervisor: Supervisor, connection: Connection, agreed: Agreed) -> bool:
+        """A connection can be used. Whether it is wanted: it may not speak what it was made to speak."""
+
+    def on_down(self, supervisor: Supervisor) -> None:
+        """The connection cannot be used any more."""
+
+    def on_failed_start(self) -> None:
+        """A start has failed, so that what is known of the server may be wrong."""
+
+
+class Unwanted(Exception):
+    """A connection came up that is not kept. Another attempt may lead to one that is."""
+
+
+class Supervisor:
+    """One connection to a server, whether it is up at the moment or not."""
+
+    def __init__(self, origin: Origin, surroundings: Surroundings, owner: Owner, *, for_modern: bool) -> None:
+        self._origin = origin
+        self._name = origin[1]
+        self._label = "/".join(origin)
+        self._log = logging.LoggerAdapter(log, {"server": self._label})
+        self._stderr_log = logging.LoggerAdapter(logging.getLogger(stderr.LOGGER), {"server": self._label})
+        self._surroundings = surroundings
+        self._owner = owner
+        self.for_modern = for_modern
+        """Whether the clients that it is made for are modern: then the server is, if it can be."""
+        self._lives: set[asyncio.Task[None]] = set()
+        self._links: set[Link] = set()
+        self._ready: asyncio.Future[Connection] | None = None
+        self._last_words: Sequence[str] = ()
+        self._backoff = Backoff()
+        self.start_failed = False
+        """Whether the last start did not get to anything."""
+        self.last_failure: StartError | None = None
+        """Why it is not up, if that was not our doing."""
+        self.connection: Connection | None = None
+        """The connection, while it is up."""
+        self.last_session: Session | None = None
+        """The conversation on the last connection that was up."""
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether it is up, or is being made because somebody wants it."""
+        return self._ready is not None
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether a connection is being made."""
+        return self._ready is not None and self.connection is None
+
+    @property
+    def has_remains(self) -> bool:
+        """Whether there is something of a connection, perhaps one that is being cleaned up."""
+        return bool(self._lives)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody waits for an answer."""
+        return self.connection is not None and self.connection.session.peer.is_busy
+
+    def begin_to_close(self) -> tuple[asyncio.Task[None], ...]:
+        """Ends the connection, and the process if there is one. What there is to wait for."""
+        if self._ready is not None:
+            self._log.debug("stopping")
+        self._set_down()  # whoever comes from now on gets a new life, after this one
+        for life in self._lives:
+            life.cancel()
+        return tuple(self._lives)
+
+    def kill(self) -> None:
+        """Ends all processes this instant."""
+        for link in self._links:
+            link.kill()
+
+    def explain(self, error: WireError) -> str:
+        """What went wrong in a call, and what to do about it."""
+        if isinstance(error, ConnectionClosed):
+            last_words = self._quotable(diagnosis.tail(self._last_words))
+            return diagnosis.explain_loss(error, self._wait(), last_words)
+        if isinstance(error, RequestTimeout):
+            return diagnosis.explain_timeout(self._owner.config, error)
+        if isinstance(error, TooLong):
+            return diagnosis.explain_length(error)
+        return self._owner.mask(diagnosis.explain(error))
+
+    async def connect(self) -> Connection:
+        """The connection, made first if need be. Raises StartError or Unwanted."""
+        return await asyncio.shield(self.begin_to_connect())
+
+    def begin_to_connect(self) -> asyncio.Future[Connection]:
+        """The same, without waiting for it. Raises StartError if it must not be made now."""
+        if self._ready is None:
+            self._refuse_while_it_must_wait()
+            self._owner.on_start()
+            self._ready = ready = asyncio.get_running_loop().create_future()
+            life = asyncio.create_task(self._own(ready, tuple(self._lives)), name=self._label)
+            self._lives.add(life)
+            # Not in the task itself: one that is cancelled before its first step runs nothing of it.
+            life.add_done_callback(lambda life: self._on_end_of_life(life, ready))
+        return self._ready
+
+    def _refuse_while_it_must_wait(self) -> None:
+        last = self.last_failure
+        if last is not None and (wait := self._wait()):
+            reason = diagnosis.must_wait(self._backoff.failures, wait, last.reason)
+            # What it said before it was ready is about nobody's call.
+            stderr = last.stderr if self.start_failed else self._quotable(last.stderr)
+            raise StartError(self._name, reason, stderr=stderr, hint=last.hint)
+
+    async def _own(self, ready: asyncio.Future[Connection], earlier: tuple[asyncio.Task[None], ...]) -> None:
+        """One life of the connection."""
+        try:
+            if earlier:
+                await asyncio.wait(earlier)
+            await self._live(ready)
+        except Exception:  # noqa: BLE001 - nobody is to wait for ever
+            self._log.exception("failed inside the workbench")
+            self._fail(ready, StartError(self._name, "a fault of the workbench; its log has the details"))
+
+    def _on_end_of_life(self, life: asyncio.Task[None], ready: asyncio.Future[Connection]) -> None:
+        self._lives.discard(life)
+        self._refuse(ready, StartError(self._name, "it was closed while it was starting"))
+
+    def _fail(self, ready: asyncio.Future[Connection], error: StartError) -> None:
+        """The server did not come up. Whoever waits is told at once: to clean up takes its time."""
+        if not error.wants_login:  # which may come any moment, and costs nothing to look for
+            self._backoff.fail(asyncio.get_running_loop().time())
+        self.last_failure = error
+        self.start_failed = True
+        self._log.warning("failed: %s%s", error.reason, diagnosis.next_try(self._wait()))
+        self._owner.on_failed_start()
+        self._refuse(ready, error)
+
+    def _refuse(self, ready: asyncio.Future[Connection], error: StartError | Unwanted) -> None:
+        """Whatever happened, nobody waits any longer, and the next use starts anew."""
+        self._part_from(ready)
+        if not ready.done():
+            ready.set_exception(error)
+            ready.exception()  # seen: whoever asked may have gone away since
+
+    async def _live(self, ready: asyncio.Future[Connection]) -> None:
+        self._log.info("starting")
+        start = Start(
+            self._name,
+            self._owner.config,
+            self._owner.mask,
+            self._owner.versions,
+            for_modern=self.for_modern,
+            has_failed=self.start_failed,
+        )
+        while True:
+            try:
+                await self._live_once(ready, start)
+            except AnotherAttempt:  # which a start makes twice at most
+                continue
+            return
+
+    async def _live_once(self, ready: asyncio.Future[Connection], start: Start) -> None:
+        around = self._surroundings
+        link = link_to(
+            self._origin,
+            self._owner.config,
+            around.environ,
+            around.guard,
+            mask=self._owner.mask,
+            hide=self._owner.hide,
+            on_stderr=self._on_stderr,
+        )
+        self._links.add(link)
+        try:
+            async with link:
+                await self._live_through(link, ready, start)
+        finally:
+            self._links.discard(link)
+
+    async def _live_through(self, link: Link, ready: asyncio.Future[Connection], start: Start) -> None:
+        self._last_words = link.last_words
+        owner, around = self._owner, self._surroundings
+        connection = Connection(
+            self._origin, link, owner.mask, owner.config, around.audience, shares=around.shares
+        )
+        connection.mask_definition = owner.mask_definition
+        link.closed.add_done_callback(lambda closed: self._on_closed(connection, closed.result()))
+        try:
+            agreed = await start.attempt(link, connection)
+        except StartError as error:
+            self._fail(ready, error)
+            link.give_up(error.reason)
+            return
+        except AnotherAttempt as reason:
+            link.give_up(str(reason))
+            raise
+        self._log.info("ready: %s, tools: %d", agreed.era, len(connection.listed))
+        self.last_failure = None
+        self.start_failed = False
+        connection.adopt(owner.config)  # which may have changed while it was starting
+        self.connection = connection
+        self.last_session = connection.session
+        if not owner.on_up(self, connection, agreed):
+            self._log.info("ended again: it was made for clients of another protocol version")
+            self._refuse(ready, Unwanted())
+            return
+        ready.set_result(connection)
+        link.parting.add_done_callback(lambda _: self._part_from(ready))
+        await self._serve(link, connection)
+
+    async def _serve(self, link: Link, connection: Connection) -> None:
+        connection.up_since = asyncio.get_running_loop().time()
+        self._surroundings.valve.add(connection)
+        try:
+            await asyncio.shield(link.closed)
+        finally:
+            connection.up_since = None
+            self._surroundings.valve.remove(connection)
+
+    def _on_closed(self, connection: Connection, how: str) -> None:
+        """The server can no longer be talked to. If it was of use until now, that was not our doing."""
+        if connection.up_since is not None:
+            now = asyncio.get_running_loop().time()
+            up = now - connection.up_since
+            self._backoff.end(now, up=up, served=connection.session.has_served)
+            self.last_failure = StartError(self._name, how, stderr=diagnosis.tail(self._last_words))
+            self._log.warning("failed: %s%s", how, diagnosis.next_try(self._wait()))
+        connection.close(how)
+
+    def _part_from(self, ready: asyncio.Future[Connection]) -> None:
+        """The next use starts a new life, even while this one is still being cleaned up."""
+        if self._ready is ready:
+            self._set_down()
+
+    def _set_down(self) -> None:
+        self._ready = self.connection = None
+        self._owner.on_down(self)
+
+    def _wait(self) -> float:
+        """Seconds until it may be started again."""
+        return self._backoff.remaining(asyncio.get_running_loop().time())
+
+    def _quotable(self, stderr: Sequence[str]) -> Sequence[str]:
+        """What is quoted in an error of the stderr of a server that was in use. It may be about the calls of
+        another principal than the one who reads the error.
+        """
+        return [diagnosis.STDERR_IN_LOG] if stderr and self._surroundings.audience.is_shared else stderr
+
+    def _on_stderr(self, line: str) -> None:
+        self._stderr_log.info("%s", line)

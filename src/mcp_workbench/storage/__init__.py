@@ -1,0 +1,1 @@
+"""What the workbench keeps on disk, in directories that only the current user can use."""

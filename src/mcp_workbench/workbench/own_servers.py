@@ -1,0 +1,91 @@
+"""Servers that one client has for itself: how many of them run, and which end to make room for others.
+
+Owns the limits on processes under `"isolation": "client"`. Which client has which is the desk's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from mcp_workbench.downstream.shares import RETRY_SECONDS
+from mcp_workbench.errors import StartError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from mcp_workbench.downstream.server import Server
+    from mcp_workbench.downstream.shares import Shares
+    from mcp_workbench.workbench.desk import Desk
+
+IDLE_SECONDS: Final = 60.0
+"""Without a request of its client, after which a server that waits for nothing may end to make room."""
+
+log = logging.getLogger(__name__)
+
+
+class OwnServers:
+    """The servers of single clients, until their processes have ended."""
+
+    def __init__(self, shares: Shares) -> None:
+        self._shares = shares
+        self._desks: dict[Server, Desk] = {}
+        self._ending: set[Server] = set()
+        """Servers whose client is gone, until their processes have ended."""
+
+    def __iter__(self) -> Iterator[Server]:
+        return iter(self._desks)
+
+    def add(self, server: Server, desk: Desk) -> None:
+        """Count a server of a client from now on, and ask it to say when it starts."""
+        self._desks[server] = desk
+        server.before_start = self._admit
+
+    def release(self, server: Server) -> None:
+        """Take a server from its client, which is gone."""
+        if self._desks.pop(server, None) is not None:
+            self._ending.add(server)
+
+    def remove(self, server: Server) -> None:
+        """Forget a server that has ended."""
+        self._ending.discard(server)
+
+    def _admit(self, server: Server) -> None:
+        """Make room for a server that is about to start. Raises StartError."""
+        desk = self._desks.get(server)
+        if desk is None:
+            return  # it is about to end, with the client that it belonged to
+        principal = desk.principal.name
+        limits = self._shares.limits
+        running = [it for it in self._desks if it.runs]
+        own = [it for it in running if self._principal(it) == principal]
+        if principal and len(own) >= limits.processes:
+            self._make_room(server, own, f"{len(own)} servers of your own run already", "processes")
+        elif len(running) + len(self._ending) >= limits.total_processes:
+            counts = Counter(map(self._principal, running))
+            most = max(counts.values(), default=0)
+            largest = [it for it in running if counts[self._principal(it)] == most]
+            what = f"{len(running)} servers of single clients run already"
+            self._make_room(server, largest, what, "totalProcesses")
+
+    def _make_room(self, server: Server, among: Collection[Server], taken: str, key: str) -> None:
+        """End the server among some whose client was not heard of for longest. Raises StartError."""
+        now = asyncio.get_running_loop().time()
+        idle = [it for it in among if not it.in_use and it.up]
+        oldest = min(idle, key=lambda it: self._desks[it].used_at, default=None)
+        wait = RETRY_SECONDS if oldest is None else self._desks[oldest].used_at + IDLE_SECONDS - now
+        if oldest is None or wait > 0:
+            limit = f'{taken}, and no more are allowed ("http.shares.{key}")'
+            remedy = f"End a session that you do not need, or try again in {max(wait, 1):.0f} s"
+            raise StartError(server.name, f"{limit}. {remedy}")
+        log.info(
+            "ends, to make room: its client was not heard of for %d s",
+            now - self._desks[oldest].used_at,
+            extra={"server": oldest.label},
+        )
+        oldest.begin_to_close()
+
+    def _principal(self, server: Server) -> str:
+        return self._desks[server].principal.name

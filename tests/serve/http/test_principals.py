@@ -1,0 +1,134 @@
+"""What a shared server asks or logs about one principal's call is for no other, over HTTP with two tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.grid.questions import form
+from tests.serve.admission.test_tokens import ALICE, BOB, write_tokens
+from tests.servers.scripted import RESERVED
+from tests.support.configs import acting, toolboxes
+from tests.support.sessions import result_of, text_of
+from tests.support.talking import using
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.serve.http.conftest import Flag, House
+    from tests.serve.http.visitors import Legacy, Modern
+    from tests.support.client import Json
+    from tests.support.sessions import Era
+
+ACCEPT = {"action": "accept", "content": {"said": "by alice"}}
+DEBUG = {RESERVED + "logLevel": "debug"}
+SHARED = "works for several users"
+
+
+@pytest.fixture
+async def house(build: Callable[[], House]) -> House:
+    house = build()
+    tokens = write_tokens(house.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
+    await house.open(house.config(), "--token-file", str(tokens))
+    return house
+
+
+async def bob_of(house: House, era: Era) -> Legacy | Modern:
+    return await house.legacy(BOB) if era == "legacy" else await house.modern(BOB)
+
+
+async def messages_of(visitor: Legacy | Modern, *steps: Json, server: Era = "legacy") -> list[Json]:
+    """All that comes in answer to a call that wants every log message."""
+    response = await visitor.call(*steps, server=server, meta=DEBUG)
+    return await response.messages()
+
+
+async def calls_made(house: House, count: int, server: Era = "legacy") -> None:
+    await house.journals[server].wait_until(
+        lambda journal: sum('"tools/call"' in line for line in journal.lines) == count
+    )
+
+
+def answers_in(messages: list[Json]) -> list[list[Json]]:
+    answers: list[list[Json]] = json.loads(text_of(result_of(messages[-1])))["answers"]
+    return answers
+
+
+async def test_a_second_question_is_refused_while_another_principal_has_a_call(
+    house: House, client_era: Era, flag: Flag
+) -> None:
+    alice, bob = await house.legacy(ALICE), await bob_of(house, client_era)
+    response = await alice.call({"ask": [form("the first")]}, {"ask": [form("the second")]})
+    question = await response.next_message()
+    assert "the first" in question["params"]["message"]
+    waiting = asyncio.create_task(messages_of(bob, {"wait": str(flag)}))
+    await calls_made(house, 2)
+    await alice.answer(question, ACCEPT)
+    ((first,), (second,)) = answers_in(await response.messages())
+    assert (first, SHARED in second["error"]["message"]) == ({"result": ACCEPT}, True)
+    flag.up()
+    assert "the second" not in json.dumps(await waiting)
+
+
+async def test_a_question_for_a_call_that_was_cancelled_does_not_reach_another_principals_next(
+    house: House, flag: Flag
+) -> None:
+    """The server takes no notice of the cancellation."""
+    alice, bob = await house.legacy(ALICE), await house.modern(BOB)
+    waiting = asyncio.create_task(alice.call({"wait": str(flag)}, {"ask": [form("alice?")]}, request_id="it"))
+    await calls_made(house, 1)
+    await alice.notify("notifications/cancelled", {"requestId": "it"})
+    done = flag.beside("done")
+    others = asyncio.create_task(messages_of(bob, {"wait": str(done)}))
+    await calls_made(house, 2)
+    flag.up()
+    asked = house.journals["legacy"]
+    await asked.wait_until(lambda journal: any(SHARED in line for line in journal.lines))
+    done.up()
+    assert "alice?" not in json.dumps(await others)
+    await waiting
+
+
+async def test_a_question_right_after_the_answer_does_not_reach_another_principals_call(
+    house: House, flag: Flag
+) -> None:
+    alice, bob = await house.legacy(ALICE), await house.legacy(BOB)
+    now, done = flag.beside("now"), flag.beside("done")
+    others = asyncio.create_task(messages_of(bob, {"wait": str(done)}))
+    await calls_made(house, 1)
+    await messages_of(alice, {"ask_later": {"question": form("alice?"), "when": str(now)}})
+    now.up()
+    await house.journals["legacy"].wait_until(lambda journal: journal.events("answered"))
+    assert SHARED in house.journals["legacy"].events("answered")[-1]["answer"]["error"]["message"]
+    done.up()
+    assert "alice?" not in json.dumps(await others)
+
+
+async def test_what_a_server_logs_about_one_call_is_not_told_in_another_principals(
+    house: House, flag: Flag, server_era: Era
+) -> None:
+    alice, bob = await house.legacy(ALICE), await house.modern(BOB)
+    others = asyncio.create_task(messages_of(bob, {"wait": str(flag)}, server=server_era))
+    await calls_made(house, 1, server_era)
+    said: Json = {"log": [{"level": "error", "data": "about alice"}]}
+    assert "result" in (await messages_of(alice, said, server=server_era))[-1]
+    flag.up()
+    assert "about alice" not in json.dumps(await others)
+
+
+async def test_what_a_server_wrote_to_stderr_is_quoted_to_nobody_once_there_are_several_principals(
+    build: Callable[[], House],
+) -> None:
+    house = build()
+    tokens = write_tokens(house.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
+    config = toolboxes(dev={"files": acting("die", "crash")})
+    await house.open(config, "--token-file", str(tokens))
+    calling = using("files", {}, tool="die")
+    alice, bob = await house.modern(ALICE), await house.modern(BOB)
+    alone = json.dumps(await (await alice.send("tools/call", calling)).messages())
+    assert "about to crash" in alone
+    told = json.dumps(await (await bob.send("tools/call", calling)).messages())
+    assert ("about to crash" in told, "the log of the workbench has it" in told) == (False, True)
