@@ -127,7 +127,7 @@ FAULTS = (
     answers("babbles_json_before_the_answer", heavy=True, within=10),
     answers("says_empty_lines_before_the_answer", heavy=True, within=10),
     silent("babbles_without_end", heavy=True),
-    silent("babbles_without_end_beside_its_work", 2.0),
+    silent("babbles_without_end_beside_its_work", 4.0, heavy=True),
     Fault("answers_with_50_mb", within=10, length=50 * MEGABYTE, is_heavy=True),
     answers("says_a_50_mb_line_of_nothing_before_the_answer", heavy=True, within=10),
     Fault("answers_with_100_mb", "error", ("64 MiB",), within=10, is_heavy=True),

@@ -12,7 +12,6 @@ import json
 import os
 import re
 import sys
-import time
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -24,6 +23,7 @@ from tests.support.client import RawClient, clean_environment, serve_command, wr
 from tests.support.journal import Journal
 from tests.support.processes import is_running
 from tests.support.sessions import session_of
+from tests.support.stopwatch import BUSIEST, Stopwatch
 from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ EXIT_LIMIT = 6.0
 SURVIVAL_LIMIT = 5.0
 SIBLING_LIMIT = 2.0
 """Seconds for a sibling's answer, on a machine that is busy with the fault."""
-TABLE_LIMIT = 400
+TRIAL_LIMIT = 120
+"""Seconds for one fault."""
+TABLE_LIMIT = 600
 """Seconds for all the faults of a table, which are met before the first of them is judged."""
 AT_ONCE = 8
 HEAVY_AT_ONCE = 2
@@ -122,16 +124,22 @@ class Trial:
         self, way: Callable[[], Awaitable[object]], limit: float = EXIT_LIMIT, *, any_code: bool = False
     ) -> None:
         """Ends the workbench in that way, and judges how it went."""
-        started = time.monotonic()
-        try:
-            async with asyncio.timeout(3 * EXIT_LIMIT):
-                await way()
-                await self.client.wait_exit()
-        except TimeoutError:
+        watch = self.stopwatch()
+        took = 0.0
+
+        async def end() -> None:
+            await way()
+            await self.client.wait_exit()
+
+        ending = asyncio.create_task(end())
+        while not ending.done() and took <= 3 * EXIT_LIMIT:
+            # The system tells how long a process waited for a core only while it lives.
+            await asyncio.wait([ending], timeout=0.05)
+            took = watch.seconds()
+        if not ending.done():
             self.complaints.append("it did not exit")
             self.client.kill_group()
-            await self.client.wait_exit()
-        took = time.monotonic() - started
+        await ending
         self.claim(took <= limit, f"its exit took {took:.1f} s")
         code = self.client.process.returncode
         self.claim(any_code or code == 0, f"its exit code was {code}")
@@ -149,27 +157,26 @@ class Trial:
 
     async def alongside(self, answer: asyncio.Future[Reply], within: float) -> tuple[Reply | None, float]:
         """The answer, if it comes in time, and when; the sibling is called again and again until then."""
-        began = time.monotonic()
-        what = asyncio.create_task(timed(answer))
+        watch = self.stopwatch()
+        what = asyncio.create_task(timed(answer, watch))
         worst = 0.0
         while True:
-            started = time.monotonic()
+            sibling = self.stopwatch()
             try:
-                async with asyncio.timeout(3 * SIBLING_LIMIT):
+                async with asyncio.timeout(BUSIEST * SIBLING_LIMIT):
                     echo = await self.session.begin_tool("dev", "sibling", "echo")
                     text = spoken((await echo).message)
                 self.claim(text == "echo", f"the sibling said {text[:300]!r}")
             except TimeoutError:
                 self.complaints.append("the sibling did not answer")
                 break
-            worst = max(worst, time.monotonic() - started)
-            if what.done() or time.monotonic() - began > within:
+            worst = max(worst, sibling.seconds())
+            if what.done() or watch.seconds() > within:
                 break
             await asyncio.wait([what], timeout=0.05)
         self.claim(worst <= SIBLING_LIMIT, f"the sibling took {worst:.1f} s")
         if what.done():
-            reply, ended = what.result()
-            return reply, ended - began
+            return what.result()
         what.cancel()
         return None, within
 
@@ -180,17 +187,23 @@ class Trial:
 
     async def use(self, server: str, tool: str, within: float) -> str:
         """What a call brings, or that it brings nothing in time."""
-        started = time.monotonic()
+        watch = self.stopwatch()
         answer = await self.session.begin_tool("dev", server, tool)
         try:
-            async with asyncio.timeout(within):
-                return spoken((await answer).message)
+            async with asyncio.timeout(BUSIEST * within):
+                text = spoken((await answer).message)
         except TimeoutError:
-            return f"(no answer within {time.monotonic() - started:.1f} s)"
+            text = ""
+        took = watch.seconds()
+        return text if text and took <= within else f"(no answer within {took:.1f} s) {text}"
+
+    def stopwatch(self) -> Stopwatch:
+        """Start to measure the time that the workbench, its sibling server and this client of it need."""
+        return Stopwatch(os.getpid(), self.client.process.pid, *self.journal("sibling").pids)
 
 
-async def timed(answer: asyncio.Future[Reply]) -> tuple[Reply, float]:
-    return await answer, time.monotonic()
+async def timed(answer: asyncio.Future[Reply], watch: Stopwatch) -> tuple[Reply, float]:
+    return await answer, watch.seconds()
 
 
 def spoken(message: Json) -> str:
@@ -249,7 +262,7 @@ def conduct(
     async def one(fault: Fault, turn: asyncio.Semaphore) -> list[str]:
         async with turn:
             try:
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(TRIAL_LIMIT):
                     return await meet(fault, directories.mktemp("trial"))
             except Exception as error:  # noqa: BLE001 - what breaks one trial must not take the others along
                 return [f"{type(error).__name__}: {error}"[:2000]]
