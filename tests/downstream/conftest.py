@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from mcp_workbench.downstream import recording
+from tests.support.waiting import PATIENCE
 from tests.wire.loops import FACTORIES
 
 if TYPE_CHECKING:
@@ -13,3 +17,9 @@ if TYPE_CHECKING:
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     return FACTORIES
+
+
+@pytest.fixture(autouse=True)
+def records_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of a server waits for its record, however long a busy disk takes to write it."""
+    monkeypatch.setattr(recording, "LIMIT", PATIENCE)
