@@ -28,6 +28,9 @@ META_LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 META_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 META_PROGRESS: Final = "progressToken"
 
+URI_SIGNS: Final = (b'uri"', b"\\u00")
+"""JSON text with a member named `uri` has one of these in it: the key's end, or an escaped letter of it."""
+
 ELICITATION: Final = "elicitation/create"
 SAMPLING: Final = "sampling/createMessage"
 ROOTS: Final = "roots/list"

@@ -155,6 +155,23 @@ async def test_escapes_do_not_hide_a_link(
     assert it.asked == ([SECRET], [])
 
 
+@pytest.mark.parametrize("size", [100_000, 1_000_000, 3_000_000])
+@pytest.mark.parametrize("key", ["uri", "\\u0075ri"])
+async def test_a_link_is_followed_in_a_long_result_after_others_that_have_none(
+    connect: Connect, make_journal: Callable[[str], Journal], server_era: Era, size: int, key: str
+) -> None:
+    it = await scene(connect, make_journal, server_era)
+    plain = f'{{"content":[{{"type":"text","text":"{"~" * size}"}}]'
+    linked = f'{plain[:-1]},{{"type":"resource_link","name":"x","{key}":"{SECRET}"}}]'
+    forged = linked.replace(SECRET, "workbench:b/files/file:///x")
+    for result in (plain, forged, plain, linked):
+        reply = await it.session.use_tool_raw("a", "evil", "emit", result + "}")
+        passed_on = result.replace("workbench:b", "workbench:a/evil/workbench:b")
+        assert passed_on.encode()[1:] in reply.line
+    assert await reading(it.session, SECRET) == SECRET
+    assert it.asked == ([SECRET], [])
+
+
 @pytest.mark.parametrize("method", ["prompts/get", "resources/read"])
 async def test_links_in_prompts_and_in_what_is_read_count_too(
     connect: Connect, make_journal: Callable[[str], Journal], server_era: Era, method: str

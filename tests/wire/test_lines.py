@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import tracemalloc
 from itertools import combinations, cycle, pairwise
+from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.wire.lines import EDGE, LONG, STEP, LineSplitter
+from mcp_workbench.wire.lines import EDGE, LONG, STEP, LineSplitter, lacks_watched
+
+if TYPE_CHECKING:
+    from mcp_workbench.wire.lines import Line
 
 LIMIT = 5
 
@@ -208,3 +212,67 @@ def test_an_endless_line_takes_no_more_memory_than_the_limit() -> None:
         tracemalloc.stop()
     assert held < 10_000
     assert most < 3 * limit
+
+
+def long_line(text: bytes, cuts: tuple[int, ...], watched: tuple[bytes, ...]) -> Line:
+    """A line that arrives in pieces, cut at these places."""
+    splitter = LineSplitter(lambda *_, **__: None, watched=watched)
+    lines: list[Line] = []
+    for part in cut(text + b"\n", cuts):
+        lines += splitter.feed(part)
+    (line,) = lines
+    assert line == text
+    return line
+
+
+@pytest.mark.parametrize("place", [0, 10, LONG - 3, LONG, LONG + 200, 3 * LONG - 7])
+@pytest.mark.parametrize("watched", [b'uri"', b"\\u00"])
+def test_a_watched_byte_string_is_seen_in_a_long_line_wherever_it_is_cut(place: int, watched: bytes) -> None:
+    text = b"~" * 3 * LONG
+    text = text[:place] + watched + text[place + len(watched) :]
+    for at in range(max(1, place - 1), place + len(watched) + 2):
+        for cuts in ((at,), (LONG, at), (LONG, at, at + 1)):
+            in_order = tuple(sorted(set(cuts) - {0}))
+            assert not lacks_watched(long_line(text, in_order, (b'uri"', b"\\u00")))
+            assert lacks_watched(long_line(text, in_order, (b"another",)))
+
+
+@pytest.mark.parametrize(
+    ("text", "watched"),
+    [
+        (b"~" * 2 * LONG, ()),
+        (b"~" * 100, (b"uri",)),
+        (b"\0" + b"~" * 2 * LONG, (b"uri",)),
+        (b"\xff" + b"~" * 2 * LONG, (b"uri",)),
+        ("é".encode()[:1] + b"~" * 2 * LONG, (b"uri",)),
+    ],
+    ids=["nothing is watched", "short", "a zero", "no UTF-8", "half a letter"],
+)
+def test_of_other_lines_nothing_is_known(text: bytes, watched: tuple[bytes, ...]) -> None:
+    assert not lacks_watched(long_line(text, (LONG,), watched))
+
+
+def test_what_one_line_has_says_nothing_about_the_next() -> None:
+    splitter = LineSplitter(lambda *_, **__: None, watched=(b"uri",))
+    with_it, without = b"uri" + b"~" * LONG, b"~" * LONG
+    for expected in (False, True, False, True):
+        splitter.feed((without if expected else with_it)[:LONG])
+        (line,) = splitter.feed((without if expected else with_it)[LONG:] + b"\n")
+        assert lacks_watched(line) is expected
+
+
+def test_a_line_read_in_place_is_watched_too() -> None:
+    for text, expected in ((b"~" * 5 * LONG, True), (b"~" * 5 * LONG + b"uri", False)):
+        splitter = LineSplitter(lambda *_, **__: None, watched=(b"uri",))
+        splitter.feed(text[:LONG])
+        rest = text[LONG:] + b"\n"
+        lines: list[Line] = []
+        while rest:
+            room = splitter.room()
+            count = min(len(room), len(rest), 1000)
+            room[:count] = rest[:count]
+            del room
+            rest = rest[count:]
+            lines = splitter.filled(count)
+        assert lines == [text]
+        assert lacks_watched(lines[0]) is expected

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from mcp_workbench.errors import ConnectionClosed, RemoteError, RequestTimeout
+from mcp_workbench.wire.lines import LONG, LineSplitter
 from mcp_workbench.wire.request import Request
 from tests.wire.loops import IN_JUMPING_TIME, now
 from tests.wire.wires import Wire
@@ -57,6 +58,27 @@ async def test_a_result_is_handed_over_byte_for_byte() -> None:
     request = wire.peer.ask("x", b"{}", limit=IDLE)
     wire.peer.receive(b'{"id":1,"jsonrpc":"2.0","result":{"b" : 1.0, "a":1e400}}')
     assert bytes(await request.answer) == b'{"b" : 1.0, "a":1e400}'
+
+
+async def test_a_request_knows_what_its_latest_answer_was_seen_to_lack() -> None:
+    wire = Wire()
+    request = wire.peer.ask("x", b"{}", limit=IDLE)
+    splitter = LineSplitter(lambda *_, **__: None, watched=(b"uri",))
+
+    def answer(request_id: str, text: str) -> bool:
+        """Have the same request answered once more, as one that is made again is."""
+        wire.peer._in_flight[1] = request
+        start = f'{{"jsonrpc":"2.0","id":{request_id},"result":'.encode()
+        splitter.feed(start)
+        (line,) = splitter.feed(f'"{text}"}}\n'.encode())
+        wire.peer.receive(line)
+        return request.lacks_watched
+
+    for request_id in ("1", '"1"'):
+        assert answer(request_id, "~" * LONG)
+        assert not answer(request_id, "short")
+        assert answer(request_id, "~" * LONG)
+        assert not answer(request_id, "~" * LONG + "uri")
 
 
 async def test_an_error_is_raised_as_it_came() -> None:

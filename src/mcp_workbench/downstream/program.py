@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mcp_workbench.downstream import diagnosis
 from mcp_workbench.downstream.environment import child_environment
 from mcp_workbench.errors import StartError
+from mcp_workbench.protocol import URI_SIGNS
 from mcp_workbench.wire.child import Child, Program
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ class ProgramLink(Child):
         """Starts the program. Raises StartError."""
         config = self._config
         command = [config.command or "", *config.args]
-        program = Program(command, child_environment(config, self._environ), config.cwd)
+        # What is told of its answers by these saves whoever looks for links a search of long ones.
+        program = Program(command, child_environment(config, self._environ), config.cwd, URI_SIGNS)
         try:
             await self.start(program, connection, config.message_limit)
         except OSError as error:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.downstream.call import read_stamps
+from mcp_workbench.protocol import URI_SIGNS
 from mcp_workbench.surface.names import SCHEME, Place, is_uri, is_wrapped, unwrap_uri, wrap_uri
 from mcp_workbench.wire import finding
 from mcp_workbench.wire.message import decode_text
@@ -47,6 +48,8 @@ ZERO: Final = b"\0"
 KEY_BYTES: Final = 20
 """The longest form of the key in JSON, all of it escaped."""
 
+_KEY_END, _ESCAPE = URI_SIGNS
+
 # A quote that is not escaped, as inside of a text, begins a string. Any letter of the key can be escaped.
 find_key: Final = re.compile(rb'"(?<!\\")(?:u|\\u0075)(?:r|\\u0072)(?:i|\\u0069)"').search
 _find_escaped_letter: Final = re.compile(rb"\\u00[67]").search
@@ -74,10 +77,10 @@ def may_hold_uris(result: msgspec.Raw) -> bool:
 
 
 def _may_hold_key(data: bytes) -> bool:
-    if finding.find(data, b'uri"') or ZERO in data:  # which would end the search
+    if finding.find(data, _KEY_END) or ZERO in data:  # which would end the search
         return True
     # Letters that are not ASCII are often written so too.
-    return bool(finding.find(data, b"\\u00")) and _find_escaped_letter(data) is not None
+    return bool(finding.find(data, _ESCAPE)) and _find_escaped_letter(data) is not None
 
 
 def follow(call: Relayed, result: msgspec.Raw, stamps: Stamps | None) -> None:

@@ -119,7 +119,8 @@ class Relayed(Call):
         try:
             size = len(result)
             may_hold_links = find_key if size <= SHORT_BYTES else may_hold_uris
-            if not self.is_followed and (size > LONG_BYTES or may_hold_links(result)):
+            is_done = self.is_followed or self.lacks_watched
+            if not is_done and (size > LONG_BYTES or may_hold_links(result)):
                 self.is_followed = True
                 follow(self, result, stamps)  # which comes back here
                 return

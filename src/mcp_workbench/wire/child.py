@@ -70,6 +70,8 @@ class Program(msgspec.Struct, frozen=True):
     command: list[str]
     env: dict[str, str]
     cwd: str | None
+    watched: tuple[bytes, ...] = ()
+    """Byte strings that its long lines are searched for, see `LineSplitter`."""
 
 
 class Child:
@@ -120,9 +122,15 @@ class Child:
         self._guard.watch(self._family.group)
         _watch_exit(process, self._on_exit)
         # A cancelled start goes on to this end too: half-connected pipes would belong to nobody.
-        await to_the_end(self._connect(process, receiver, line_limit))
+        await to_the_end(self._connect(process, receiver, line_limit, program.watched))
 
-    async def _connect(self, process: subprocess.Popen[bytes], receiver: Receiver, line_limit: int) -> None:
+    async def _connect(
+        self,
+        process: subprocess.Popen[bytes],
+        receiver: Receiver,
+        line_limit: int,
+        watched: tuple[bytes, ...],
+    ) -> None:
         pipes = (process.stdin, process.stdout, process.stderr)
         stdin, stdout, errors = (cast("BinaryIO", pipe) for pipe in pipes)
 
@@ -138,6 +146,7 @@ class Child:
                 receiver.receive_overlong,
                 line_limit,
                 receiver.receive_rest,
+                watched=watched,
             ),
             LineReader(self._stderr.receive, self._on_stderr_end, self._stderr.receive_overlong, stderr.READ),
         ]

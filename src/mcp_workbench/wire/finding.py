@@ -23,6 +23,11 @@ find: Callable[[bytes, bytes], object] = _find_first
 """Something true if the bytes stand in the others. Neither may have a zero in it, which ends a text for C."""
 
 
+def may_hold(data: bytes, wanted: tuple[bytes, ...]) -> bool:
+    """Whether one of these stands in the data, or a zero, which would end the search for them."""
+    return any(find(data, one) for one in wanted) or b"\0" in data
+
+
 def _load() -> Callable[[bytes, bytes], object]:
     import ctypes  # noqa: PLC0415 - the start does without it
 

@@ -6,9 +6,11 @@ import codecs
 from contextlib import suppress
 from typing import Protocol
 
+from mcp_workbench.wire import finding
+
 Line = bytes | memoryview
-"""A line without its newline. A long one is a view of the buffer it was read into, which is its own, if it is
-UTF-8; what is not comes as bytes."""
+"""A line without its newline. A long one is a view of the `LongLine` that it was read into, if it is UTF-8;
+what is not comes as bytes."""
 
 LINE_LIMIT = 64 * 1024 * 1024
 EDGE = 4096
@@ -32,6 +34,18 @@ class OnOverlong(Protocol):
         """Takes what is kept of it: its beginning, and its end if it is over."""
 
 
+class LongLine(bytearray):
+    """What a long line is read into, with what was seen in it while it came."""
+
+    lacks_watched = False
+    """Whether none of the watched byte strings is in the line, which is known once it is complete."""
+
+
+def lacks_watched(line: Line) -> bool:
+    """Whether a line is known to have none of the byte strings in it that its splitter watches for."""
+    return isinstance(line, memoryview) and isinstance(line.obj, LongLine) and line.obj.lacks_watched
+
+
 class LineSplitter:
     """Takes what arrives, gives back the complete lines in it, without their newline.
 
@@ -41,11 +55,20 @@ class LineSplitter:
     A line longer than `limit` is thrown away as it arrives. Its beginning goes to `on_overlong` as soon as
     that is known, and when it ends its beginning and its end in one piece, so that the request it answers can
     be found and failed.
+
+    Long lines are searched for the byte strings in `watched` as they arrive. A search of the whole line would
+    have to fetch it from memory once more, which takes several times as long.
     """
 
-    def __init__(self, on_overlong: OnOverlong, limit: int = LINE_LIMIT) -> None:
+    def __init__(
+        self, on_overlong: OnOverlong, limit: int = LINE_LIMIT, watched: tuple[bytes, ...] = ()
+    ) -> None:
         self._on_overlong = on_overlong
         self.limit = limit
+        self._watched = watched
+        self._overlap = max(map(len, watched), default=1) - 1
+        """How many bytes of a watched byte string can be at the end of what was searched last."""
+        self._may_hold_watched = False
         self.is_inside = False
         """Whether a line has begun whose end has not come yet. Its beginning is in the buffer."""
         self._buffer = bytearray()
@@ -95,11 +118,14 @@ class LineSplitter:
             self._last_long = self.held
         if self.held < LONG or not self._is_text or self._checked < self.held:
             line = bytes(line)
+        elif isinstance(self._buffer, LongLine):
+            self._buffer.lacks_watched = bool(self._watched) and not self._may_hold_watched
         self.is_inside = False
         self._buffer = bytearray()
         self.held = 0
         self._checked = 0
         self._is_text = True
+        self._may_hold_watched = False
         self._head = b""
         if not head:
             return line
@@ -136,7 +162,7 @@ class LineSplitter:
             with suppress(BufferError):  # somebody still looks at the room that it had
                 self._buffer.extend(_ZEROS if count <= STEP else bytes(count))
                 return
-        buffer = bytearray(needed)
+        buffer = LongLine(needed) if needed >= LONG else bytearray(needed)
         memoryview(buffer)[: self.held] = memoryview(self._buffer)[: self.held]
         self._buffer = buffer
 
@@ -145,11 +171,16 @@ class LineSplitter:
         if self.held > (EDGE if self._head else self.limit):
             self._throw_away()
         elif self.held >= LONG and self._is_text:
+            start = self._checked
             try:
-                came = memoryview(self._buffer)[self._checked : self.held]
+                came = memoryview(self._buffer)[start : self.held]
                 self._checked += codecs.utf_8_decode(came, "strict", False)[1]
             except UnicodeDecodeError:
                 self._is_text = False
+            if self._watched and not self._may_hold_watched:
+                start = max(0, start - self._overlap)
+                came = memoryview(self._buffer)[start : self.held]
+                self._may_hold_watched = finding.may_hold(bytes(came), self._watched)
 
     def _throw_away(self) -> None:
         tail = self.held - EDGE

@@ -17,7 +17,7 @@ import msgspec
 
 from mcp_workbench.errors import BadAnswer, ConnectionClosed, NotTaken, TooDeep, TooLong, size_of
 from mcp_workbench.wire import message as rpc
-from mcp_workbench.wire.lines import LINE_LIMIT
+from mcp_workbench.wire.lines import LINE_LIMIT, lacks_watched
 from mcp_workbench.wire.request import Question
 from mcp_workbench.wire.salvage import find_answered_id
 
@@ -276,6 +276,7 @@ class Peer:
                 self._held -= request.held_at is not None
                 if request.tally is not None and request.held_at is None:
                     request.tally.leave()
+                request.lacks_watched = line.__class__ is memoryview and lacks_watched(line)
                 request.succeed(message.result)
                 if self.is_full:
                     self._look_at_capacity()
@@ -319,6 +320,7 @@ class Peer:
             self._fail(request, rpc.decode_error(bytes(message.error)))
         elif message.result:
             self._take_out(request.id)
+            request.lacks_watched = lacks_watched(line)
             request.succeed(message.result)
         else:
             self._fail(request, BadAnswer("its answer has neither a result nor an error"))

@@ -46,11 +46,13 @@ class LineReader(asyncio.Protocol):
         on_overlong: OnOverlong,
         limit: int = LINE_LIMIT,
         on_rest: Callable[[Line], None] | None = None,
+        *,
+        watched: tuple[bytes, ...] = (),
     ) -> None:
         self._on_line = on_line
         self._on_end = on_end
         self._on_rest = on_rest or on_line
-        self._splitter = LineSplitter(on_overlong, limit)
+        self._splitter = LineSplitter(on_overlong, limit, watched)
         self._in_place: _InPlace | None = None
         self._backlog: list[Line] = []
         """Lines that have come and are yet to be passed on."""

@@ -42,6 +42,9 @@ class Request(msgspec.Struct, kw_only=True, eq=False):
     tally: Tally | None = None
     """Where it is counted while it is in flight, if anywhere."""
 
+    lacks_watched: bool = False
+    """Whether its answer is known to have none of the watched byte strings in it, see `LineSplitter`."""
+
     # Set by the peer that sends it.
     id: int = 0
     started: float = 0.0
