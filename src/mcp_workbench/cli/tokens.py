@@ -73,7 +73,7 @@ def _list_tools(loaded: LoadedConfig, *, quietly: bool) -> bool:
 
 
 async def _count(loaded: LoadedConfig) -> Account:
-    """Starts nothing."""
+    """Count the tokens of each toolbox by the catalogue, without starting a server."""
     cancel_on_request_to_end()
     workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
     try:

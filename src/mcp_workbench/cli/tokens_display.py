@@ -43,7 +43,7 @@ LEGEND: Final = (
 
 
 def show(toolboxes: Mapping[str, Costs], total: Costs) -> None:
-    """Prints it all."""
+    """Print the costs of each toolbox, and of all together, as a table."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=PLAIN_WIDTH)

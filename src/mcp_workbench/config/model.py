@@ -261,7 +261,7 @@ class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The whole file."""
+    """The configuration file: the toolboxes, and what holds for all of them."""
 
     toolboxes: Annotated[dict[str, ToolboxConfig], Meta(description="The toolboxes by name.")]
     open_deadline: Annotated[

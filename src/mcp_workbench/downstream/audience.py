@@ -42,7 +42,7 @@ NO_CALL = "no call is in progress that this could belong to"
 
 
 class Listener(Protocol):
-    """One client."""
+    """A client that is told what servers ask, log and announce outside of its own calls."""
 
     @property
     def callers(self) -> Collection[Caller]:
@@ -73,7 +73,7 @@ class Listener(Protocol):
         """There are other prompts or resources than before."""
 
     def on_updated(self, update: Update) -> None:
-        """A resource has changed."""
+        """Take note that a resource has changed, for the client if it subscribes to it."""
 
     def on_elicitation_complete(self, session: Session, members: Members) -> None:
         """The user has done what the client was asked to send them to."""
@@ -92,7 +92,7 @@ class Audience:
         """That principal, and until when there was no other, once there was another."""
 
     def add(self, listener: Listener) -> None:
-        """One more is there."""
+        """Tell this client of server notifications from now on."""
         if not self.is_shared and listener.principal != self._first:
             self._note_principal(listener.principal)
         self._listeners[listener] = None
@@ -105,7 +105,7 @@ class Audience:
             self.alone = {self._first: asyncio.get_running_loop().time()}
 
     def remove(self, listener: Listener) -> None:
-        """It is gone."""
+        """Stop telling this client of server notifications."""
         del self._listeners[listener]
 
     @property
@@ -180,7 +180,7 @@ class Audience:
             listener.on_list_changed(kind)
 
     def updated(self, update: Update) -> None:
-        """A resource has changed."""
+        """Tell all clients that see the server that one of its resources has changed."""
         for listener in self._of(update.session.origin[0]):
             listener.on_updated(update)
 
