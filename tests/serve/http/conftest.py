@@ -10,6 +10,7 @@ import pytest_asyncio
 
 from tests.grid.benches import ERAS, conversing_server
 from tests.serve.admission.shared import sharing
+from tests.serve.admission.test_tokens import ALICE, BOB, write_tokens
 from tests.serve.http.visitors import Legacy, Modern, Visitor
 from tests.support.configs import toolboxes
 from tests.support.journal import Journal
@@ -96,6 +97,13 @@ class House:
     async def stranger(self) -> Visitor:
         """One that has not said anything yet."""
         return await self._visit(Visitor(self.url))
+
+
+async def open_to_two(house: House) -> House:
+    """Opens a house whose visitors are Alice and Bob, each with a token for everything."""
+    tokens = write_tokens(house.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
+    await house.open(house.config(), "--token-file", str(tokens))
+    return house
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -10,6 +10,7 @@ import pytest
 
 from tests.grid.questions import form
 from tests.serve.admission.test_tokens import ALICE, BOB, write_tokens
+from tests.serve.http.conftest import open_to_two
 from tests.servers.scripted import RESERVED
 from tests.support.configs import acting, toolboxes
 from tests.support.sessions import result_of, text_of
@@ -30,10 +31,7 @@ SHARED = "works for several users"
 
 @pytest.fixture
 async def house(build: Callable[[], House]) -> House:
-    house = build()
-    tokens = write_tokens(house.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
-    await house.open(house.config(), "--token-file", str(tokens))
-    return house
+    return await open_to_two(build())
 
 
 async def bob_of(house: House, era: Era) -> Legacy | Modern:

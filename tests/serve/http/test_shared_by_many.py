@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.grid.questions import form
-from tests.serve.admission.test_tokens import ALICE, BOB, write_tokens
+from tests.serve.admission.test_tokens import ALICE, BOB
+from tests.serve.http.conftest import open_to_two
 from tests.support.client import write_config
 from tests.support.configs import server, toolboxes
 from tests.support.sessions import result_of, text_of
@@ -27,10 +28,7 @@ ASKING: list[Json] = [{"ask": [form("which one?")]}]
 
 @pytest.fixture
 async def house(build: Callable[[], House]) -> House:
-    house = build()
-    tokens = write_tokens(house.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
-    await house.open(house.config(), "--token-file", str(tokens))
-    return house
+    return await open_to_two(build())
 
 
 def answers_to(result: Json) -> Json:
