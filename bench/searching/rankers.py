@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_workbench.workbench.search import Entry
-    from mcp_workbench.workbench.searching.senses import Senses
+    from mcp_workbench.workbench.searching.index import Entry
+    from mcp_workbench.workbench.searching.senses import SemanticIndex
 
     Tools = Sequence[dict[str, Any]]
 
@@ -34,12 +34,12 @@ class workbench:  # noqa: N801 - it is given to the harness as a factory
     @staticmethod
     def prepare(tools: Tools) -> list[Entry]:
         """The tools as the workbench reads them out of a server's list."""
-        from mcp_workbench.workbench.search import read_entry  # noqa: PLC0415 - only in its own process
+        from mcp_workbench.workbench.searching.index import read_entry  # noqa: PLC0415 - only in its own process
 
         return [read_entry(json.dumps(tool).encode(), tool["server"]) for tool in tools]
 
     def __init__(self, tools: Tools, prepared: list[Entry] | None = None) -> None:
-        from mcp_workbench.workbench.search import SearchIndex  # noqa: PLC0415 - only in its own process
+        from mcp_workbench.workbench.searching.index import SearchIndex  # noqa: PLC0415 - only in its own process
 
         self._ids: dict[str, list[str]] = {}
         groups: dict[str, list[Entry]] = {}
@@ -53,7 +53,7 @@ class workbench:  # noqa: N801 - it is given to the harness as a factory
         if senses is not None:
             senses.learn()
 
-    def _senses(self) -> Senses | None:
+    def _senses(self) -> SemanticIndex | None:
         return None
 
     def rank(self, query: str, count: int) -> list[str]:
@@ -64,10 +64,10 @@ class workbench:  # noqa: N801 - it is given to the harness as a factory
 class semantic(workbench):  # noqa: N801 - as above
     """The same with the extra, from scratch: nothing is remembered of earlier runs."""
 
-    def _senses(self) -> Senses | None:
-        from mcp_workbench.workbench.searching.senses import Senses  # noqa: PLC0415 - only in its own process
+    def _senses(self) -> SemanticIndex | None:
+        from mcp_workbench.workbench.searching.senses import SemanticIndex  # noqa: PLC0415 - only in its own process
 
-        return Senses(os.devnull)
+        return SemanticIndex(os.devnull)
 
 
 class fastmcp:  # noqa: N801 - as above

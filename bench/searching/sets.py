@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 VARIABLE = "TOOLSEARCH_DATA"
-OWN_SET = Path(__file__).parents[2] / "tests" / "workbench" / "search_set.json"
+OWN_SET = Path(__file__).parents[2] / "tests" / "workbench" / "searching" / "search_set.json"
 OWN_NAME = "our own small set"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 LEAST_TO_MISTYPE = 4

@@ -371,3 +371,13 @@ class ExecutionFailed(CallError):
         self.reason = reason
         what = "Error" if tool is None else f"Error executing tool '{tool}'"
         super().__init__(f"{what} in server '{server}' (toolbox '{toolbox}'): {reason}")
+
+
+class Denied(Exception):
+    """Nothing was done for the request. The reason is for whoever sent it, and quotes no token."""
+
+    def __init__(self, status: int, reason: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        self.status = status
+        self.reason = reason
+        self.headers = list(headers)
+        super().__init__(f"{status}: {reason}")

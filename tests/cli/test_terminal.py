@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcp_workbench.cli.terminal import print_json
-from mcp_workbench.workbench.sanitise import clean_text
+from mcp_workbench.workbench.text.sanitise import clean_text
 
 
 @given(st.text())

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.config.expand import Expansion, expand
-from mcp_workbench.config.findings import Findings
+from mcp_workbench.config.source.expand import Expansion, expand
+from mcp_workbench.config.validation.problems import Problems
 from mcp_workbench.errors import Problem
 from tests.config.loading import load_content, problems, toolbox
 
@@ -20,7 +20,7 @@ ENVIRON = {"NAME": "value", "_X1": "x", "EMPTY": "", "NESTED": "${NAME} $${NAME}
 
 
 def expand_text(text: str) -> str:
-    findings = Findings()
+    findings = Problems()
     expanded = expand({"key": text}, ENVIRON, findings)
     assert findings.problems == []
     (result,) = expanded.tree.values()
@@ -62,7 +62,7 @@ def test_a_text_becomes(text: str, expected: str) -> None:
 def test_a_default_is_literal_and_ends_at_the_first_brace_which_is_warned_of(
     text: str, expected: str
 ) -> None:
-    findings = Findings()
+    findings = Problems()
     assert expand({"key": text}, ENVIRON, findings).tree == {"key": expected}
     name = text[2:].partition(":")[0]
     assert findings.warnings == [
@@ -73,11 +73,11 @@ def test_a_default_is_literal_and_ends_at_the_first_brace_which_is_warned_of(
 def test_every_string_is_expanded_keys_included_and_nothing_else_is_touched() -> None:
     tree = {"${NAME}": ["${_X1}", {"deep": "${NAME}"}], "same": [1, 1.5, True, None]}
     expected = {"value": ["x", {"deep": "value"}], "same": [1, 1.5, True, None]}
-    assert expand(tree, ENVIRON, Findings()) == Expansion(expected, {"value": "${NAME}", "x": "${_X1}"})
+    assert expand(tree, ENVIRON, Problems()) == Expansion(expected, {"value": "${NAME}", "x": "${_X1}"})
 
 
 def test_keys_that_become_equal_are_an_error() -> None:
-    findings = Findings()
+    findings = Problems()
     expand({"toolboxes": {"${NAME}": 1, "value": 2}}, ENVIRON, findings)
     assert findings.problems == [
         Problem(
@@ -114,7 +114,7 @@ def test_two_thousand_bad_strings_are_reported_in_ten_milliseconds() -> None:
     assert json.dumps(tree).count("${") == 2000
     durations = []
     for _ in range(20):
-        findings = Findings()
+        findings = Problems()
         start = time.process_time()
         expand(tree, {}, findings)
         durations.append(time.process_time() - start)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.config.findings import Findings
-from mcp_workbench.config.look_alikes import warn_of_look_alikes
+from mcp_workbench.config.validation.look_alikes import warn_of_look_alikes
+from mcp_workbench.config.validation.problems import Problems
 from tests.config.loading import load_content, problems, toolbox
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ ENTRY = {"command": "cat"}
 
 
 def warnings(*names: str) -> list[str]:
-    findings = Findings()
+    findings = Problems()
     warn_of_look_alikes(names, "toolboxes", ("toolboxes",), findings)
     return findings.warnings
 
@@ -108,7 +108,7 @@ def test_a_place_shows_what_cannot_be_seen_in_a_name(tmp_path: Path, hidden: str
 def test_plain_names_do_not_even_load_what_compares_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "mcp_workbench.config.look_alikes", None)
+    monkeypatch.setitem(sys.modules, "mcp_workbench.config.validation.look_alikes", None)
     assert (
         load_content(
             tmp_path, {"toolboxes": {"dev": toolbox(fs=ENTRY), "my ops": toolbox(fs=ENTRY)}}

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mcp_workbench.config import load, rights
-from mcp_workbench.config.rights import is_private_group
+from mcp_workbench.config import load
+from mcp_workbench.config.source import rights
+from mcp_workbench.config.source.rights import is_private_group
 from tests.config.loading import one_server, write
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="about the modes of POSIX")

@@ -11,8 +11,7 @@ import pytest
 
 from mcp_workbench.demo import client as client_module
 from mcp_workbench.demo.answers import Discovery
-from mcp_workbench.demo.client import Client
-from mcp_workbench.demo.processes import is_running
+from mcp_workbench.demo.client import DemoClient, is_running
 from mcp_workbench.errors import BadAnswer, ConnectionClosed, RemoteError, RequestTimeout, WireError
 
 if TYPE_CHECKING:
@@ -23,8 +22,8 @@ DEAF = "import sys, threading; threading.Event().wait()"
 
 
 @contextmanager
-def talking_to(script: str) -> Iterator[Client]:
-    with tempfile.TemporaryFile() as stderr, Client([sys.executable, "-c", script], {}, stderr) as client:
+def talking_to(script: str) -> Iterator[DemoClient]:
+    with tempfile.TemporaryFile() as stderr, DemoClient([sys.executable, "-c", script], {}, stderr) as client:
         yield client
 
 

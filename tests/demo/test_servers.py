@@ -11,7 +11,7 @@ import pytest
 from mcp_workbench.demo.servers import notes, stats, text, units
 
 if TYPE_CHECKING:
-    from mcp_workbench.demo.tools import Tool
+    from mcp_workbench.demo.tools import DemoTool
 
 TOOLS = {
     tool.name: tool
@@ -26,7 +26,7 @@ time: second, minute, hour, day
 temperature: kelvin, celsius, fahrenheit"""
 
 
-def structured(result: dict[str, Any], tool: Tool) -> dict[str, Any]:
+def structured(result: dict[str, Any], tool: DemoTool) -> dict[str, Any]:
     """The object a tool gave, once it is known to be what the schema promises and the text says."""
     content: dict[str, Any] = result["structuredContent"]
     jsonschema.validate(content, tool.gives or {})
@@ -38,7 +38,7 @@ def structured(result: dict[str, Any], tool: Tool) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
-def test_every_tool_describes_itself_with_sound_schemas(tool: Tool) -> None:
+def test_every_tool_describes_itself_with_sound_schemas(tool: DemoTool) -> None:
     definition = tool.definition()
 
     jsonschema.Draft202012Validator.check_schema(definition["inputSchema"])

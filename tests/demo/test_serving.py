@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from mcp_workbench import __version__, protocol
+from mcp_workbench import __version__
 from mcp_workbench.demo.servers import stats, text, units
-from mcp_workbench.demo.serving import LEGACY, Server, answer
+from mcp_workbench.demo.serving import LEGACY, DemoServer, answer
+from mcp_workbench.protocol import names
 from tests.structure.schemas import faults
 
-META = {protocol.META_VERSION: protocol.MODERN, protocol.META_CAPABILITIES: {}}
+META = {names.META_VERSION: names.MODERN, names.META_CAPABILITIES: {}}
 
 
-def ask(server: Server, method: object, params: object = None, **message: Any) -> dict[str, Any]:
+def ask(server: DemoServer, method: object, params: object = None, **message: Any) -> dict[str, Any]:
     request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}, **message}
     reply = answer(server, json.dumps(request).encode())
     assert reply is not None
@@ -52,34 +53,36 @@ def test_a_modern_server_is_discovered_lists_and_calls_without_a_handshake() -> 
     listing = ask_modern("tools/list")
     call = ask_modern("tools/call", name="count_words", arguments={"text": "one two"})
 
-    assert faults(protocol.MODERN, "DiscoverResult", discovery) == []
-    assert faults(protocol.MODERN, "ListToolsResult", listing) == []
-    assert faults(protocol.MODERN, "CallToolResult", call) == []
+    assert faults(names.MODERN, "DiscoverResult", discovery) == []
+    assert faults(names.MODERN, "ListToolsResult", listing) == []
+    assert faults(names.MODERN, "CallToolResult", call) == []
     identity = {"name": "mcp-workbench-demo-text", "version": __version__}
-    assert [result["_meta"][protocol.META_SERVER] for result in (discovery, listing, call)] == [identity] * 3
+    assert [result["_meta"][names.META_SERVER] for result in (discovery, listing, call)] == [identity] * 3
 
 
 @pytest.mark.parametrize("server", [text.SERVER, units.SERVER], ids=["modern", "legacy"])
 @pytest.mark.parametrize(
     ("method", "params", "code"),
     [
-        ("no/such", {"_meta": META}, protocol.METHOD_NOT_FOUND),
-        ("tools/call", {"_meta": META, "name": "no_such_tool"}, protocol.INVALID_PARAMS),
-        ("tools/call", {"_meta": META}, protocol.INVALID_PARAMS),
-        ("tools/list", [1], protocol.INVALID_PARAMS),
-        (7, {"_meta": META}, protocol.INVALID_REQUEST),
+        ("no/such", {"_meta": META}, names.METHOD_NOT_FOUND),
+        ("tools/call", {"_meta": META, "name": "no_such_tool"}, names.INVALID_PARAMS),
+        ("tools/call", {"_meta": META}, names.INVALID_PARAMS),
+        ("tools/list", [1], names.INVALID_PARAMS),
+        (7, {"_meta": META}, names.INVALID_REQUEST),
     ],
 )
-def test_a_wrong_request_gets_its_error(server: Server, method: object, params: object, code: int) -> None:
+def test_a_wrong_request_gets_its_error(
+    server: DemoServer, method: object, params: object, code: int
+) -> None:
     assert ask(server, method, params)["error"]["code"] == code
 
 
 def test_each_server_refuses_the_other_era() -> None:
-    assert ask(units.SERVER, "server/discover", {"_meta": META})["error"]["code"] == protocol.METHOD_NOT_FOUND
+    assert ask(units.SERVER, "server/discover", {"_meta": META})["error"]["code"] == names.METHOD_NOT_FOUND
     assert ask(stats.SERVER, "initialize", {"protocolVersion": LEGACY})["error"] == {
-        "code": protocol.UNSUPPORTED_VERSION,
+        "code": names.UNSUPPORTED_VERSION,
         "message": "Unsupported protocol version; this server speaks 2026-07-28",
-        "data": {"supported": [protocol.MODERN], "requested": LEGACY},
+        "data": {"supported": [names.MODERN], "requested": LEGACY},
     }
 
 
@@ -88,35 +91,35 @@ def test_each_server_refuses_the_other_era() -> None:
     [
         {},
         {"_meta": []},
-        {"_meta": {protocol.META_VERSION: protocol.MODERN}},
-        {"_meta": {protocol.META_CAPABILITIES: {}}},
-        {"_meta": {**META, protocol.META_CAPABILITIES: None}},
+        {"_meta": {names.META_VERSION: names.MODERN}},
+        {"_meta": {names.META_CAPABILITIES: {}}},
+        {"_meta": {**META, names.META_CAPABILITIES: None}},
     ],
 )
 def test_a_modern_server_wants_version_and_capabilities_with_every_request(params: dict[str, Any]) -> None:
-    assert ask(text.SERVER, "tools/list", params)["error"]["code"] == protocol.INVALID_PARAMS
+    assert ask(text.SERVER, "tools/list", params)["error"]["code"] == names.INVALID_PARAMS
 
 
 def test_a_modern_server_names_the_versions_it_has() -> None:
-    reply = ask(text.SERVER, "tools/list", {"_meta": {**META, protocol.META_VERSION: "1900-01-01"}})
+    reply = ask(text.SERVER, "tools/list", {"_meta": {**META, names.META_VERSION: "1900-01-01"}})
 
-    assert faults(protocol.MODERN, "UnsupportedProtocolVersionError", reply) == []
-    assert reply["error"]["data"] == {"supported": [protocol.MODERN], "requested": "1900-01-01"}
+    assert faults(names.MODERN, "UnsupportedProtocolVersionError", reply) == []
+    assert reply["error"]["data"] == {"supported": [names.MODERN], "requested": "1900-01-01"}
 
 
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        (b"{", protocol.PARSE_ERROR),
-        (b"\xff\xfe", protocol.PARSE_ERROR),
-        (b"[" * 100_000, protocol.PARSE_ERROR),
-        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":NaN}}', protocol.PARSE_ERROR),
-        (b"[]", protocol.INVALID_REQUEST),
-        (b"1", protocol.INVALID_REQUEST),
-        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', protocol.INVALID_REQUEST),
-        (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', protocol.INVALID_REQUEST),
-        (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', protocol.INVALID_REQUEST),
-        (b"{}", protocol.INVALID_REQUEST),
+        (b"{", names.PARSE_ERROR),
+        (b"\xff\xfe", names.PARSE_ERROR),
+        (b"[" * 100_000, names.PARSE_ERROR),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":NaN}}', names.PARSE_ERROR),
+        (b"[]", names.INVALID_REQUEST),
+        (b"1", names.INVALID_REQUEST),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', names.INVALID_REQUEST),
+        (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', names.INVALID_REQUEST),
+        (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', names.INVALID_REQUEST),
+        (b"{}", names.INVALID_REQUEST),
     ],
 )
 def test_a_line_that_is_no_request_gets_an_error_without_an_id(line: bytes, code: int) -> None:
@@ -152,7 +155,7 @@ def test_a_server_runs_as_a_module_survives_rubbish_and_ends_with_stdin(name: st
     )
 
     rubbish, reply = map(json.loads, done.stdout.splitlines())
-    assert (rubbish["error"]["code"], reply["id"], done.stderr) == (protocol.PARSE_ERROR, "a", b"")
+    assert (rubbish["error"]["code"], reply["id"], done.stderr) == (names.PARSE_ERROR, "a", b"")
     assert reply["result"]["tools"]
 
 

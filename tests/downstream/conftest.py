@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.downstream import recording
+from mcp_workbench.downstream import recorder
 from tests.support.waiting import PATIENCE
 from tests.wire.loops import FACTORIES
 
@@ -22,4 +22,4 @@ def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.Abstrac
 @pytest.fixture(autouse=True)
 def records_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     """The end of a server waits for its record, however long a busy disk takes to write it."""
-    monkeypatch.setattr(recording, "LIMIT", PATIENCE)
+    monkeypatch.setattr(recorder, "LIMIT", PATIENCE)

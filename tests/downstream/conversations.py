@@ -7,9 +7,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_workbench.downstream.audience import Audience
-from mcp_workbench.downstream.eras import open_conversation
-from mcp_workbench.downstream.session import Session
+from mcp_workbench.downstream.conversation.listeners import Listeners
+from mcp_workbench.downstream.conversation.negotiation import open_conversation
+from mcp_workbench.downstream.conversation.session import Session
 from mcp_workbench.wire.lines import LINE_LIMIT
 from tests.wire.loops import now
 from tests.wire.wires import whole
@@ -17,8 +17,8 @@ from tests.wire.wires import whole
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcp_workbench.downstream.era_memory import Era
-    from mcp_workbench.downstream.eras import Agreed, Approach
+    from mcp_workbench.downstream.conversation.negotiation import Agreed, Approach
+    from mcp_workbench.storage.protocol_versions import Era
     from mcp_workbench.wire.message import Outgoing
 
 LIMIT = 30.0
@@ -69,7 +69,7 @@ class Conversation:
         self.session = Session(
             ("dev", "scripted"),
             self._take,
-            Audience(),
+            Listeners(),
             on_tools_changed=lambda: None,
             on_silence=lambda: None,
             line_limit=LINE_LIMIT,

@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.config import Secrets, ServerConfig
-from mcp_workbench.downstream.audience import Audience
-from mcp_workbench.downstream.call import Call
-from mcp_workbench.downstream.caller import NOBODY
-from mcp_workbench.downstream.era_memory import EraMemory
+from mcp_workbench.downstream.conversation.call import Call
+from mcp_workbench.downstream.conversation.listeners import Listeners
+from mcp_workbench.downstream.limits.flow_control import FlowControl
 from mcp_workbench.downstream.server import Server
-from mcp_workbench.downstream.supervisor import Surroundings
-from mcp_workbench.downstream.tool_memory import ToolMemory
-from mcp_workbench.downstream.valve import Valve
-from mcp_workbench.wire.guard import Guard
+from mcp_workbench.downstream.supervisor import ServerContext
+from mcp_workbench.protocol.caller import NOBODY
+from mcp_workbench.storage.catalogue import Catalogue
+from mcp_workbench.storage.protocol_versions import VersionMemory
 from mcp_workbench.wire.message import encode
+from mcp_workbench.wire.processes.guard import Guard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from mcp_workbench.downstream.call import Stamps
-    from mcp_workbench.downstream.inquiry import Inquiry
-    from mcp_workbench.downstream.session import Session
+    from mcp_workbench.downstream.conversation.inquiry import Inquiry
+    from mcp_workbench.downstream.conversation.session import Session
     from mcp_workbench.errors import WireError
-    from mcp_workbench.wire.request import Tally
+    from mcp_workbench.protocol.results import Stamps
+    from mcp_workbench.wire.request import InFlightCount
     from tests.support.client import Json
 
 
@@ -78,7 +78,7 @@ class Awaited(Call):
 
 
 def call_tool(
-    session: Session, tool: str, limit: float, arguments: bytes = b"{}", tally: Tally | None = None
+    session: Session, tool: str, limit: float, arguments: bytes = b"{}", tally: InFlightCount | None = None
 ) -> Awaited:
     """Calls a tool of a server that is up."""
     call = Awaited(NOBODY, asyncio.get_running_loop().create_future(), session=session, tally=tally)
@@ -103,13 +103,13 @@ async def server(
         "files",
         msgspec.convert(entry, ServerConfig),
         Secrets(secrets or {}),
-        Surroundings(
+        ServerContext(
             {"PATH": os.environ["PATH"], "XDG_DATA_HOME": str(directory / "data")},
-            EraMemory(directory / "cache"),
-            ToolMemory(directory / "cache"),
+            VersionMemory(directory / "cache"),
+            Catalogue(directory / "cache"),
             guard,
-            Valve(),
-            Audience(),
+            FlowControl(),
+            Listeners(),
         ),
     )
     try:

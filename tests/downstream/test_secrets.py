@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_workbench.errors import StartError, WireError
-from mcp_workbench.wire.stderr import WIDTH
+from mcp_workbench.wire.processes.stderr import WIDTH
 from tests.downstream.servers import call_tool, server, shell
 from tests.support.waiting import poll
 from tests.wire.loops import ON_BOTH_LOOPS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.errors import StartError
-from mcp_workbench.wire import child as child_module
+from mcp_workbench.wire.processes import child as child_module
 from tests.downstream.servers import server, shell
 from tests.support import configs
 from tests.support.processes import wait_until_gone

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.downstream.era_memory import ABSENCE_SECONDS
+from mcp_workbench.storage.protocol_versions import ABSENCE_SECONDS
 from tests.servers import pushing
 from tests.support.configs import server, toolboxes
 from tests.support.sessions import LegacySession, ModernSession, text_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.workbench.estimate import estimate_tokens
+from mcp_workbench.workbench.text.estimate import estimate_tokens
 from tests.support.configs import server, tool, toolboxes
 from tests.support.sessions import failure_of, names, text_of
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.wire.guard import MARK
+from mcp_workbench.wire.processes.guard import MARK
 from tests.real import servers
 from tests.real.results import substance, without_advice
 from tests.support.client import Json, RawClient, clean_environment

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.downstream.word_vectors import WordVectors, load_word_vectors
-from mcp_workbench.workbench.search import Entry, Hit, SearchIndex
-from mcp_workbench.workbench.searching.senses import Senses
+from mcp_workbench.workbench.searching.index import Entry, Hit, SearchIndex
+from mcp_workbench.workbench.searching.senses import SemanticIndex
+from mcp_workbench.workbench.searching.word_vectors import WordVectors, load_word_vectors
 from tests.structure.package import ROOT
 
 if TYPE_CHECKING:
@@ -31,18 +31,18 @@ WORLD = [
 ]
 
 
-def searching(cache: Path) -> tuple[SearchIndex, Senses]:
-    senses = Senses(cache)
+def searching(cache: Path) -> tuple[SearchIndex, SemanticIndex]:
+    senses = SemanticIndex(cache)
     return SearchIndex(senses), senses
 
 
-def found(index: SearchIndex, senses: Senses, query: str, limit: int = 5) -> list[Hit]:
+def found(index: SearchIndex, senses: SemanticIndex, query: str, limit: int = 5) -> list[Hit]:
     senses.learn()
     return index.search(query, limit)
 
 
 @pytest.fixture
-def both(tmp_path: Path) -> tuple[SearchIndex, Senses]:
+def both(tmp_path: Path) -> tuple[SearchIndex, SemanticIndex]:
     index, senses = searching(tmp_path)
     index.put("files", FILES)
     index.put("world", WORLD)
@@ -55,7 +55,7 @@ def both(tmp_path: Path) -> tuple[SearchIndex, Senses]:
     [("will it be cold outside tomorrow", 0), ("bill my client", 1), ("hear some tunes and melodies", 2)],
 )
 def test_a_tool_is_found_that_shares_no_word_with_the_query(
-    both: tuple[SearchIndex, Senses], query: str, position: int
+    both: tuple[SearchIndex, SemanticIndex], query: str, position: int
 ) -> None:
     words = SearchIndex()
     words.put("world", [WORLD[position]])
@@ -64,23 +64,23 @@ def test_a_tool_is_found_that_shares_no_word_with_the_query(
     assert (best.group, best.position) == ("world", position)
 
 
-def test_the_exact_name_comes_first(both: tuple[SearchIndex, Senses]) -> None:
+def test_the_exact_name_comes_first(both: tuple[SearchIndex, SemanticIndex]) -> None:
     hit = both[0].search("move_file", 5)[0]
     assert (hit.group, hit.position) == ("files", 2)
 
 
-def test_only_the_groups_that_are_asked_for_are_searched(both: tuple[SearchIndex, Senses]) -> None:
+def test_only_the_groups_that_are_asked_for_are_searched(both: tuple[SearchIndex, SemanticIndex]) -> None:
     hits = both[0].search("temperature and rain", 10, groups={"files"})
     assert {hit.group for hit in hits} <= {"files"}
     assert both[0].search("temperature and rain", 10, groups=()) == []
 
 
 @pytest.mark.parametrize("query", ["", "!!!", "xyzzy", "\ud800", "?" * 100_000])
-def test_what_means_nothing_finds_nothing(both: tuple[SearchIndex, Senses], query: str) -> None:
+def test_what_means_nothing_finds_nothing(both: tuple[SearchIndex, SemanticIndex], query: str) -> None:
     assert both[0].search(query, 5) == []
 
 
-def test_a_mistyped_word_is_taken_as_it_was_meant(both: tuple[SearchIndex, Senses]) -> None:
+def test_a_mistyped_word_is_taken_as_it_was_meant(both: tuple[SearchIndex, SemanticIndex]) -> None:
     right, mistyped = both[0].search("weather forecast", 5), both[0].search("weahter forecsat", 5)
     assert (right[0].group, right[0].position) == (mistyped[0].group, mistyped[0].position) == ("world", 0)
 
@@ -127,7 +127,7 @@ class Recording(WordVectors):
 def given(cache: Path, entries: Sequence[Entry]) -> tuple[list[str], list[Hit]]:
     """What the model had to look at to learn these tools, and what is then found."""
     model = Recording(load_word_vectors())
-    senses = Senses(cache, lambda: model)
+    senses = SemanticIndex(cache, lambda: model)
     index = SearchIndex(senses)
     index.put("all", entries)
     senses.learn()

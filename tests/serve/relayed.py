@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mcp_workbench.config import Secrets, ServerConfig
-from mcp_workbench.downstream.audience import Audience
 from mcp_workbench.downstream.connection import Connection
-from mcp_workbench.downstream.era_memory import EraMemory
-from mcp_workbench.downstream.offer import Offer
+from mcp_workbench.downstream.conversation.listeners import Listeners
+from mcp_workbench.downstream.conversation.offer import Offer
+from mcp_workbench.downstream.limits.flow_control import FlowControl
 from mcp_workbench.downstream.server import Server
-from mcp_workbench.downstream.supervisor import Surroundings
-from mcp_workbench.downstream.tool_memory import ToolMemory
-from mcp_workbench.downstream.valve import Valve
-from mcp_workbench.serve.pressure import Pressure
-from mcp_workbench.surface.face import Face
-from mcp_workbench.surface.outlet import Pipe
-from mcp_workbench.surface.parking import Parking
-from mcp_workbench.surface.sealing import Seal
-from mcp_workbench.surface.seat import Seat
-from mcp_workbench.wire.guard import Guard
+from mcp_workbench.downstream.supervisor import ServerContext
+from mcp_workbench.serve.pressure import StdioBackpressure
+from mcp_workbench.storage.catalogue import Catalogue
+from mcp_workbench.storage.protocol_versions import VersionMemory
+from mcp_workbench.surface.client_connection import ClientConnection
+from mcp_workbench.surface.client_session import ClientSession
+from mcp_workbench.surface.output import SingleOutput
+from mcp_workbench.surface.questions.parking import ParkedCalls
+from mcp_workbench.surface.questions.sealing import Seal
 from mcp_workbench.wire.lines import LONG, LineSplitter
-from mcp_workbench.workbench.desk import Desk
-from mcp_workbench.workbench.kept.store import Store
-from mcp_workbench.workbench.shelf import Shelf
+from mcp_workbench.wire.processes.guard import Guard
+from mcp_workbench.workbench.client_view import ClientView
+from mcp_workbench.workbench.kept.store import ResultStore
 from mcp_workbench.workbench.toolbox import Toolbox
+from mcp_workbench.workbench.toolbox_server import ToolboxServer
 from mcp_workbench.workbench.workbench import Workbench
 from tests.support.kept import FilesInMemory
 
@@ -68,21 +68,21 @@ class Behind:
         self.to_server: list[Outgoing] = []
         self._is_modern = modern
         config = ServerConfig(command="x", results=results)
-        audience = Audience()
-        self._connection = Connection(("dev", "files"), _Channel(self.to_server), str, config, audience)
+        listeners = Listeners()
+        self._connection = Connection(("dev", "files"), _Channel(self.to_server), str, config, listeners)
         self._connection.listed = (msgspec.Raw(b'{"name":"read"}'),)
         if modern:
             self._connection.session.speak_modern(Offer())
-        surroundings = Surroundings(
-            {}, EraMemory(directory), ToolMemory(directory), Guard({}), Valve(), audience
+        context = ServerContext(
+            {}, VersionMemory(directory), Catalogue(directory), Guard({}), FlowControl(), listeners
         )
-        self._server = Server("dev", "files", config, Secrets({}), surroundings)
+        self._server = Server("dev", "files", config, Secrets({}), context)
         self._server.connections = [self._connection, self._connection]
-        shelf = Shelf("dev", self._server)
-        toolbox = Toolbox("dev", "Files", [shelf], [], open_deadline=15, listing_budget=8000)
-        self.workbench = Workbench([toolbox], surroundings)
+        toolbox_server = ToolboxServer("dev", self._server)
+        toolbox = Toolbox("dev", "Files", [toolbox_server], [], open_deadline=15, listing_budget=8000)
+        self.workbench = Workbench([toolbox], context)
         if results:
-            self.workbench.store = Store(FilesInMemory())
+            self.workbench.store = ResultStore(FilesInMemory())
 
     def disconnect(self) -> None:
         """Lets the server be one that has yet to be started."""
@@ -126,9 +126,11 @@ class Relayed(Behind):
         )
         self.to_client: list[Outgoing] = []
         self.modern = modern
-        self.desk = Desk(self.workbench)
-        seat = Seat(self.desk, Parking(), Seal({}))
-        self._face = Face(seat, Pipe(self.to_client.append), Pressure(self.workbench))
+        self.view = ClientView(self.workbench)
+        client_session = ClientSession(self.view, ParkedCalls(), Seal({}))
+        self._client_connection = ClientConnection(
+            client_session, SingleOutput(self.to_client.append), StdioBackpressure(self.workbench)
+        )
         if handshake:
             self.client_says(
                 b'{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
@@ -139,11 +141,11 @@ class Relayed(Behind):
         """Lets the client call the tool with arguments of that size."""
         self._last_id += 1
         line = arrived(call(self._last_id, size, modern=self.modern))
-        return lambda: self._face.receive(line)
+        return lambda: self._client_connection.receive(line)
 
     def client_says(self, line: bytes) -> None:
         """Lets the client send a line."""
-        self._face.receive(line)
+        self._client_connection.receive(line)
 
 
 def call(request_id: int, size: int, *, modern: bool) -> bytes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_workbench.config import InlineConfig
-from mcp_workbench.surface.kept.keeping import SOON
+from mcp_workbench.surface.kept.shortening import INLINE_BYTES
 from tests.serve.relayed import Relayed, written
 from tests.support.waiting import poll
 
@@ -30,8 +30,8 @@ def last(relayed: Relayed) -> dict[str, Any]:
 
 def kept(relayed: Relayed) -> int:
     """How many contents are kept for the client."""
-    assert relayed.desk.drawer is not None
-    return len(relayed.desk.drawer)
+    assert relayed.view.client_results is not None
+    return len(relayed.view.client_results)
 
 
 async def test_what_can_be_done_at_once_is(relayed: Relayed) -> None:
@@ -45,7 +45,7 @@ async def test_what_can_be_done_at_once_is(relayed: Relayed) -> None:
 
 async def test_what_takes_longer_holds_nobody_up(relayed: Relayed) -> None:
     relayed.request()()
-    relayed.answer(2 * SOON)()
+    relayed.answer(2 * INLINE_BYTES)()
     relayed.request()()
     relayed.answer(10)()
     assert last(relayed)["id"] == 2
@@ -58,7 +58,7 @@ async def test_a_call_that_is_cancelled_meanwhile_gets_no_answer_and_nothing_is_
     relayed: Relayed,
 ) -> None:
     relayed.request()()
-    relayed.answer(2 * SOON)()
+    relayed.answer(2 * INLINE_BYTES)()
     count = len(relayed.to_client)
     cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
     relayed.client_says(json.dumps(cancelled).encode())
@@ -69,7 +69,7 @@ async def test_a_call_that_is_cancelled_meanwhile_gets_no_answer_and_nothing_is_
 
 
 async def test_a_result_in_which_nothing_can_be_kept_is_passed_on(relayed: Relayed) -> None:
-    for size in (6000, 2 * SOON):
+    for size in (6000, 2 * INLINE_BYTES):
         relayed.request()()
         answer = {"jsonrpc": "2.0", "id": relayed.latest_id, "result": {"content": "~" * size}}
         relayed.server_says(json.dumps(answer).encode())
@@ -80,5 +80,5 @@ async def test_a_result_in_which_nothing_can_be_kept_is_passed_on(relayed: Relay
 async def test_what_is_kept_goes_with_its_client(relayed: Relayed) -> None:
     relayed.request()()
     relayed.answer(6000)()
-    relayed.desk.close()
+    relayed.view.close()
     assert kept(relayed) == 0

@@ -14,7 +14,7 @@ import pytest
 
 from mcp_workbench.config import Secrets
 from mcp_workbench.serve.logs import MOST_WAITING, StderrHandler, set_up
-from mcp_workbench.wire.stderr import LOGGER as SERVERS_STDERR
+from mcp_workbench.wire.processes.stderr import LOGGER as SERVERS_STDERR
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:

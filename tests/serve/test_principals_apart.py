@@ -18,16 +18,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_workbench.downstream.attribution import ENDED_SECONDS, GIVEN_UP_SECONDS, MOST_GIVEN_UP
-from mcp_workbench.downstream.audience import NO_CALL
-from mcp_workbench.downstream.hearing import SHARED
-from mcp_workbench.surface.face import Face
-from mcp_workbench.surface.http.clients import ROOM
-from mcp_workbench.surface.outlet import Pipe
-from mcp_workbench.surface.parking import Parking
-from mcp_workbench.surface.sealing import Seal
-from mcp_workbench.surface.seat import Seat
-from mcp_workbench.workbench.desk import Desk
+from mcp_workbench.downstream.conversation.attribution import ENDED_SECONDS, GIVEN_UP_SECONDS, MOST_GIVEN_UP
+from mcp_workbench.downstream.conversation.listeners import NO_CALL
+from mcp_workbench.downstream.conversation.server_messages import SHARED
+from mcp_workbench.surface.client_connection import ClientConnection
+from mcp_workbench.surface.client_session import ClientSession
+from mcp_workbench.surface.http.clients import BACKPRESSURE
+from mcp_workbench.surface.output import SingleOutput
+from mcp_workbench.surface.questions.parking import ParkedCalls
+from mcp_workbench.surface.questions.sealing import Seal
+from mcp_workbench.workbench.client_view import ClientView
 from mcp_workbench.workbench.principal import Principal
 from tests.serve.relayed import Behind, written
 from tests.wire.loops import JumpingLoop, now
@@ -98,41 +98,41 @@ class Put:
 class Client:
     """One client. A legacy one has one connection; a modern one has one for each request, as over HTTP."""
 
-    seat: Seat
+    client_session: ClientSession
     is_modern: bool
     numbers: count[int]
     got: list[Json] = field(default_factory=list)
     put: list[Put] = field(default_factory=list)
-    requests: dict[int, tuple[Face, Json]] = field(default_factory=dict)
+    requests: dict[int, tuple[ClientConnection, Json]] = field(default_factory=dict)
     """Those in flight."""
 
     def __post_init__(self) -> None:
-        self.face = self._open(self._take)
+        self.client_connection = self._open(self._take)
         if not self.is_modern:
             hello = {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}}
-            self._send(self.face, "initialize", hello, 0)
+            self._send(self.client_connection, "initialize", hello, 0)
 
     @property
     def principal(self) -> str:
-        return self.seat.desk.principal.name
+        return self.client_session.view.principal.name
 
     def call(self, more: Json | None = None) -> None:
         params = {"name": "use_tool", "arguments": {"tool": TOOL, "arguments": {"for": self.principal}}}
         number = next(self.numbers)
-        face = self.face
+        client_connection = self.client_connection
         if self.is_modern:
             params |= {"_meta": META, **(more or {})}
-            face = self._open(lambda line: self._take(line, params))
-        self.requests[number] = (face, params)
-        self._send(face, "tools/call", params, number)
+            client_connection = self._open(lambda line: self._take(line, params))
+        self.requests[number] = (client_connection, params)
+        self._send(client_connection, "tools/call", params, number)
 
     def cancel(self, number: int) -> None:
-        face, _ = self.requests.pop(number)
+        client_connection, _ = self.requests.pop(number)
         if self.is_modern:
-            face.close()
+            client_connection.close()
         else:
             cancelled = {"method": "notifications/cancelled", "params": {"requestId": number}}
-            face.receive(json.dumps({"jsonrpc": "2.0", **cancelled}).encode())
+            client_connection.receive(json.dumps({"jsonrpc": "2.0", **cancelled}).encode())
 
     def answer(self, at: int) -> None:
         put = self.put.pop(at)
@@ -142,21 +142,23 @@ class Client:
             self.call({"requestState": put.shown["requestState"], "inputResponses": answers})
         else:
             answer = {"jsonrpc": "2.0", "id": put.shown["id"], "result": said}
-            self.face.receive(json.dumps(answer).encode())
+            self.client_connection.receive(json.dumps(answer).encode())
 
     def leave(self) -> None:
-        faces = dict.fromkeys([self.face, *(face for face, _ in self.requests.values())])
+        client_connections = dict.fromkeys(
+            [self.client_connection, *(client_connection for client_connection, _ in self.requests.values())]
+        )
         self.requests.clear()
         self.put.clear()
-        for face in faces:
-            face.close()
+        for client_connection in client_connections:
+            client_connection.close()
 
-    def _open(self, take: Callable[[Outgoing], None]) -> Face:
-        return Face(self.seat, Pipe(take), ROOM)
+    def _open(self, take: Callable[[Outgoing], None]) -> ClientConnection:
+        return ClientConnection(self.client_session, SingleOutput(take), BACKPRESSURE)
 
-    def _send(self, face: Face, method: str, params: Json, number: int) -> None:
+    def _send(self, client_connection: ClientConnection, method: str, params: Json, number: int) -> None:
         message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-        face.receive(json.dumps(message).encode())
+        client_connection.receive(json.dumps(message).encode())
 
     def _take(self, line: Outgoing, call: Json | None = None) -> None:
         message = json.loads(written(line))
@@ -170,9 +172,9 @@ class Client:
             taken_back = message["params"]["requestId"]
             self.put = [it for it in self.put if it.shown.get("id") != taken_back]
         if "method" not in message and message["id"] in self.requests:
-            face, _ = self.requests.pop(message["id"])
+            client_connection, _ = self.requests.pop(message["id"])
             if self.is_modern:
-                asyncio.get_running_loop().call_soon(face.close)
+                asyncio.get_running_loop().call_soon(client_connection.close)
 
 
 class House:
@@ -180,10 +182,10 @@ class House:
 
     def __init__(self, kinds: list[tuple[str, bool]]) -> None:
         self._behind = Behind(Path("/nonexistent"), modern=False)
-        self._parking = Parking()
+        self._parking = ParkedCalls()
         self._numbers = count(1)
         self._questions = count(1)
-        self._seats: dict[str, Seat] = {}
+        self._client_sessions: dict[str, ClientSession] = {}
         self._kinds = kinds
         self._here: dict[int, Client] = {}
         self.former: list[Client] = []
@@ -193,13 +195,13 @@ class House:
         self._read = 0
 
     def _come(self, principal: str, is_modern: bool) -> Client:
-        seat = self._seats.get(principal) if is_modern else None
-        if seat is None:
-            desk = Desk(self._behind.workbench, Principal(principal), has_own_servers=True)
-            seat = Seat(desk, self._parking, Seal({}, principal))
+        client_session = self._client_sessions.get(principal) if is_modern else None
+        if client_session is None:
+            view = ClientView(self._behind.workbench, Principal(principal), has_own_servers=True)
+            client_session = ClientSession(view, self._parking, Seal({}, principal))
         if is_modern:
-            self._seats[principal] = seat
-        return Client(seat, is_modern, self._numbers)
+            self._client_sessions[principal] = client_session
+        return Client(client_session, is_modern, self._numbers)
 
     async def do(self, step: Step) -> None:
         kind, at, seconds = step

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from mcp_workbench.serve.responses import COPIED, WayOut
+from mcp_workbench.serve.responses import COPIED, ResponseWriter
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n"
 EVENTS = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -41,7 +41,7 @@ def transport() -> Written:
 
 @pytest.mark.parametrize("size", [0, 2, COPIED + 1])
 def test_a_head_goes_out_with_the_body_that_it_announces(transport: Written, size: int) -> None:
-    way_out = WayOut(transport, transport.close)
+    way_out = ResponseWriter(transport, transport.close)
     way_out.write(HEAD)
     assert transport.writes == []
     way_out.write(b"~" * size)
@@ -49,20 +49,20 @@ def test_a_head_goes_out_with_the_body_that_it_announces(transport: Written, siz
 
 
 def test_what_comes_after_goes_out_by_itself(transport: Written) -> None:
-    way_out = WayOut(transport, transport.close)
+    way_out = ResponseWriter(transport, transport.close)
     for part in (HEAD, b"{", b"}"):
         way_out.write(part)
     assert transport.writes == [HEAD + b"{", b"}"]
 
 
 def test_the_head_of_a_stream_goes_out_at_once(transport: Written) -> None:
-    way_out = WayOut(transport, transport.close)
+    way_out = ResponseWriter(transport, transport.close)
     way_out.write(EVENTS)
     assert transport.writes == [EVENTS]
 
 
 def test_a_head_whose_body_never_comes_goes_out_before_the_end(transport: Written) -> None:
-    way_out = WayOut(transport, transport.close)
+    way_out = ResponseWriter(transport, transport.close)
     way_out.write(HEAD)
     way_out.close()
     assert transport.writes == [HEAD]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.downstream.era_memory import EraMemory, Versions
-from mcp_workbench.downstream.kept_files import KeptFiles
-from mcp_workbench.downstream.oauth.record import Login
-from mcp_workbench.downstream.oauth.store import LoginStore, StoreError
-from mcp_workbench.downstream.tool_memory import UNUSED, Record, ToolMemory
-from mcp_workbench.downstream.vector_memory import VectorMemory, key_of
+from mcp_workbench.storage.catalogue import UNUSED, Catalogue, Record
+from mcp_workbench.storage.kept_files import KeptFiles
+from mcp_workbench.storage.login_record import Login
+from mcp_workbench.storage.logins import LoginStore, StoreError
+from mcp_workbench.storage.protocol_versions import VersionMemory, Versions
+from mcp_workbench.storage.vectors import VectorMemory, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,14 +44,14 @@ RECORD: Final = Record((msgspec.Raw(b'{"name":"a"}'),), msgspec.Raw(b""), "legac
 
 
 def use_eras(home: Path) -> None:
-    memory = EraMemory(home / ROOT)
+    memory = VersionMemory(home / ROOT)
     memory.recall("server")
     memory.forget("server")
     memory.remember("server", LEGACY)
 
 
 def use_catalogue(home: Path) -> None:
-    memory = ToolMemory(home / ROOT)
+    memory = Catalogue(home / ROOT)
     memory.recall("server")
     memory.keep("server", RECORD)
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.downstream.era_memory import EraMemory, Versions
-from mcp_workbench.downstream.kept_files import KeptFiles
-from mcp_workbench.downstream.oauth.store import LoginStore, StoreError
+from mcp_workbench.storage.kept_files import KeptFiles
+from mcp_workbench.storage.logins import LoginStore, StoreError
+from mcp_workbench.storage.protocol_versions import VersionMemory, Versions
 from tests.storage.stores import (
     DIRECTORIES,
     LEGACY,
@@ -100,7 +100,7 @@ def test_a_link_in_place_of_the_draft_that_earlier_versions_made_is_not_followed
     file.with_name(f"{file.name}.{os.getpid()}").symlink_to(victim / "thesis.txt")
     file.with_name(f"{file.name}.draft").symlink_to(victim / "thesis.txt")
     use_eras(home)
-    assert EraMemory(home / ROOT).recall("server") == LEGACY
+    assert VersionMemory(home / ROOT).recall("server") == LEGACY
 
 
 def test_the_directory_of_a_process_that_is_swapped_for_a_link_is_not_followed(
@@ -197,7 +197,7 @@ def test_a_file_of_another_user_is_not_believed_and_is_replaced(home: Path) -> N
     use_eras(home)
     (file,) = our_files(home)
     os.chown(file, ANOTHER_USER, -1)
-    memory = EraMemory(home / ROOT)
+    memory = VersionMemory(home / ROOT)
     assert memory.recall("server") == Versions()
     memory.remember("server", LEGACY)
     assert memory.recall("server") == LEGACY
@@ -207,7 +207,7 @@ def test_a_file_that_others_can_write_to_is_not_believed(home: Path) -> None:
     use_eras(home)
     (file,) = our_files(home)
     file.chmod(0o666)
-    assert EraMemory(home / ROOT).recall("server") == Versions()
+    assert VersionMemory(home / ROOT).recall("server") == Versions()
 
 
 async def test_a_login_that_others_can_write_to_is_refused(home: Path) -> None:
@@ -289,7 +289,7 @@ def test_whoever_swaps_a_directory_for_a_link_meanwhile_gains_nothing(
 
 
 def test_a_directory_that_vanishes_is_made_again(home: Path) -> None:
-    memory, files = EraMemory(home / ROOT), KeptFiles(home / ROOT)
+    memory, files = VersionMemory(home / ROOT), KeptFiles(home / ROOT)
     for number in (1, 2):
         memory.remember("server", LEGACY)
         files.write(str(number), b"content")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_workbench.storage.opening import UnsafeDirectory
+from mcp_workbench.storage.open_directory import UnsafeDirectory
 from mcp_workbench.storage.private_files import PrivateDirectory, drafted_name
 
 

@@ -16,8 +16,9 @@ LAYERS = (
     "workbench",
     "downstream",
     "protocol",
-    "wire",
+    "fairness",
     "storage",
+    "wire",
     "config",
     "errors",
 )

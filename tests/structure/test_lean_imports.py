@@ -88,7 +88,7 @@ async def test_what_http_needs_is_loaded_at_the_start_if_a_server_is_reached_so(
 
 async def test_nothing_that_is_for_kept_results_is_loaded_where_none_are_kept(tmp_path: Path) -> None:
     loaded = await loaded_when_used(tmp_path)
-    assert f"{PACKAGE}.surface.relayed" in loaded
+    assert f"{PACKAGE}.surface.relay.relayed" in loaded
     assert {name for name in loaded if "kept" in name} == set()
 
 

@@ -6,12 +6,12 @@ import threading
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config import ResultsConfig
-from mcp_workbench.workbench.kept.drawer import Content, new_handle
-from mcp_workbench.workbench.kept.store import Store
+from mcp_workbench.workbench.kept.client_results import Content, new_handle
+from mcp_workbench.workbench.kept.store import ResultStore
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept.drawer import Drawer, Kind
+    from mcp_workbench.workbench.kept.client_results import ClientResults, Kind
 
 LIMIT = 1000
 
@@ -56,21 +56,23 @@ class Bench:
     def __init__(self, memory: int, quota: int = 1000) -> None:
         self.now = 0.0
         self.files = FilesInMemory()
-        self.store = Store(self.files, clock=lambda: self.now)
+        self.store = ResultStore(self.files, clock=lambda: self.now)
         self.store.adopt(ResultsConfig(memory=memory, quota=quota, lifetime=100))
-        self.drawer = self.store.drawer()
+        self.client_results = self.store.client_results()
 
-    async def keep(self, data: bytes, kind: Kind = "text", drawer: Drawer | None = None) -> str | None:
+    async def keep(
+        self, data: bytes, kind: Kind = "text", client_results: ClientResults | None = None
+    ) -> str | None:
         """The handle of what was kept, if it was."""
         content = Content(new_handle(), data, kind)
-        kept = await self._place(drawer).keep([content], Maker(), LIMIT)
+        kept = await self._place(client_results).keep([content], Maker(), LIMIT)
         return content.handle if kept else None
 
-    async def read(self, handle: str | None, drawer: Drawer | None = None) -> bytes | None:
+    async def read(self, handle: str | None, client_results: ClientResults | None = None) -> bytes | None:
         assert handle is not None
-        place = self._place(drawer)
+        place = self._place(client_results)
         kept = place.find(handle)
         return None if kept is None else await place.read(kept)
 
-    def _place(self, drawer: Drawer | None) -> Drawer:
-        return self.drawer if drawer is None else drawer
+    def _place(self, client_results: ClientResults | None) -> ClientResults:
+        return self.client_results if client_results is None else client_results

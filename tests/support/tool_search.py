@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 from bench.searching import rankers, sets
-from mcp_workbench.workbench.search import Entry, SearchIndex
+from mcp_workbench.workbench.searching.index import Entry, SearchIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

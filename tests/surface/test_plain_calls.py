@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_workbench.downstream.session import Session
+from mcp_workbench.downstream.conversation.session import Session
 from mcp_workbench.surface import metatools
-from mcp_workbench.surface.results import PIECE
+from mcp_workbench.surface.relay.results import PIECE
 from tests.serve.relayed import MODERN_META, Relayed, written
 
 if TYPE_CHECKING:

@@ -87,38 +87,38 @@ class Desk(Relayed):
 async def test_a_wrong_message_is_refused_and_does_nothing(
     tmp_path: Path, line: bytes, code: int, asked: bool
 ) -> None:
-    desk = Desk(tmp_path, asked=asked)
-    (answer,) = desk.answers(line)
+    view = Desk(tmp_path, asked=asked)
+    (answer,) = view.answers(line)
     assert answer["error"]["code"] == code
     assert answer.get("id") in (None, 1)
-    assert desk.reached == []
+    assert view.reached == []
 
 
 @pytest.mark.parametrize("asked", [False, True])
 async def test_a_batch_is_taken_apart_in_the_version_that_has_them(tmp_path: Path, asked: bool) -> None:
-    desk = Desk(tmp_path, asked=asked, version="2025-03-26")
-    assert desk.answers(b"[" + PING + b"]") == [{"jsonrpc": "2.0", "id": "ping", "result": {}}]
+    view = Desk(tmp_path, asked=asked, version="2025-03-26")
+    assert view.answers(b"[" + PING + b"]") == [{"jsonrpc": "2.0", "id": "ping", "result": {}}]
 
 
 async def test_an_answer_that_is_no_text_is_no_answer_and_the_server_does_not_wait_for_another(
     tmp_path: Path,
 ) -> None:
-    desk = Desk(tmp_path, asked=True)
-    assert desk.answers(ANSWER.replace(b"HERE", b"\xff")) == []
-    (told,) = desk.reached
+    view = Desk(tmp_path, asked=True)
+    assert view.answers(ANSWER.replace(b"HERE", b"\xff")) == []
+    (told,) = view.reached
     assert (told["id"], "could not be read" in told["error"]["message"]) == ("q", True)
 
 
 async def test_a_batch_of_answers_is_refused_like_any_other(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, asked=True)
-    (answer,) = desk.answers(b"[" + ANSWER + b"]")
-    assert (answer["error"]["code"], desk.reached) == (-32600, [])
+    view = Desk(tmp_path, asked=True)
+    (answer,) = view.answers(b"[" + ANSWER + b"]")
+    assert (answer["error"]["code"], view.reached) == (-32600, [])
 
 
 async def test_half_a_character_in_an_id_is_told_from_a_character_that_looks_like_it(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, asked=False)
+    view = Desk(tmp_path, asked=False)
     line = rb'{"jsonrpc":"2.0","id":"\ufffd","method":"ping","params":{"x":"\ud800"}}'
-    assert desk.answers(line) == [{"jsonrpc": "2.0", "id": "\ufffd", "result": {}}]
+    assert view.answers(line) == [{"jsonrpc": "2.0", "id": "\ufffd", "result": {}}]
 
 
 async def test_a_call_that_is_no_text_is_refused_over_stdio_while_a_question_is_open(

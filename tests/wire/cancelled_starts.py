@@ -13,8 +13,8 @@ import os
 import sys
 import warnings
 
-from mcp_workbench.wire import child as child_module
-from mcp_workbench.wire.guard import Guard
+from mcp_workbench.wire.processes import child as child_module
+from mcp_workbench.wire.processes.guard import Guard
 from tests.wire.children import Watched, open_descriptors, program
 from tests.wire.loops import FACTORIES
 

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_workbench.wire.child import Child, Program
-from mcp_workbench.wire.ending import to_the_end
-from mcp_workbench.wire.guard import Guard
+from mcp_workbench.wire.cancellation import to_the_end
+from mcp_workbench.wire.processes.child import Child, Program
+from mcp_workbench.wire.processes.guard import Guard
 from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import os
 import sys
 from contextlib import AsyncExitStack
 
-from mcp_workbench.wire.child import Child
-from mcp_workbench.wire.guard import Guard
+from mcp_workbench.wire.processes.child import Child
+from mcp_workbench.wire.processes.guard import Guard
 from mcp_workbench.wire.reader import LineReader, read_lines
 from tests.wire.children import Watched, program, shell
 from tests.wire.loops import FACTORIES

@@ -7,28 +7,28 @@ import asyncio
 import pytest
 
 from mcp_workbench.errors import RequestTimeout
-from mcp_workbench.wire.request import Question
+from mcp_workbench.wire.request import AwaitedRequest
 from tests.wire.loops import IN_JUMPING_TIME, JumpingLoop, now
 from tests.wire.wires import Wire
 
 pytestmark = IN_JUMPING_TIME
 
 
-async def end_of(request: Question) -> tuple[float, str]:
+async def end_of(request: AwaitedRequest) -> tuple[float, str]:
     """When the wait ended, and how."""
     with pytest.raises(RequestTimeout) as raised:
         await request.answer
     return now(), str(raised.value)
 
 
-def start(wire: Wire, *, idle: float, total: float) -> Question:
+def start(wire: Wire, *, idle: float, total: float) -> AwaitedRequest:
     """A request that may take longer than its idle time, as a call may."""
-    request = Question(asyncio.get_running_loop().create_future(), idle=idle, total=total)
+    request = AwaitedRequest(asyncio.get_running_loop().create_future(), idle=idle, total=total)
     wire.peer.start(request, b"")
     return request
 
 
-def touch_at(request: Question, *moments: float) -> None:
+def touch_at(request: AwaitedRequest, *moments: float) -> None:
     for moment in moments:
         asyncio.get_running_loop().call_at(moment, request.touch)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.config import load
 from mcp_workbench.errors import CallError
-from mcp_workbench.workbench.desk import Desk
+from mcp_workbench.workbench.client_view import ClientView
 from mcp_workbench.workbench.workbench import Workbench, build
 from tests.support.client import write_config
 from tests.support.configs import server, toolboxes
@@ -35,7 +35,7 @@ def built(directory: Path, config: Json) -> Workbench:
 
 async def opening_of(workbench: Workbench, journal: Journal) -> asyncio.Task[object]:
     """An opening that waits for a server which does not answer."""
-    opening: asyncio.Task[object] = asyncio.create_task(Desk(workbench).open("dev", modern=True))
+    opening: asyncio.Task[object] = asyncio.create_task(ClientView(workbench).open("dev", modern=True))
     await journal.wait_until(lambda it: it.starts)
     return opening
 
@@ -52,7 +52,7 @@ async def test_a_removed_server_that_is_still_in_use_is_closed_with_the_rest(
     removed, kept = make_journal("removed"), make_journal("kept")
     workbench = built(tmp_path, toolboxes(dev={"a": server(removed, mute=True)}, ops={"b": server(kept)}))
     opening = await opening_of(workbench, removed)
-    await Desk(workbench).open("ops", modern=True)
+    await ClientView(workbench).open("ops", modern=True)
     workbench.reconfigure(loaded(tmp_path, toolboxes(ops={"b": server(kept)})))
     await workbench.close()
     assert [is_running(pid) for pid in removed.pids + kept.pids] == [False, False]
@@ -78,7 +78,7 @@ async def test_a_server_that_nobody_has_used_is_just_forgotten(tmp_path: Path, j
     workbench = built(tmp_path, toolboxes(dev={"a": server(journal)}))
     for box in ("ops", "dev", "ops"):
         workbench.reconfigure(loaded(tmp_path, toolboxes(**{box: {"a": server(journal)}})))
-    assert list(workbench.shelves) == [("ops", "a")]
+    assert list(workbench.toolbox_servers) == [("ops", "a")]
     await workbench.close()
     assert journal.starts == 0
 
@@ -86,7 +86,7 @@ async def test_a_server_that_nobody_has_used_is_just_forgotten(tmp_path: Path, j
 async def test_a_configuration_without_a_difference_leaves_everything_in_its_place(tmp_path: Path) -> None:
     config = toolboxes(dev={"a": server(), "b": server(entry={"disabled": True})}, ops={"a": server()})
     workbench = built(tmp_path, config)
-    before = dict(workbench.shelves)
+    before = dict(workbench.toolbox_servers)
     workbench.reconfigure(loaded(tmp_path, config))
-    assert list(workbench.shelves.items()) == list(before.items())
+    assert list(workbench.toolbox_servers.items()) == list(before.items())
     await workbench.close()

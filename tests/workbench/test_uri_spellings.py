@@ -9,8 +9,7 @@ import time
 
 import pytest
 
-from mcp_workbench.workbench.emitted import EmittedUris
-from mcp_workbench.workbench.uri_spellings import same_for_all
+from mcp_workbench.workbench.emitted_uris import EmittedUris, same_for_all
 
 EVIL = ("web", "evil")
 

@@ -11,8 +11,8 @@ import msgspec
 from mcp_workbench.cli.display import Display
 from mcp_workbench.cli.servers import attempt, count, load_or_report, rows_of
 from mcp_workbench.cli.terminal import print_json
-from mcp_workbench.downstream.era_memory import cache_directory
 from mcp_workbench.serve.signals import cancel_on_request_to_end
+from mcp_workbench.storage.protocol_versions import cache_directory
 from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ async def _connect(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], Non
     cancel_on_request_to_end()
     workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
     try:
-        shelves = workbench.shelves.items()
-        await asyncio.gather(*(attempt(shelf, rows[origin], on_change) for origin, shelf in shelves))
+        toolbox_servers = workbench.toolbox_servers.items()
+        await asyncio.gather(
+            *(attempt(toolbox_server, rows[origin], on_change) for origin, toolbox_server in toolbox_servers)
+        )
     finally:
         await workbench.close()

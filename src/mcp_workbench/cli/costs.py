@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.surface.document import compact
-from mcp_workbench.surface.found import findings_result
-from mcp_workbench.surface.levels import Tool
-from mcp_workbench.surface.listing import opening_result
+from mcp_workbench.surface.handshake_text import handshake_text
+from mcp_workbench.surface.listing.detail import ListedTool
+from mcp_workbench.surface.listing.document import compact
+from mcp_workbench.surface.listing.found import findings_result
+from mcp_workbench.surface.listing.open_request import OpenRequest
+from mcp_workbench.surface.listing.opened import opening_result
 from mcp_workbench.surface.metatools import USE_TOOL
-from mcp_workbench.surface.wanted import Wanted
-from mcp_workbench.surface.welcome import welcome
 from mcp_workbench.wire.message import decode_members, encode
-from mcp_workbench.workbench.estimate import estimate_tokens
+from mcp_workbench.workbench.text.estimate import estimate_tokens
 from mcp_workbench.workbench.toolbox import Opening
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_workbench.surface.wanted import Detail
+    from mcp_workbench.surface.listing.open_request import Detail
     from mcp_workbench.wire.message import Body
-    from mcp_workbench.workbench.desk import Desk
+    from mcp_workbench.workbench.client_view import ClientView
     from mcp_workbench.workbench.toolbox import Toolbox
 
 NATIVE: Final = ("name", "description", "inputSchema")
@@ -85,13 +85,13 @@ def figures(costs: Costs) -> dict[str, object]:
     return {**msgspec.to_builtins(costs), "break_even_calls": costs.break_even}
 
 
-async def costs_of(desk: Desk, toolboxes: Sequence[Toolbox]) -> Costs:
+async def costs_of(view: ClientView, toolboxes: Sequence[Toolbox]) -> Costs:
     """Of a workbench that has these toolboxes and no others."""
     openings = [_opening(toolbox) for toolbox in toolboxes]
     tools = [
-        Tool(shelf.origin, name, definition)
+        ListedTool(toolbox_server.origin, name, definition)
         for opening in openings
-        for shelf, index in opening.tools
+        for toolbox_server, index in opening.tools
         for name, definition in index.items()
     ]
     # One toolbox is searched as if it were the only one.
@@ -100,49 +100,51 @@ async def costs_of(desk: Desk, toolboxes: Sequence[Toolbox]) -> Costs:
         servers=sum(len(opening.tools) for opening in openings),
         tools=len(tools),
         native=estimate_tokens(b"[%b]" % b",".join(map(_native, tools))) if tools else 0,
-        start=welcome(desk.boxes(toolboxes)).tokens,
+        start=handshake_text(view.boxes(toolboxes)).tokens,
         opened=Opened(
             full=_opened(openings, "full"),
             signatures=_opened(openings, "signatures"),
             names=_opened(openings, "names"),
             auto=_opened(openings, "auto"),
         ),
-        search=round(mean([await _searched(desk, tool, within) for tool in _spread(tools)] or [0])),
+        search=round(mean([await _searched(view, tool, within) for tool in _spread(tools)] or [0])),
         call=round(mean(map(_called, tools))) if tools else 0,
     )
 
 
 def _opening(toolbox: Toolbox) -> Opening:
     """As if the servers of which the tools are known had just been connected."""
-    known = [(shelf, shelf.known()) for shelf in toolbox.shelves.values()]
-    return Opening(toolbox, [(shelf, it.index) for shelf, it in known if it is not None], [], [])
+    known = [(toolbox_server, toolbox_server.known()) for toolbox_server in toolbox.toolbox_servers.values()]
+    return Opening(
+        toolbox, [(toolbox_server, it.index) for toolbox_server, it in known if it is not None], [], []
+    )
 
 
-def _native(tool: Tool) -> bytes:
+def _native(tool: ListedTool) -> bytes:
     members = decode_members(tool.definition)
     return compact(encode({key: members[key] for key in NATIVE if key in members}))
 
 
 def _opened(openings: Sequence[Opening], detail: Detail) -> int:
-    return sum(_read(opening_result(opening, Wanted(detail=detail))) for opening in openings)
+    return sum(_read(opening_result(opening, OpenRequest(detail=detail))) for opening in openings)
 
 
-async def _searched(desk: Desk, tool: Tool, toolbox: str | None) -> int:
+async def _searched(view: ClientView, tool: ListedTool, toolbox: str | None) -> int:
     query = _NO_WORD.sub(" ", tool.name).strip() or tool.name
-    wanted = Wanted(toolbox=toolbox, queries=(query,))
-    findings = await desk.find(wanted.queries, wanted.limit, toolbox)
-    answer = findings_result(findings, wanted, desk.listing_budget(toolbox))
+    wanted = OpenRequest(toolbox=toolbox, queries=(query,))
+    findings = await view.find(wanted.queries, wanted.limit, toolbox)
+    answer = findings_result(findings, wanted, view.listing_budget(toolbox))
     return estimate_tokens(encode({"query": query})) + _read(answer)
 
 
-def _called(tool: Tool) -> int:
+def _called(tool: ListedTool) -> int:
     toolbox, server = tool.origin
     identifier = {"toolbox": toolbox, "server": server, "tool": tool.name}
     ours = USE_TOOL.encode() + encode({"tool": identifier, "arguments": {}})
     return estimate_tokens(ours) - estimate_tokens(f"{tool.name}{{}}")
 
 
-def _spread(tools: Sequence[Tool]) -> list[Tool]:
+def _spread(tools: Sequence[ListedTool]) -> list[ListedTool]:
     step = max(len(tools) // QUERIES, 1)
     return list(islice(tools, 0, None, step))[:QUERIES]
 

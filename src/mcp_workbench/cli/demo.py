@@ -20,14 +20,14 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from mcp_workbench import __version__, protocol
+from mcp_workbench import __version__
 from mcp_workbench.demo.answers import Discovery, FoundTools, OpenedToolbox, ToolList, ToolResult
-from mcp_workbench.demo.client import Answer, Client
+from mcp_workbench.demo.client import Answer, DemoClient, is_running
 from mcp_workbench.demo.config import configuration, definitions
-from mcp_workbench.demo.processes import is_running
 from mcp_workbench.demo.serving import META_PROCESS, META_PROTOCOL
 from mcp_workbench.errors import BadAnswer, WorkbenchError
-from mcp_workbench.workbench.estimate import estimate_tokens
+from mcp_workbench.protocol import names
+from mcp_workbench.workbench.text.estimate import estimate_tokens
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,7 +40,7 @@ STDERR_LINES: Final = 40
 """How much of the workbench's stderr a failure shows."""
 
 
-class Use(NamedTuple):
+class DemoCall(NamedTuple):
     """One call that the demo makes through `use_tool`."""
 
     toolbox: str
@@ -54,10 +54,10 @@ class Use(NamedTuple):
         return {"name": "use_tool", "arguments": {"tool": identifier, "arguments": self.arguments}}
 
 
-COUNT: Final = Use("writing", "text", "count_words", {"text": "Two tools in front of all others."})
-REMEMBER: Final = Use("writing", "notes", "add_note", {"text": "Bring my own servers"})
-SUMMARISE: Final = Use("numbers", "stats", "summarise", {"numbers": [2, 4, 4, 4, 5, 5, 7, 9]})
-CONVERT: Final = Use("numbers", "units", "convert", {"value": 5, "from": "mile", "to": "kilometre"})
+COUNT: Final = DemoCall("writing", "text", "count_words", {"text": "Two tools in front of all others."})
+REMEMBER: Final = DemoCall("writing", "notes", "add_note", {"text": "Bring my own servers"})
+SUMMARISE: Final = DemoCall("numbers", "stats", "summarise", {"numbers": [2, 4, 4, 4, 5, 5, 7, 9]})
+CONVERT: Final = DemoCall("numbers", "units", "convert", {"value": 5, "from": "mile", "to": "kilometre"})
 SOUGHT: Final = "miles to kilometres"
 MISSPELT: Final = COUNT._replace(tool="count_word")
 
@@ -72,7 +72,7 @@ def run() -> int:
         # What it learns about these servers is of no use to anybody afterwards.
         environment = {**os.environ, "XDG_CACHE_HOME": name}
         try:
-            with log.open("wb") as stderr, Client(command, environment, stderr) as client:
+            with log.open("wb") as stderr, DemoClient(command, environment, stderr) as client:
                 _tell(console, client)
         except WorkbenchError as error:
             _explain(error, log)
@@ -81,7 +81,7 @@ def run() -> int:
     return 0
 
 
-def _tell(console: Console, client: Client) -> None:
+def _tell(console: Console, client: DemoClient) -> None:
     console.print(f"MCP Workbench {__version__}: the real server, with four small servers behind it.")
     _connect(console, client)
     _open_writing(console, client)
@@ -91,7 +91,7 @@ def _tell(console: Console, client: Client) -> None:
     _shut_down(console, client, processes)
 
 
-def _connect(console: Console, client: Client) -> None:
+def _connect(console: Console, client: DemoClient) -> None:
     greeting = client.request("server/discover", {}, Discovery)
     listing = client.request("tools/list", {}, ToolList)
     instructions = greeting.result.instructions
@@ -103,14 +103,14 @@ def _connect(console: Console, client: Client) -> None:
     sizes.add_row(*_size(tools), f"the {len(listing.result.tools)} tools that it sees")
     sizes.add_row(*_size("".join(behind)), f"the {len(behind)} tools behind, listed natively")
 
-    _head(console, "1. Connect", f"as a client of {protocol.MODERN}, start-up included", greeting.seconds)
+    _head(console, "1. Connect", f"as a client of {names.MODERN}, start-up included", greeting.seconds)
     _show(console, "What a model reads:")
     _show(console, Panel(Text(instructions), expand=False))
     _show(console, sizes)
     _show(console, "(Tokens by estimate. More tools behind add nothing to the first two.)")
 
 
-def _open_writing(console: Console, client: Client) -> None:
+def _open_writing(console: Console, client: DemoClient) -> None:
     arguments = {"toolbox_name": "writing"}
     opening = client.request("tools/call", {"name": "open_toolbox", "arguments": arguments}, ToolResult)
     text = _success("open_toolbox", opening).text
@@ -126,7 +126,7 @@ def _open_writing(console: Console, client: Client) -> None:
     _show(console, f"({characters}, {tokens}, read only when it is opened.)")
 
 
-def _use_tools(console: Console, client: Client) -> list[int]:
+def _use_tools(console: Console, client: DemoClient) -> list[int]:
     """Makes the calls, and returns the processes that answered them."""
     _head(console, "3. Use tools", "use_tool {tool: {toolbox, server, tool}, arguments}")
     processes = [
@@ -139,12 +139,12 @@ def _use_tools(console: Console, client: Client) -> list[int]:
     return processes
 
 
-def _report(console: Console, use: Use, answer: Answer[ToolResult]) -> int:
+def _report(console: Console, use: DemoCall, answer: Answer[ToolResult]) -> int:
     result = _success(f"{use.toolbox}/{use.server}/{use.tool}", answer)
     process, version = result.meta.get(META_PROCESS), result.meta.get(META_PROTOCOL)
     if not isinstance(process, int) or not isinstance(version, str):
         raise BadAnswer(f"the _meta of {use.server}'s result did not come through: {result.meta}")
-    era = "a modern server" if version == protocol.MODERN else "a legacy server, through the bridge"
+    era = "a modern server" if version == names.MODERN else "a legacy server, through the bridge"
     call = Table.grid(padding=(0, 1))
     call.add_row(">", f"{use.toolbox} / {use.server} / {use.tool} {json.dumps(use.arguments)}")
     call.add_row("<", Text(result.text, style="green"))
@@ -153,7 +153,7 @@ def _report(console: Console, use: Use, answer: Answer[ToolResult]) -> int:
     return process
 
 
-def _find_a_tool(console: Console, client: Client) -> None:
+def _find_a_tool(console: Console, client: DemoClient) -> None:
     arguments = {"query": SOUGHT}
     search = client.request("tools/call", {"name": "open_toolbox", "arguments": arguments}, ToolResult)
     text = _success("open_toolbox", search).text
@@ -175,7 +175,7 @@ def _tools_in(text: str, form: type[T]) -> T:
         raise BadAnswer(f"open_toolbox answered something else than tools: {error}") from error
 
 
-def _make_a_mistake(console: Console, client: Client) -> None:
+def _make_a_mistake(console: Console, client: DemoClient) -> None:
     answer = client.request("tools/call", MISSPELT.params(), ToolResult)
     if not answer.result.is_error:
         raise BadAnswer(f"the workbench took {MISSPELT.tool} for a tool: {answer.result.text}")
@@ -185,7 +185,7 @@ def _make_a_mistake(console: Console, client: Client) -> None:
     _show(console, Panel(Text(answer.result.text, style="yellow"), expand=False))
 
 
-def _shut_down(console: Console, client: Client, processes: list[int]) -> None:
+def _shut_down(console: Console, client: DemoClient, processes: list[int]) -> None:
     ending = client.close()
     left = [process for process in processes if is_running(process)]
     if ending.result != 0 or left:

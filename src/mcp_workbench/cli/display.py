@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from mcp_workbench.workbench.sanitise import show_name, show_text
+from mcp_workbench.workbench.text.sanitise import show_name, show_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

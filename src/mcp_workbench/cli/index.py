@@ -11,9 +11,9 @@ import msgspec
 from mcp_workbench.cli.display import Display
 from mcp_workbench.cli.servers import attempt, count, load_or_report, rows_of
 from mcp_workbench.cli.terminal import complain, print_json, say
-from mcp_workbench.downstream.era_memory import cache_directory
 from mcp_workbench.serve.signals import cancel_on_request_to_end
-from mcp_workbench.workbench.sanitise import show_name
+from mcp_workbench.storage.protocol_versions import cache_directory
+from mcp_workbench.workbench.text.sanitise import show_name
 from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from mcp_workbench.cli.servers import Row, Rows
     from mcp_workbench.config import LoadedConfig
-    from mcp_workbench.downstream.tool_memory import ToolMemory
-    from mcp_workbench.workbench.shelf import Shelf
+    from mcp_workbench.storage.catalogue import Catalogue
+    from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
 AT_ONCE: Final = 8
 """Servers that are up at the same time: a hundred would be too much for some machines."""
@@ -60,26 +60,30 @@ def _chosen(rows: Rows, names: Sequence[str]) -> Rows:
     return {origin: row for origin, row in rows.items() if origin[0] in names or "/".join(origin) in names}
 
 
-async def fill(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) -> ToolMemory:
+async def fill(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) -> Catalogue:
     """Starts these servers, some at a time, and ends each when it has listed its tools."""
     cancel_on_request_to_end()
     workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
     turns = asyncio.Semaphore(AT_ONCE)
 
-    async def list_tools(shelf: Shelf, row: Row) -> None:
+    async def list_tools(toolbox_server: ToolboxServer, row: Row) -> None:
         async with turns:
-            await attempt(shelf, row, on_change)
-            await shelf.server.close()
+            await attempt(toolbox_server, row, on_change)
+            await toolbox_server.server.close()
 
     try:
-        chosen = [(shelf, rows[origin]) for origin, shelf in workbench.shelves.items() if origin in rows]
-        await asyncio.gather(*(list_tools(shelf, row) for shelf, row in chosen))
+        chosen = [
+            (toolbox_server, rows[origin])
+            for origin, toolbox_server in workbench.toolbox_servers.items()
+            if origin in rows
+        ]
+        await asyncio.gather(*(list_tools(toolbox_server, row) for toolbox_server, row in chosen))
     finally:
         await workbench.close()
     return workbench.catalogue
 
 
-def _summary(rows: Rows, catalogue: ToolMemory) -> str:
+def _summary(rows: Rows, catalogue: Catalogue) -> str:
     states = [row.state for row in rows.values()]
     listed = f"{count(states.count('ready'), 'server', 'servers')} listed"
     tools = count(sum(row.tools or 0 for row in rows.values()), "tool", "tools")
@@ -87,7 +91,7 @@ def _summary(rows: Rows, catalogue: ToolMemory) -> str:
     return f"{', '.join([listed, *others])}: {tools}, kept in {catalogue.directory}"
 
 
-def _print_json(loaded: LoadedConfig, rows: Rows, catalogue: ToolMemory) -> None:
+def _print_json(loaded: LoadedConfig, rows: Rows, catalogue: Catalogue) -> None:
     trouble = {} if catalogue.trouble is None else {"error": catalogue.trouble}
     print_json(
         {

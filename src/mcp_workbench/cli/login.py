@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 from mcp_workbench.cli.terminal import complain, say
 from mcp_workbench.config import load, locate
 from mcp_workbench.downstream.oauth.callback import open_callback
-from mcp_workbench.downstream.oauth.knock import knock
 from mcp_workbench.downstream.oauth.login_flow import LoginFlow
-from mcp_workbench.downstream.oauth.store import LoginStore, StoreError
+from mcp_workbench.downstream.oauth.requests import knock
 from mcp_workbench.errors import ConfigError, LoginFailed
 from mcp_workbench.serve.logs import report, set_up
 from mcp_workbench.serve.signals import cancel_on_request_to_end
-from mcp_workbench.workbench.sanitise import clean_text, show_name
+from mcp_workbench.storage.logins import LoginStore, StoreError
+from mcp_workbench.workbench.text.sanitise import clean_text, show_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import LoadedConfig, ServerConfig
     from mcp_workbench.downstream.oauth.callback import Callback
-    from mcp_workbench.downstream.oauth.record import Login
+    from mcp_workbench.storage.login_record import Login
 
 KEYRING_LIMIT = 60.0
 """Seconds for a person to unlock the keyring."""

@@ -12,15 +12,14 @@ from mcp_workbench.cli.terminal import print_json
 from mcp_workbench.config import load, locate
 from mcp_workbench.errors import ConfigError, StartError
 from mcp_workbench.serve.logs import report, set_up
-from mcp_workbench.workbench.sanitise import clean_text
+from mcp_workbench.workbench.text.sanitise import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.config import LoadedConfig, Origin
     from mcp_workbench.downstream.server import State
-    from mcp_workbench.downstream.session import Origin
-    from mcp_workbench.workbench.shelf import Shelf
+    from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
     Rows = dict[Origin, "Row"]
 
@@ -69,18 +68,18 @@ def rows_of(loaded: LoadedConfig) -> Rows:
     }
 
 
-async def attempt(shelf: Shelf, row: Row, on_change: Callable[[], None]) -> None:
+async def attempt(toolbox_server: ToolboxServer, row: Row, on_change: Callable[[], None]) -> None:
     """Starts a server, and fills in its row when it is ready or has failed."""
     started = time.perf_counter()
     row.state = "starting"
     on_change()
     try:
-        row.tools = len(await shelf.tools(modern=True))
+        row.tools = len(await toolbox_server.tools(modern=True))
     except StartError as error:
         row.error = clean_text(error.reason)
         row.stderr = tuple(clean_text(line) for line in error.stderr)
         row.hint = error.hint or None
-    row.state = shelf.server.state
+    row.state = toolbox_server.server.state
     row.seconds = round(time.perf_counter() - started, 3)
     on_change()
 

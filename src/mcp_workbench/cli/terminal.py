@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 
-from mcp_workbench.workbench.sanitise import show_text
+from mcp_workbench.workbench.text.sanitise import show_text
 
 
 def say(text: str) -> None:

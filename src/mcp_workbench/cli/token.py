@@ -8,11 +8,11 @@ import secrets
 import sys
 from datetime import UTC, datetime
 
-from mcp_workbench.config.access import ALL
 from mcp_workbench.config.expiry import expiry_after, written
+from mcp_workbench.config.model.access import ALL
 from mcp_workbench.config.tokens import HASHED, digest_of, is_name, load_tokens
 from mcp_workbench.errors import ConfigError
-from mcp_workbench.workbench.sanitise import show_name, show_text
+from mcp_workbench.workbench.text.sanitise import show_name, show_text
 
 BYTES = 32
 PREFIX = "mcpw_"

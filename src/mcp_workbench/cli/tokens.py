@@ -14,21 +14,20 @@ from mcp_workbench.cli.index import fill
 from mcp_workbench.cli.servers import count, load_or_report, rows_of
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.cli.tokens_display import show
-from mcp_workbench.downstream.era_memory import cache_directory
 from mcp_workbench.serve.signals import cancel_on_request_to_end
-from mcp_workbench.workbench.desk import Desk
-from mcp_workbench.workbench.sanitise import show_name
+from mcp_workbench.storage.protocol_versions import cache_directory
+from mcp_workbench.workbench.client_view import ClientView
+from mcp_workbench.workbench.text.sanitise import show_name
 from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
     from mcp_workbench.cli.costs import Costs
-    from mcp_workbench.config import LoadedConfig
-    from mcp_workbench.downstream.session import Origin
+    from mcp_workbench.config import LoadedConfig, Origin
 
 REMEDY: Final = "List them with mcp-workbench index, or with --connect."
 
 
-class Account(msgspec.Struct, frozen=True):
+class TokenReport(msgspec.Struct, frozen=True):
     """The costs of a configuration."""
 
     toolboxes: dict[str, Costs]
@@ -72,23 +71,27 @@ def _list_tools(loaded: LoadedConfig, *, quietly: bool) -> bool:
     return catalogue.trouble is not None or any(row.state == "failed" for row in rows.values())
 
 
-async def _count(loaded: LoadedConfig) -> Account:
+async def _count(loaded: LoadedConfig) -> TokenReport:
     """Count the tokens of each toolbox by the catalogue, without starting a server."""
     cancel_on_request_to_end()
     workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
     try:
-        desk = Desk(workbench)
-        toolboxes = desk.toolboxes
-        return Account(
-            {name: await costs_of(desk, [toolbox]) for name, toolbox in toolboxes.items()},
-            await costs_of(desk, list(toolboxes.values())),
-            [origin for origin, shelf in desk.shelves.items() if shelf.known() is None],
+        view = ClientView(workbench)
+        toolboxes = view.toolboxes
+        return TokenReport(
+            {name: await costs_of(view, [toolbox]) for name, toolbox in toolboxes.items()},
+            await costs_of(view, list(toolboxes.values())),
+            [
+                origin
+                for origin, toolbox_server in view.toolbox_servers.items()
+                if toolbox_server.known() is None
+            ],
         )
     finally:
         await workbench.close()
 
 
-def _print_json(loaded: LoadedConfig, account: Account) -> None:
+def _print_json(loaded: LoadedConfig, account: TokenReport) -> None:
     toolboxes = [{"toolbox": name, **figures(costs)} for name, costs in account.toolboxes.items()]
     print_json(
         {

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from mcp_workbench.cli.display import PLAIN_WIDTH
 from mcp_workbench.cli.servers import count
-from mcp_workbench.workbench.sanitise import show_name
+from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -3,15 +3,21 @@
 Owns everything between a path and a `LoadedConfig`. Starts nothing and connects to nothing.
 """
 
-from mcp_workbench.config.access import HttpConfig, IssuerConfig
 from mcp_workbench.config.load import LoadedConfig, load, locate
-from mcp_workbench.config.model import ServerConfig, ToolboxConfig, WorkbenchConfig, is_same_program
-from mcp_workbench.config.oauth import OAuthConfig
-from mcp_workbench.config.results import InlineConfig, ResultsConfig
+from mcp_workbench.config.masking.secrets import Secrets
+from mcp_workbench.config.model.access import HttpConfig, IssuerConfig
+from mcp_workbench.config.model.oauth import OAuthConfig
+from mcp_workbench.config.model.results import InlineConfig, ResultsConfig
+from mcp_workbench.config.model.shares import SharesConfig
+from mcp_workbench.config.model.workbench import (
+    Origin,
+    ServerConfig,
+    ToolboxConfig,
+    WorkbenchConfig,
+    is_same_program,
+)
 from mcp_workbench.config.schema import json_schema
-from mcp_workbench.config.secrets import Secrets
-from mcp_workbench.config.shares import SharesConfig
-from mcp_workbench.config.stamp import Stamp, stamp_of
+from mcp_workbench.config.source.reading import Stamp, stamp_of
 
 __all__ = [
     "HttpConfig",
@@ -19,6 +25,7 @@ __all__ = [
     "IssuerConfig",
     "LoadedConfig",
     "OAuthConfig",
+    "Origin",
     "ResultsConfig",
     "Secrets",
     "ServerConfig",

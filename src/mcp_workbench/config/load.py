@@ -12,27 +12,29 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.config.credentials import credentials_inside
-from mcp_workbench.config.expand import expand
-from mcp_workbench.config.findings import Findings
-from mcp_workbench.config.parse import parse, paste_this
-from mcp_workbench.config.plain import LIKELY_PRIVATE
-from mcp_workbench.config.proxies import PASSED_ON, asks_for, credentials_in, with_credentials
-from mcp_workbench.config.reading import read
-from mcp_workbench.config.rights import warn_of_writers
-from mcp_workbench.config.secrets import Secrets
-from mcp_workbench.config.stamp import Stamp, stamp_of
-from mcp_workbench.config.validate import validate
+from mcp_workbench.config.masking.credentials import credentials_inside
+from mcp_workbench.config.masking.plain_values import LIKELY_PRIVATE
+from mcp_workbench.config.masking.proxies import PASSED_ON, asks_for, credentials_in, with_credentials
+from mcp_workbench.config.masking.secrets import Secrets
+from mcp_workbench.config.source.expand import expand
+from mcp_workbench.config.source.parse import parse, paste_this
+from mcp_workbench.config.source.reading import Stamp, read, stamp_of
+from mcp_workbench.config.source.rights import warn_of_writers
+from mcp_workbench.config.validation.file import validate
+from mcp_workbench.config.validation.problems import Problems
 from mcp_workbench.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcp_workbench.config.model import ServerConfig, WorkbenchConfig
+    from mcp_workbench.config.model.workbench import ServerConfig, WorkbenchConfig
     from mcp_workbench.errors import StrPath
 
 MOST_NAMED = 3
 """Servers in one warning."""
+
+STATE_KEY = "WORKBENCH_STATE_KEY"
+"""The variable with the key that the states of calls are sealed with. Servers never see it."""
 
 _VARIABLE = "WORKBENCH_CONFIG"
 _DEFAULT = "workbench-config.json"
@@ -59,7 +61,7 @@ def locate(option: str | None, environ: Mapping[str, str]) -> str:
 def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     """The configuration in the file at `path`; `ConfigError` with all the problems if it cannot be used."""
     path = os.fspath(path)
-    findings = Findings()
+    findings = Problems()
     data, status = read(path, usual_name=_DEFAULT, explain_missing=lambda: _missing(path, environ))
     try:
         tree = parse(path, data, findings)
@@ -104,7 +106,7 @@ def _servers(config: WorkbenchConfig) -> list[ServerConfig]:
     return [server for toolbox in config.toolboxes.values() for server in toolbox.servers.values()]
 
 
-def _warn_of_withheld(config: WorkbenchConfig, proxies: dict[str, str], findings: Findings) -> None:
+def _warn_of_withheld(config: WorkbenchConfig, proxies: dict[str, str], findings: Problems) -> None:
     """Say which servers do not get a proxy variable that they may need, because it holds a password."""
     for name in proxies:
         if name not in PASSED_ON:

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from mcp_workbench.config.entry import TRANSPORT_OF_TYPE
-from mcp_workbench.config.model import WorkbenchConfig
+from mcp_workbench.config.model.workbench import WorkbenchConfig
+from mcp_workbench.config.validation.server import TRANSPORT_OF_TYPE
 
 _NAME = {"pattern": r"\S"}
 

@@ -17,21 +17,20 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.config import expiry
-from mcp_workbench.config.expand import expand
-from mcp_workbench.config.fields import as_object, check_keys, kind_of
-from mcp_workbench.config.findings import Findings
-from mcp_workbench.config.http import read_toolboxes
-from mcp_workbench.config.parse import parse, paste_this
-from mcp_workbench.config.reading import read
-from mcp_workbench.config.rights import warn_of_writers
-from mcp_workbench.config.secrets import Secrets
-from mcp_workbench.config.stamp import Stamp, stamp_of
+from mcp_workbench.config.masking.secrets import Secrets
+from mcp_workbench.config.source.expand import expand
+from mcp_workbench.config.source.parse import parse, paste_this
+from mcp_workbench.config.source.reading import Stamp, read, stamp_of
+from mcp_workbench.config.source.rights import warn_of_writers
+from mcp_workbench.config.validation.fields import as_object, check_keys, kind_of
+from mcp_workbench.config.validation.http import read_toolboxes
+from mcp_workbench.config.validation.problems import Problems
 from mcp_workbench.errors import ConfigError, NoTokens, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcp_workbench.config.findings import Place
+    from mcp_workbench.config.validation.problems import Place
     from mcp_workbench.errors import StrPath
 
 EXAMPLE = """\
@@ -93,7 +92,7 @@ def load_tokens(path: StrPath, environ: Mapping[str, str]) -> LoadedTokens:
     Raises ConfigError with all the problems if the file cannot be used, and NoTokens if it holds no token.
     """
     path = os.path.expanduser(path)
-    findings = Findings()
+    findings = Problems()
     try:
         data, status = read(path, usual_name=USUAL_NAME, explain_missing=_missing)
     except ConfigError as error:
@@ -137,7 +136,7 @@ def _missing() -> Problem:
     return Problem("", "there is no such file", remedy)
 
 
-def _warn_of_readers(status: os.stat_result, findings: Findings) -> None:
+def _warn_of_readers(status: os.stat_result, findings: Problems) -> None:
     if stat.S_ISREG(status.st_mode) and status.st_mode & (stat.S_IRGRP | stat.S_IROTH):
         findings.warn((), "others than its owner may read the tokens in this file: chmod 600")
 
@@ -145,7 +144,7 @@ def _warn_of_readers(status: os.stat_result, findings: Findings) -> None:
 class _Reader:
     """One pass over the tree of one file."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: Problems) -> None:
         self._findings = findings
         self._names: dict[bytes, str] = {}
         self.tokens: dict[str, TokenConfig] = {}

@@ -8,31 +8,35 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import queue
 import subprocess
+import sys
 import threading
 import time
 from typing import IO, TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from mcp_workbench import __version__, protocol
+from mcp_workbench import __version__
 from mcp_workbench.errors import BadAnswer, ConnectionClosed, RemoteError, RequestTimeout, WireError
+from mcp_workbench.protocol import names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
     from typing import Self
 
-__all__ = ["Answer", "Client"]
+
+__all__ = ["Answer", "DemoClient", "is_running"]
 
 PATIENCE: Final = 15.0
 """Seconds: many times what any step of the demo takes, so that only a fault runs into it."""
 
 _META: Final = {
-    protocol.META_VERSION: protocol.MODERN,
-    protocol.META_CLIENT: {"name": "mcp-workbench-demo", "version": __version__},
-    protocol.META_CAPABILITIES: {},
+    names.META_VERSION: names.MODERN,
+    names.META_CLIENT: {"name": "mcp-workbench-demo", "version": __version__},
+    names.META_CAPABILITIES: {},
 }
 
 T = TypeVar("T")
@@ -56,7 +60,7 @@ class _Response(msgspec.Struct, frozen=True):
     error: _Error | None = None
 
 
-class Client:
+class DemoClient:
     """The workbench as a child process, and this end of its pipes."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], stderr: IO[bytes]) -> None:
@@ -153,3 +157,18 @@ class Client:
     def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
         assert pipe is not None  # noqa: S101 - both ends are pipes since Popen returned
         return pipe
+
+
+def is_running(process: int) -> bool:
+    """Whether a process of this number exists."""
+    if sys.platform == "win32":
+        # os.kill would end it there, whatever the signal.
+        listed = subprocess.run(
+            ["tasklist", "/FI", f"PID eq {process}", "/NH"], capture_output=True, check=True
+        )
+        return str(process).encode() in listed.stdout.split()
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True

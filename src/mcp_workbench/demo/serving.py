@@ -12,29 +12,30 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_workbench import __version__, protocol
+from mcp_workbench import __version__
+from mcp_workbench.protocol import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_workbench.demo.tools import Tool
+    from mcp_workbench.demo.tools import DemoTool
 
-    Handler = Callable[["Server", dict[str, Any]], dict[str, Any]]
+    Handler = Callable[["DemoServer", dict[str, Any]], dict[str, Any]]
 
 LEGACY: Final = "2025-11-25"
 META_PROCESS: Final = "mcp-workbench.demo/process"
 META_PROTOCOL: Final = "mcp-workbench.demo/protocol"
 
 
-class Server(NamedTuple):
+class DemoServer(NamedTuple):
     """One demo server: its name, the protocol version it speaks, its tools."""
 
     name: str
     version: str
-    tools: tuple[Tool, ...]
+    tools: tuple[DemoTool, ...]
 
 
-def serve(server: Server) -> None:
+def serve(server: DemoServer) -> None:
     """Answers until stdin ends or nobody reads stdout any more."""
     try:
         for line in sys.stdin.buffer:
@@ -47,23 +48,23 @@ def serve(server: Server) -> None:
         os._exit(0)
 
 
-def answer(server: Server, line: bytes) -> dict[str, Any] | None:
+def answer(server: DemoServer, line: bytes) -> dict[str, Any] | None:
     """The reply to one line, if it calls for one."""
     if not line.strip():
         return None
     try:
         message = json.loads(line, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
-        return _failure(None, _Refusal(protocol.PARSE_ERROR, "Parse error: not a JSON message"))
+        return _failure(None, _Refusal(names.PARSE_ERROR, "Parse error: not a JSON message"))
     if not isinstance(message, dict):
-        return _failure(None, _Refusal(protocol.INVALID_REQUEST, "Invalid request: not an object"))
+        return _failure(None, _Refusal(names.INVALID_REQUEST, "Invalid request: not an object"))
     identifier = message.get("id")
     if "id" not in message and isinstance(message.get("method"), str):
         return None
     if "method" not in message and ("result" in message or "error" in message):
         return None
     if not isinstance(identifier, str | int) or isinstance(identifier, bool):
-        return _failure(None, _Refusal(protocol.INVALID_REQUEST, "Invalid request: id"))
+        return _failure(None, _Refusal(names.INVALID_REQUEST, "Invalid request: id"))
     try:
         result = _result(server, message)
     except _Refusal as refusal:
@@ -78,18 +79,18 @@ class _Refusal(Exception):
         self.data = data
 
 
-def _result(server: Server, message: dict[str, Any]) -> dict[str, Any]:
+def _result(server: DemoServer, message: dict[str, Any]) -> dict[str, Any]:
     method, params = message.get("method"), message.get("params", {})
     if message.get("jsonrpc") != "2.0" or not isinstance(method, str):
-        raise _Refusal(protocol.INVALID_REQUEST, "Invalid request: jsonrpc and method")
+        raise _Refusal(names.INVALID_REQUEST, "Invalid request: jsonrpc and method")
     if not isinstance(params, dict):
-        raise _Refusal(protocol.INVALID_PARAMS, "Invalid params: not an object")
-    is_modern = server.version == protocol.MODERN
+        raise _Refusal(names.INVALID_PARAMS, "Invalid params: not an object")
+    is_modern = server.version == names.MODERN
     if is_modern:
         _check_modern(method, params)
     handle = (_MODERN_METHODS if is_modern else _LEGACY_METHODS).get(method)
     if handle is None:
-        raise _Refusal(protocol.METHOD_NOT_FOUND, f"Method not found: {method}")
+        raise _Refusal(names.METHOD_NOT_FOUND, f"Method not found: {method}")
     result = handle(server, params)
     return _stamped(server, method, result) if is_modern else result
 
@@ -100,52 +101,52 @@ def _check_modern(method: str, params: dict[str, Any]) -> None:
         raise _unsupported(params.get("protocolVersion"))
     meta = params.get("_meta")
     if not isinstance(meta, dict):
-        raise _Refusal(protocol.INVALID_PARAMS, "Invalid params: _meta is missing")
-    for key, kind in ((protocol.META_VERSION, str), (protocol.META_CAPABILITIES, dict)):
+        raise _Refusal(names.INVALID_PARAMS, "Invalid params: _meta is missing")
+    for key, kind in ((names.META_VERSION, str), (names.META_CAPABILITIES, dict)):
         if not isinstance(meta.get(key), kind):
-            raise _Refusal(protocol.INVALID_PARAMS, f"Invalid params: _meta['{key}'] is missing")
-    if meta[protocol.META_VERSION] != protocol.MODERN:
-        raise _unsupported(meta[protocol.META_VERSION])
+            raise _Refusal(names.INVALID_PARAMS, f"Invalid params: _meta['{key}'] is missing")
+    if meta[names.META_VERSION] != names.MODERN:
+        raise _unsupported(meta[names.META_VERSION])
 
 
 def _unsupported(requested: object) -> _Refusal:
     return _Refusal(
-        protocol.UNSUPPORTED_VERSION,
-        f"Unsupported protocol version; this server speaks {protocol.MODERN}",
-        {"supported": [protocol.MODERN], "requested": str(requested)},
+        names.UNSUPPORTED_VERSION,
+        f"Unsupported protocol version; this server speaks {names.MODERN}",
+        {"supported": [names.MODERN], "requested": str(requested)},
     )
 
 
-def _stamped(server: Server, method: str, result: dict[str, Any]) -> dict[str, Any]:
+def _stamped(server: DemoServer, method: str, result: dict[str, Any]) -> dict[str, Any]:
     caching = {} if method == "tools/call" else {"ttlMs": 3_600_000, "cacheScope": "public"}
-    meta = {**result.get("_meta", {}), protocol.META_SERVER: _implementation(server)}
+    meta = {**result.get("_meta", {}), names.META_SERVER: _implementation(server)}
     return {"resultType": "complete", **result, **caching, "_meta": meta}
 
 
-def _implementation(server: Server) -> dict[str, str]:
+def _implementation(server: DemoServer) -> dict[str, str]:
     return {"name": f"mcp-workbench-demo-{server.name}", "version": __version__}
 
 
-def _initialize(server: Server, _params: dict[str, Any]) -> dict[str, Any]:
+def _initialize(server: DemoServer, _params: dict[str, Any]) -> dict[str, Any]:
     return {"protocolVersion": LEGACY, "capabilities": {"tools": {}}, "serverInfo": _implementation(server)}
 
 
-def _discover(_server: Server, _params: dict[str, Any]) -> dict[str, Any]:
-    return {"supportedVersions": [protocol.MODERN], "capabilities": {"tools": {}}}
+def _discover(_server: DemoServer, _params: dict[str, Any]) -> dict[str, Any]:
+    return {"supportedVersions": [names.MODERN], "capabilities": {"tools": {}}}
 
 
-def _ping(_server: Server, _params: dict[str, Any]) -> dict[str, Any]:
+def _ping(_server: DemoServer, _params: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _list_tools(server: Server, _params: dict[str, Any]) -> dict[str, Any]:
+def _list_tools(server: DemoServer, _params: dict[str, Any]) -> dict[str, Any]:
     return {"tools": [tool.definition() for tool in server.tools]}
 
 
-def _call_tool(server: Server, params: dict[str, Any]) -> dict[str, Any]:
+def _call_tool(server: DemoServer, params: dict[str, Any]) -> dict[str, Any]:
     tool = next((tool for tool in server.tools if tool.name == params.get("name")), None)
     if tool is None:
-        raise _Refusal(protocol.INVALID_PARAMS, f"Unknown tool: {params.get('name')}")
+        raise _Refusal(names.INVALID_PARAMS, f"Unknown tool: {params.get('name')}")
     told = {META_PROCESS: os.getpid(), META_PROTOCOL: server.version}
     return {**tool.call(params.get("arguments", {})), "_meta": told}
 

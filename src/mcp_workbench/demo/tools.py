@@ -20,7 +20,7 @@ class ToolError(Exception):
     """A tool cannot do what was asked; the text is what the model reads."""
 
 
-class Tool(NamedTuple):
+class DemoTool(NamedTuple):
     """One tool; `run` returns text, or an object that fits the output schema."""
 
     name: str

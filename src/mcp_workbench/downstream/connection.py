@@ -6,20 +6,20 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Protocol
 
-from mcp_workbench.downstream.listing import TOOLS, list_all
-from mcp_workbench.downstream.session import Session
-from mcp_workbench.downstream.shares import Shares
-from mcp_workbench.downstream.turns import Turns
+from mcp_workbench.downstream.conversation.lists import list_all
+from mcp_workbench.downstream.conversation.session import Session
+from mcp_workbench.downstream.limits.call_queue import CallQueue
 from mcp_workbench.errors import RequestTimeout, WireError
+from mcp_workbench.fairness import Shares
+from mcp_workbench.protocol.lists import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import msgspec
 
-    from mcp_workbench.config import ServerConfig
-    from mcp_workbench.downstream.audience import Audience
-    from mcp_workbench.downstream.session import Origin
+    from mcp_workbench.config import Origin, ServerConfig
+    from mcp_workbench.downstream.conversation.listeners import Listeners
     from mcp_workbench.wire.message import Outgoing
 
     Tools = tuple[msgspec.Raw, ...]
@@ -62,7 +62,7 @@ class Connection:
         channel: Channel,
         mask: Callable[[str], str],
         config: ServerConfig,
-        audience: Audience,
+        listeners: Listeners,
         *,
         shares: Shares | None = None,
     ) -> None:
@@ -76,7 +76,7 @@ class Connection:
         """Whether the server has announced a change that the list does not show yet."""
         self._probe: asyncio.Task[None] | None = None
         self._is_ended = False
-        self.turns = Turns(shares or Shares(), self._review)
+        self.turns = CallQueue(shares or Shares(), self._review)
         """Calls that wait for their turn."""
         self.up_since: float | None = None
         """When it came to be of use, while it is."""
@@ -94,7 +94,7 @@ class Connection:
         self.session = Session(
             origin,
             channel.write,
-            audience,
+            listeners,
             on_tools_changed=self.expect_changes,
             on_silence=self.suspect,
             line_limit=config.message_limit,

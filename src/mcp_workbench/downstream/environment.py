@@ -5,7 +5,8 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from mcp_workbench.config.proxies import PASSED_ON, asks_for, has_credentials
+from mcp_workbench.config.load import STATE_KEY
+from mcp_workbench.config.masking.proxies import PASSED_ON, asks_for, has_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,10 +23,6 @@ SAFE = (
     *("APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "USERPROFILE", "USERNAME"),
     *("HOMEDRIVE", "HOMEPATH", "PROCESSOR_ARCHITECTURE"),
 )
-
-
-STATE_KEY = "WORKBENCH_STATE_KEY"
-"""The variable with the key that our clients' states are sealed with: never for servers."""
 
 _WILD = frozenset("*?[")
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from mcp_workbench.downstream import diagnosis
 from mcp_workbench.downstream.environment import child_environment
 from mcp_workbench.errors import StartError
-from mcp_workbench.protocol import URI_SIGNS
-from mcp_workbench.wire.child import Child, Program
+from mcp_workbench.protocol.names import URI_SIGNS
+from mcp_workbench.wire.processes.child import Child, Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mcp_workbench.config import ServerConfig
     from mcp_workbench.downstream.connection import Connection
-    from mcp_workbench.wire.guard import Guard
+    from mcp_workbench.wire.processes.guard import Guard
 
 
 class ProgramLink(Child):

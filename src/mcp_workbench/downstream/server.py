@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from mcp_workbench.config import Secrets
-from mcp_workbench.downstream.recording import Recorder
+from mcp_workbench.downstream.conversation.watches import ResourceWatches
+from mcp_workbench.downstream.limits.waiting_calls import WaitingCalls
+from mcp_workbench.downstream.recorder import Recorder
 from mcp_workbench.downstream.start import configured_versions, identity_of
-from mcp_workbench.downstream.supervisor import Supervisor, Surroundings, Unwanted
-from mcp_workbench.downstream.waiting import WaitingRoom
-from mcp_workbench.downstream.watching import Watches
+from mcp_workbench.downstream.supervisor import ServerContext, Supervisor, Unwanted
 from mcp_workbench.errors import StartError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp_workbench.config import ServerConfig
-    from mcp_workbench.downstream.audience import Audience
     from mcp_workbench.downstream.connection import Connection
-    from mcp_workbench.downstream.era_memory import Versions
-    from mcp_workbench.downstream.eras import Agreed
-    from mcp_workbench.downstream.offer import Offer
-    from mcp_workbench.downstream.session import Session
-    from mcp_workbench.downstream.tool_memory import Record
+    from mcp_workbench.downstream.conversation.listeners import Listeners
+    from mcp_workbench.downstream.conversation.negotiation import Agreed
+    from mcp_workbench.downstream.conversation.offer import Offer
+    from mcp_workbench.downstream.conversation.session import Session
     from mcp_workbench.errors import WireError
+    from mcp_workbench.storage.catalogue import Record
+    from mcp_workbench.storage.protocol_versions import Versions
 
 State = Literal["idle", "starting", "ready", "failed", "stopping"]
 
@@ -45,7 +45,7 @@ class Server:
     """A server of a toolbox, whether there is a connection to it at the moment or not."""
 
     def __init__(
-        self, toolbox: str, name: str, config: ServerConfig, secrets: Secrets, surroundings: Surroundings
+        self, toolbox: str, name: str, config: ServerConfig, secrets: Secrets, context: ServerContext
     ) -> None:
         self.name = name
         self.config = config
@@ -53,21 +53,21 @@ class Server:
         self.label = "/".join(self._origin)
         self.secrets = secrets
         self._tokens = Secrets({})
-        self._surroundings = surroundings
-        self._recorder = Recorder(self._origin, config, secrets, surroundings.catalogue, self.mask_definition)
+        self._context = context
+        self._recorder = Recorder(self._origin, config, secrets, context.catalogue, self.mask_definition)
         self._versions: Versions | None = None
         self._supervisors: dict[bool, Supervisor] = {}
         """Who keeps the connection for legacy clients, and for modern ones: the same one, or two."""
         self._surplus: set[Supervisor] = set()
         """Those that are kept no longer, until what they have is ended."""
         self._users = 0
-        self.waiting_room = WaitingRoom(surroundings.shares)
+        self.waiting_room = WaitingCalls(context.shares)
         """Where calls wait for it."""
         self.connections: list[Connection | None] = [None, None]
         """The connection that serves legacy clients, and the one that serves modern ones, while it is up."""
         self.before_start: Callable[[Server], None] = lambda _: None
         """Told before a process is started. May raise StartError."""
-        self.watches = Watches()
+        self.watches = ResourceWatches()
         """Its resources that somebody wants to hear about."""
         self.offer: Offer | None = None
         """What it has, from when it was first up: then it is open, even if its process has ended since."""
@@ -107,7 +107,7 @@ class Server:
         """Which protocol versions it is known to speak."""
         if self._versions is None:
             forced = configured_versions(self.config)
-            self._versions = forced or self._surroundings.memory.recall(self._identity)
+            self._versions = forced or self._context.memory.recall(self._identity)
         return self._versions
 
     def adopt(self, config: ServerConfig, secrets: Secrets) -> None:
@@ -118,10 +118,10 @@ class Server:
         for connection in self.up:
             connection.adopt(config)
 
-    def another(self, audience: Audience) -> Server:
+    def another(self, listeners: Listeners) -> Server:
         """A server of the same configuration, for this audience alone."""
-        surroundings = msgspec.structs.replace(self._surroundings, audience=audience)
-        return Server(*self._origin, self.config, self.secrets, surroundings)
+        context = msgspec.structs.replace(self._context, listeners=listeners)
+        return Server(*self._origin, self.config, self.secrets, context)
 
     async def connect(self, *, modern: bool) -> Connection:
         """The connection for modern clients or for legacy ones, with the list of tools after any change that
@@ -164,7 +164,7 @@ class Server:
                 found = other
                 self.connections[modern] = other.connection
             else:
-                found = Supervisor(self._origin, self._surroundings, self, for_modern=modern)
+                found = Supervisor(self._origin, self._context, self, for_modern=modern)
             self._supervisors[modern] = found
         return found
 
@@ -219,13 +219,13 @@ class Server:
         """Forgets which versions it speaks, unless the configuration tells: that may be why."""
         if configured_versions(self.config) is None:
             self._versions = None
-            self._surroundings.memory.forget(self._identity)
+            self._context.memory.forget(self._identity)
 
     def _learn(self, learned: Versions) -> None:
         known = self.versions
         self._versions = known.with_learned(learned)
         if self._versions != known and configured_versions(self.config) is None:
-            self._surroundings.memory.remember(self._identity, self._versions)
+            self._context.memory.remember(self._identity, self._versions)
 
     def _review(self) -> None:
         self.connections = [
@@ -286,11 +286,11 @@ class Server:
     def hide(self, secrets: Secrets) -> None:
         """Masks what a login has brought from now on."""
         self._tokens |= secrets
-        self._surroundings.hide(secrets)
+        self._context.hide(secrets)
 
     def _announce(self, offer: Offer) -> None:
         """What is listed together is listed from when a server is open."""
         if offer.prompts:
-            self._surroundings.audience.list_changed(self._origin[0], "prompts")
+            self._context.listeners.list_changed(self._origin[0], "prompts")
         if offer.resources:
-            self._surroundings.audience.list_changed(self._origin[0], "resources")
+            self._context.listeners.list_changed(self._origin[0], "resources")

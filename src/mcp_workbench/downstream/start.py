@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.downstream import diagnosis
-from mcp_workbench.downstream.era_memory import Versions
-from mcp_workbench.downstream.eras import PATIENCE, REMOTE_PATIENCE, open_conversation
+from mcp_workbench.downstream.conversation.negotiation import PATIENCE, REMOTE_PATIENCE, open_conversation
 from mcp_workbench.errors import ConnectionClosed, LoginRequired, RequestTimeout, StartError, WireError
-from mcp_workbench.protocol import MODERN
+from mcp_workbench.protocol.names import MODERN
+from mcp_workbench.storage.protocol_versions import Versions
 from mcp_workbench.wire.message import encode
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import ServerConfig
     from mcp_workbench.downstream.connection import Connection
-    from mcp_workbench.downstream.eras import Agreed, Approach
+    from mcp_workbench.downstream.conversation.negotiation import Agreed, Approach
+    from mcp_workbench.downstream.conversation.session import Session
     from mcp_workbench.downstream.link import Link
-    from mcp_workbench.downstream.session import Session
 
 
 class AnotherAttempt(Exception):

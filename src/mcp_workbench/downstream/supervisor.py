@@ -16,38 +16,38 @@ import msgspec
 from mcp_workbench.downstream import diagnosis
 from mcp_workbench.downstream.backoff import Backoff
 from mcp_workbench.downstream.connection import Connection
-from mcp_workbench.downstream.linking import link_to
-from mcp_workbench.downstream.shares import Shares
+from mcp_workbench.downstream.link import link_to
 from mcp_workbench.downstream.start import AnotherAttempt, Start
 from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, TooLong
-from mcp_workbench.wire import stderr
+from mcp_workbench.fairness import Shares
+from mcp_workbench.wire.processes import stderr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from mcp_workbench.config import Secrets, ServerConfig
-    from mcp_workbench.downstream.audience import Audience
-    from mcp_workbench.downstream.era_memory import EraMemory, Versions
-    from mcp_workbench.downstream.eras import Agreed
+    from mcp_workbench.config import Origin, Secrets, ServerConfig
+    from mcp_workbench.downstream.conversation.listeners import Listeners
+    from mcp_workbench.downstream.conversation.negotiation import Agreed
+    from mcp_workbench.downstream.conversation.session import Session
+    from mcp_workbench.downstream.limits.flow_control import FlowControl
     from mcp_workbench.downstream.link import Link
-    from mcp_workbench.downstream.session import Origin, Session
-    from mcp_workbench.downstream.tool_memory import ToolMemory
-    from mcp_workbench.downstream.valve import Valve
     from mcp_workbench.errors import WireError
-    from mcp_workbench.wire.guard import Guard
+    from mcp_workbench.storage.catalogue import Catalogue
+    from mcp_workbench.storage.protocol_versions import VersionMemory, Versions
+    from mcp_workbench.wire.processes.guard import Guard
 
 log = logging.getLogger(__name__)
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class ServerContext(msgspec.Struct, frozen=True):
     """What all servers of a workbench share."""
 
     environ: Mapping[str, str]
-    memory: EraMemory
-    catalogue: ToolMemory
+    memory: VersionMemory
+    catalogue: Catalogue
     guard: Guard
-    valve: Valve
-    audience: Audience
+    flow_control: FlowControl
+    listeners: Listeners
     hide: Callable[[Secrets], None] = lambda _: None
     """Told of secrets that the configuration does not hold."""
     shares: Shares = msgspec.field(default_factory=Shares)
@@ -94,13 +94,13 @@ class Unwanted(Exception):
 class Supervisor:
     """One connection to a server, whether it is up at the moment or not."""
 
-    def __init__(self, origin: Origin, surroundings: Surroundings, owner: Owner, *, for_modern: bool) -> None:
+    def __init__(self, origin: Origin, context: ServerContext, owner: Owner, *, for_modern: bool) -> None:
         self._origin = origin
         self._name = origin[1]
         self._label = "/".join(origin)
         self._log = logging.LoggerAdapter(log, {"server": self._label})
         self._stderr_log = logging.LoggerAdapter(logging.getLogger(stderr.LOGGER), {"server": self._label})
-        self._surroundings = surroundings
+        self._context = context
         self._owner = owner
         self.for_modern = for_modern
         """Whether the clients that it is made for are modern: then the server is, if it can be."""
@@ -236,7 +236,7 @@ class Supervisor:
             return
 
     async def _live_once(self, ready: asyncio.Future[Connection], start: Start) -> None:
-        around = self._surroundings
+        around = self._context
         link = link_to(
             self._origin,
             self._owner.config,
@@ -255,9 +255,9 @@ class Supervisor:
 
     async def _live_through(self, link: Link, ready: asyncio.Future[Connection], start: Start) -> None:
         self._last_words = link.last_words
-        owner, around = self._owner, self._surroundings
+        owner, around = self._owner, self._context
         connection = Connection(
-            self._origin, link, owner.mask, owner.config, around.audience, shares=around.shares
+            self._origin, link, owner.mask, owner.config, around.listeners, shares=around.shares
         )
         connection.mask_definition = owner.mask_definition
         link.closed.add_done_callback(lambda closed: self._on_closed(connection, closed.result()))
@@ -286,12 +286,12 @@ class Supervisor:
 
     async def _serve(self, link: Link, connection: Connection) -> None:
         connection.up_since = asyncio.get_running_loop().time()
-        self._surroundings.valve.add(connection)
+        self._context.flow_control.add(connection)
         try:
             await asyncio.shield(link.closed)
         finally:
             connection.up_since = None
-            self._surroundings.valve.remove(connection)
+            self._context.flow_control.remove(connection)
 
     def _on_closed(self, connection: Connection, how: str) -> None:
         """The server can no longer be talked to. If it was of use until now, that was not our doing."""
@@ -320,7 +320,7 @@ class Supervisor:
         """What is quoted in an error of the stderr of a server that was in use. It may be about the calls of
         another principal than the one who reads the error.
         """
-        return [diagnosis.STDERR_IN_LOG] if stderr and self._surroundings.audience.is_shared else stderr
+        return [diagnosis.STDERR_IN_LOG] if stderr and self._context.listeners.is_shared else stderr
 
     def _on_stderr(self, line: str) -> None:
         self._stderr_log.info("%s", line)

@@ -13,8 +13,8 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mcp_workbench.serve.connection_limits import address_group
-from mcp_workbench.serve.responses import WayOut
-from mcp_workbench.surface.http.visit import BODY_LIMIT, CONNECTION
+from mcp_workbench.serve.responses import ResponseWriter
+from mcp_workbench.surface.http.exchange import BODY_LIMIT, CONNECTION
 
 if TYPE_CHECKING:
     import asyncio
@@ -50,7 +50,7 @@ NO_HTTP: Final = "Invalid HTTP request received."
 TOO_LONG: Final = f"The headers are longer than {HEADERS_LIMIT:,} bytes."
 
 
-class Connection(HttpToolsProtocol):
+class LimitedConnection(HttpToolsProtocol):
     """An HTTP connection that enforces our limits on headers, on slow senders and on slow readers."""
 
     def __init__(
@@ -302,7 +302,7 @@ class Connection(HttpToolsProtocol):
         self._served = cycle
         cycle.scope[CONNECTION] = self  # type: ignore[typeddict-unknown-key] # for our own application
         if cycle.scope["method"] != "HEAD":  # whose response ends with the head
-            way_out = WayOut(self.transport, self._end)
+            way_out = ResponseWriter(self.transport, self._end)
             cycle.transport = way_out  # type: ignore[assignment] # all that it asks of one
         super()._start_asgi_task(cycle, app)
 

@@ -14,15 +14,15 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mcp_workbench.downstream.era_memory import cache_directory
+from mcp_workbench.errors import Denied
 from mcp_workbench.serve.address import Address, listen
-from mcp_workbench.serve.admission import Doorkeeper, metadata, metadata_paths
+from mcp_workbench.serve.admission import AdmissionFiles, metadata, metadata_paths
 from mcp_workbench.serve.connection_limits import MAX_CONNECTIONS, ConnectionLimits, allowed_connections
-from mcp_workbench.serve.connections import Connection
+from mcp_workbench.serve.connections import LimitedConnection
 from mcp_workbench.serve.reload import Reloader
 from mcp_workbench.serve.running import begin, close, first, loop_runner
-from mcp_workbench.serve.signals import Hurry
-from mcp_workbench.surface.denied import Denied
+from mcp_workbench.serve.signals import SecondSignal
+from mcp_workbench.storage.protocol_versions import cache_directory
 from mcp_workbench.surface.http.clients import Clients
 from mcp_workbench.surface.http.endpoint import Endpoint
 from mcp_workbench.workbench.workbench import build
@@ -79,13 +79,15 @@ async def _serve(
     sockets, address, limits = listening
     workbench = build(loaded, environ=environ, cache=cache_directory(environ), hide=log_handler.hide)
     interrupted = asyncio.Event()
-    hurry = Hurry(interrupted.set)
+    second_signal = SecondSignal(interrupted.set)
     clients = Clients(workbench, environ)
-    doorkeeper = Doorkeeper(
+    doorkeeper = AdmissionFiles(
         address.host, loaded, tokens, environ=environ, log_handler=log_handler, guests=clients
     )
     endpoint = Endpoint(clients, doorkeeper.admission)
-    server = _Server(_settings(Front(endpoint, doorkeeper.admission), limits, doorkeeper.admission.refusals))
+    server = _Server(
+        _settings(HttpApplication(endpoint, doorkeeper.admission), limits, doorkeeper.admission.refusals)
+    )
 
     def on_reload(reloaded: LoadedConfig) -> None:
         doorkeeper.reconfigure(reloaded)
@@ -105,20 +107,20 @@ async def _serve(
     endpoint.is_closing = True
     clients.release()
     log.info("ending: calls in flight have %g s to finish (Ctrl-C again: at once)", DRAIN_LIMIT)
-    await first(clients.drain(DRAIN_LIMIT), hurry.wait())
+    await first(clients.drain(DRAIN_LIMIT), second_signal.wait())
     endpoint.is_closed = True
-    await first(doorkeeper.write_last_use(), hurry.wait())
-    await close(workbench, hurry)
+    await first(doorkeeper.write_last_use(), second_signal.wait())
+    await close(workbench, second_signal)
     clients.close()
     server.should_exit = True
-    server.force_exit = hurry.is_set()
+    server.force_exit = second_signal.is_set()
     await serving
 
 
-def _settings(front: Front, limits: ConnectionLimits, refusals: Refusals) -> uvicorn.Config:
+def _settings(front: HttpApplication, limits: ConnectionLimits, refusals: Refusals) -> uvicorn.Config:
     return uvicorn.Config(
         front,
-        http=cast("type[asyncio.Protocol]", partial(Connection, limits, refusals)),
+        http=cast("type[asyncio.Protocol]", partial(LimitedConnection, limits, refusals)),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -167,11 +169,11 @@ class _Server(uvicorn.Server):
 
     def _abort_connections(self) -> None:
         for connection in list(self.server_state.connections):
-            if isinstance(connection, Connection):
+            if isinstance(connection, LimitedConnection):
                 connection.abort()
 
 
-class Front:
+class HttpApplication:
     """The whole ASGI application. The endpoint comes first, for nearly all requests are for it."""
 
     def __init__(self, endpoint: Endpoint, admission: Admission) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.workbench.sanitise import clean_text, show_name
+from mcp_workbench.workbench.text.sanitise import clean_text, show_name
 
 if TYPE_CHECKING:
     import logging

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.config import Secrets
 from mcp_workbench.serve.log_lines import LONGEST_LINE, to_json, to_text
-from mcp_workbench.wire.stderr import LOGGER as SERVERS_STDERR
-from mcp_workbench.workbench.sanitise import show_text
+from mcp_workbench.wire.processes.stderr import LOGGER as SERVERS_STDERR
+from mcp_workbench.workbench.text.sanitise import show_text
 
 if TYPE_CHECKING:
     from types import TracebackType

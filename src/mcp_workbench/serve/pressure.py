@@ -20,7 +20,7 @@ LOOK_EVERY = 0.02
 """Seconds between two looks at that, while the client is behind."""
 
 
-class Pressure:
+class StdioBackpressure:
     """What is done while much waits for the client to read it."""
 
     def __init__(self, workbench: Workbench) -> None:
@@ -53,11 +53,11 @@ class Pressure:
         self.close()
         if is_full:
             self._has_room.clear()
-            self._workbench.valve.close()
+            self._workbench.flow_control.close()
             self._look()
         else:
             self._has_room.set()
-            self._workbench.valve.open()
+            self._workbench.flow_control.open()
             if self._reader is not None:
                 self._reader.resume()
 

@@ -13,7 +13,7 @@ COPIED: Final = 16 * 1024
 _LENGTH: Final = b"\r\ncontent-length: "
 
 
-class WayOut:
+class ResponseWriter:
     """A transport, as far as uvicorn needs one for a response.
 
     A head that says how long its body is waits for that body, which follows at once: written by themselves,

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from mcp_workbench.downstream.environment import STATE_KEY
+from mcp_workbench.config.load import STATE_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.serve.logs import StderrHandler
-    from mcp_workbench.serve.signals import Hurry
+    from mcp_workbench.serve.signals import SecondSignal
     from mcp_workbench.workbench.workbench import Workbench
 
 SHORTEST_KEY = 32
@@ -40,11 +40,11 @@ async def first(*waits: Coroutine[Any, Any, object]) -> None:
         task.cancel()
 
 
-async def close(workbench: Workbench, hurry: Hurry) -> None:
+async def close(workbench: Workbench, second_signal: SecondSignal) -> None:
     """Ends all servers, in good order unless somebody is in a hurry."""
     closing = asyncio.create_task(workbench.close())
-    await first(asyncio.wait([closing]), hurry.wait())
-    if hurry.is_set():
+    await first(asyncio.wait([closing]), second_signal.wait())
+    if second_signal.is_set():
         workbench.kill()
     await closing
 

@@ -31,7 +31,7 @@ def cancel_on_request_to_end() -> None:
         on_request_to_end(task.cancel)
 
 
-class Hurry(asyncio.Event):
+class SecondSignal(asyncio.Event):
     """Set by the second request to end; the first is passed on to whoever ends things in good order."""
 
     def __init__(self, on_first: Callable[[], object]) -> None:

@@ -11,19 +11,19 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from mcp_workbench.downstream.era_memory import cache_directory
-from mcp_workbench.serve.pressure import Pressure
+from mcp_workbench.serve.pressure import StdioBackpressure
 from mcp_workbench.serve.reload import Reloader
 from mcp_workbench.serve.running import begin, close, first, loop_runner
-from mcp_workbench.serve.signals import Hurry
-from mcp_workbench.surface.face import Face
-from mcp_workbench.surface.outlet import Pipe
-from mcp_workbench.surface.parking import Parking
-from mcp_workbench.surface.sealing import Seal
-from mcp_workbench.surface.seat import Seat
+from mcp_workbench.serve.signals import SecondSignal
+from mcp_workbench.storage.protocol_versions import cache_directory
+from mcp_workbench.surface.client_connection import ClientConnection
+from mcp_workbench.surface.client_session import ClientSession
+from mcp_workbench.surface.output import SingleOutput
+from mcp_workbench.surface.questions.parking import ParkedCalls
+from mcp_workbench.surface.questions.sealing import Seal
 from mcp_workbench.wire.reader import LineReader, read_lines
 from mcp_workbench.wire.writer import open_writer
-from mcp_workbench.workbench.desk import Desk
+from mcp_workbench.workbench.client_view import ClientView
 from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
@@ -89,24 +89,24 @@ async def _serve(
     workbench = build(loaded, environ=environ, cache=cache_directory(environ), hide=log_handler.hide)
     ended = asyncio.Event()
     interrupted = asyncio.Event()
-    hurry = Hurry(interrupted.set)
-    pressure = Pressure(workbench)
+    second_signal = SecondSignal(interrupted.set)
+    pressure = StdioBackpressure(workbench)
     read_too = _are_one_socket(stdin, stdout)
     output = os.fdopen(stdout, "wb", 0)
     client = await open_writer(output, interrupted.set, pressure.on_full, read_too=read_too)
-    desk = Desk(workbench)
-    parking = Parking()
-    seat = Seat(desk, parking, Seal(environ))
-    face = Face(seat, Pipe(client.write), pressure)
+    view = ClientView(workbench)
+    parking = ParkedCalls()
+    client_session = ClientSession(view, parking, Seal(environ))
+    client_connection = ClientConnection(client_session, SingleOutput(client.write), pressure)
 
     def on_reload(_: LoadedConfig) -> None:
-        desk.refresh()
-        if seat.look_again():
-            face.tell_tools_changed()
+        view.refresh()
+        if client_session.look_again():
+            client_connection.tell_tools_changed()
 
     reloader = Reloader(loaded, environ, workbench, log_handler, on_reload)
     reloader.start()
-    reader = LineReader(face.receive, ended.set, face.receive_overlong)
+    reader = LineReader(client_connection.receive, ended.set, client_connection.receive_overlong)
     pressure.watch(client, reader)
     await read_lines(os.fdopen(stdin, "rb", 0), reader)
     # What is there now stays: it need not be looked through again and again.
@@ -120,14 +120,14 @@ async def _serve(
     await first(ended.wait(), interrupted.wait())
     reloader.close()
     if not interrupted.is_set():
-        await first(face.drain(DRAIN_LIMIT), interrupted.wait())
+        await first(client_connection.drain(DRAIN_LIMIT), interrupted.wait())
     reader.close()
-    face.close()
+    client_connection.close()
     parking.close()
     pressure.close()
-    await close(workbench, hurry)
+    await close(workbench, second_signal)
     client.close()
-    await first(_flush(client), hurry.wait())
+    await first(_flush(client), second_signal.wait())
 
 
 async def _flush(client: Writer) -> None:

@@ -20,14 +20,20 @@ from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.storage.opening import FILE_MODE, OTHERS, UnsafeDirectory, checked_name, opened_directory
+from mcp_workbench.storage.open_directory import (
+    FILE_MODE,
+    OTHERS,
+    UnsafeDirectory,
+    checked_name,
+    opened_directory,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
     from contextlib import AbstractContextManager
 
     from mcp_workbench.errors import StrPath
-    from mcp_workbench.storage.opening import OpenDirectory
+    from mcp_workbench.storage.open_directory import OpenDirectory
 
 DRAFT: Final = ".draft"
 """The end of the name of a file that is being written."""

@@ -10,12 +10,12 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.downstream.caller import NOBODY
-from mcp_workbench.protocol import INVALID_REQUEST, META_SUBSCRIPTION
-from mcp_workbench.surface import results
-from mcp_workbench.surface.hops import log_line
-from mcp_workbench.surface.relayed import Relayed
-from mcp_workbench.surface.requests import Filter, Refusal
+from mcp_workbench.protocol.caller import NOBODY
+from mcp_workbench.protocol.names import INVALID_REQUEST, META_SUBSCRIPTION
+from mcp_workbench.surface.relay import results
+from mcp_workbench.surface.relay.metadata import log_line
+from mcp_workbench.surface.relay.relayed import RelayedRequest
+from mcp_workbench.surface.requests import NotificationFilter, Refusal
 from mcp_workbench.wire.message import encode, result_line
 
 if TYPE_CHECKING:
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
     import msgspec
 
-    from mcp_workbench.downstream.audience import Kind, Update
-    from mcp_workbench.downstream.call import Call
-    from mcp_workbench.downstream.caller import Caller
-    from mcp_workbench.downstream.inquiry import Pushed
-    from mcp_workbench.downstream.session import Session
-    from mcp_workbench.surface.asking import Asker
+    from mcp_workbench.downstream.conversation.call import Call
+    from mcp_workbench.downstream.conversation.inquiry import Pushed
+    from mcp_workbench.downstream.conversation.listeners import Kind, Update
+    from mcp_workbench.downstream.conversation.session import Session
+    from mcp_workbench.protocol.caller import Caller
     from mcp_workbench.surface.callers import Callers
-    from mcp_workbench.surface.calls import Calls
-    from mcp_workbench.surface.subscriptions import Subscriptions
+    from mcp_workbench.surface.questions.asking import Asker
+    from mcp_workbench.surface.relay.calls import Calls
+    from mcp_workbench.surface.resources.subscriptions import Subscriptions
     from mcp_workbench.wire.message import Id
     from mcp_workbench.wire.peer import Peer
-    from mcp_workbench.workbench.desk import Desk
+    from mcp_workbench.workbench.client_view import ClientView
 
     Members = dict[str, msgspec.Raw]
 
@@ -54,11 +54,11 @@ class Announcements:
         asker: Asker,
         subscriptions: Subscriptions,
         *,
-        streams: dict[Id, Filter],
-        desk: Desk,
+        streams: dict[Id, NotificationFilter],
+        view: ClientView,
     ) -> None:
-        self.principal = desk.principal.name
-        self._desk = desk
+        self.principal = view.principal.name
+        self._view = view
         self.client = calls
         self._peer = peer
         self._callers = callers
@@ -75,14 +75,14 @@ class Announcements:
 
     def sees(self, toolbox: str) -> bool:
         """Whether the toolbox is there for the client."""
-        return toolbox in self._desk.toolboxes
+        return toolbox in self._view.toolboxes
 
     @property
     def takes_questions(self) -> bool:
         """Whether there is a legacy client, which can be asked at any time."""
         return self._callers.legacy is not None
 
-    def open_stream(self, request_id: Id, wanted: Filter) -> None:
+    def open_stream(self, request_id: Id, wanted: NotificationFilter) -> None:
         """Tells a modern client of changes from now on, and first which of them. Raises Refusal."""
         if len(self.streams) >= MOST_SUBSCRIPTIONS:
             open_ = f"{MOST_SUBSCRIPTIONS} subscriptions are open already, and one is enough"
@@ -91,11 +91,11 @@ class Announcements:
             # Until it is known which of them the client will hear of, it hears of nothing.
             acknowledge = partial(self._acknowledge, request_id, wanted)
             self._subscriptions.open_stream(request_id, wanted.resource_subscriptions, acknowledge)
-            self.streams[request_id] = Filter()
+            self.streams[request_id] = NotificationFilter()
         else:
             self._acknowledge(request_id, wanted, [])
 
-    def _acknowledge(self, request_id: Id, wanted: Filter, uris: list[str]) -> None:
+    def _acknowledge(self, request_id: Id, wanted: NotificationFilter, uris: list[str]) -> None:
         wanted.resource_subscriptions = uris
         self.streams[request_id] = wanted
         acknowledged = b'{"_meta":{%b},"notifications":%b}' % (_tag(request_id), encode(wanted))
@@ -151,7 +151,7 @@ class Announcements:
         """Passes a server's log message on to a legacy client, with where it comes from."""
         if ((self._callers.legacy or NOBODY).log_level or 0) <= level:
             outlet = self.client.outlet
-            write = outlet.about(about.request_id) if isinstance(about, Relayed) else outlet.write
+            write = outlet.about(about.request_id) if isinstance(about, RelayedRequest) else outlet.write
             write(log_line(session, members))
 
 

@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.downstream.caller import (
-    NOBODY,
-    askable,
-    declared_by,
-    legacy_caller,
-    modern_caller,
-)
-from mcp_workbench.downstream.offer import members_of
-from mcp_workbench.protocol import (
+from mcp_workbench.protocol.caller import NOBODY, askable, declared_by, legacy_caller, modern_caller
+from mcp_workbench.protocol.names import (
     INVALID_PARAMS,
     LOG_LEVELS,
     META_CAPABILITIES,
@@ -24,12 +17,12 @@ from mcp_workbench.protocol import (
     UNSUPPORTED_VERSION,
 )
 from mcp_workbench.surface.requests import Refusal
-from mcp_workbench.wire.message import ABSENT, decode_text, encode
+from mcp_workbench.wire.message import ABSENT, decode_text, encode, members_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcp_workbench.downstream.caller import Caller
+    from mcp_workbench.protocol.caller import Caller
     from mcp_workbench.surface.requests import Meta
 
 MOST_DIFFERENT = 100

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from mcp_workbench.errors import InvalidCall
-from mcp_workbench.protocol import INVALID_PARAMS
+from mcp_workbench.protocol.names import INVALID_PARAMS
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import (
     ABSENT,
@@ -19,14 +19,14 @@ from mcp_workbench.wire.message import (
     is_json,
     starts_with,
 )
-from mcp_workbench.workbench.shortening import shorten
+from mcp_workbench.workbench.text.shortening import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body
-    from mcp_workbench.workbench.toolbox import Box
+    from mcp_workbench.workbench.toolbox import ToolboxSummary
 
 OPEN_TOOLBOX = "open_toolbox"
 USE_TOOL = "use_tool"
@@ -35,13 +35,13 @@ KEEP_LOADED = {"anthropic/alwaysLoad": True}
 """Hosts that defer tools until they are searched for keep these two."""
 
 
-def definitions(toolboxes: Sequence[Box], width: int) -> bytes:
+def definitions(toolboxes: Sequence[ToolboxSummary], width: int) -> bytes:
     """Both tools, as the JSON array that `tools/list` returns, with so many characters of each toolbox's
     description."""
     return encode([_open_toolbox(toolboxes, width), _use_tool()])
 
 
-def _open_toolbox(toolboxes: Sequence[Box], width: int) -> dict[str, object]:
+def _open_toolbox(toolboxes: Sequence[ToolboxSummary], width: int) -> dict[str, object]:
     names = [f"{box.name} ({shorten(box.description, width)})" if width else box.name for box in toolboxes]
     toolbox_name: dict[str, object] = {"type": "string"}
     if toolboxes:

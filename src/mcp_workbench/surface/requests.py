@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from mcp_workbench.protocol import INVALID_PARAMS, META_PROGRESS
+from mcp_workbench.protocol.names import INVALID_PARAMS, META_PROGRESS
 from mcp_workbench.wire.message import ABSENT, NULL
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Meta = Mapping[str, msgspec.Raw]
 
 
-class Filter(msgspec.Struct, rename="camel", omit_defaults=True):
+class NotificationFilter(msgspec.Struct, rename="camel", omit_defaults=True):
     """Which notifications a subscription is for, of those that we send."""
 
     tools_list_changed: bool = False
@@ -29,7 +29,7 @@ class Filter(msgspec.Struct, rename="camel", omit_defaults=True):
         return wanted
 
 
-class Params(msgspec.Struct):
+class RequestParams(msgspec.Struct):
     """The parameters that we look at, of whatever request."""
 
     given_meta: dict[str, msgspec.Raw] | None = msgspec.field(default=None, name="_meta")
@@ -49,7 +49,7 @@ class Params(msgspec.Struct):
         return self.given_meta or {}
 
 
-class Room(Protocol):
+class Backpressure(Protocol):
     """Whether the client takes what it is sent."""
 
     async def wait(self) -> object:
@@ -67,14 +67,14 @@ class Refusal(Exception):
 
 
 _decode_token = msgspec.json.Decoder(int | str).decode
-_decode_params = msgspec.json.Decoder(Params).decode
-_decode_filter = msgspec.json.Decoder(Filter).decode
+_decode_params = msgspec.json.Decoder(RequestParams).decode
+_decode_filter = msgspec.json.Decoder(NotificationFilter).decode
 
 
-def read_params(raw: msgspec.Raw) -> Params:
+def read_params(raw: msgspec.Raw) -> RequestParams:
     """The parameters of a request. Raises Refusal."""
     if not raw or raw == NULL:
-        return Params()
+        return RequestParams()
     try:
         params = _decode_params(raw)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -85,7 +85,7 @@ def read_params(raw: msgspec.Raw) -> Params:
     return params
 
 
-def read_filter(raw: msgspec.Raw) -> Filter:
+def read_filter(raw: msgspec.Raw) -> NotificationFilter:
     """Which notifications are wanted. Raises Refusal."""
     try:
         return _decode_filter(raw or b"{}")

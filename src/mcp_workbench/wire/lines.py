@@ -6,7 +6,7 @@ import codecs
 from contextlib import suppress
 from typing import Protocol
 
-from mcp_workbench.wire import finding
+from mcp_workbench.wire import byte_search
 
 Line = bytes | memoryview
 """A line without its newline. A long one is a view of the `LongLine` that it was read into, if it is UTF-8;
@@ -180,7 +180,7 @@ class LineSplitter:
             if self._watched and not self._may_hold_watched:
                 start = max(0, start - self._overlap)
                 came = memoryview(self._buffer)[start : self.held]
-                self._may_hold_watched = finding.may_hold(bytes(came), self._watched)
+                self._may_hold_watched = byte_search.may_hold(bytes(came), self._watched)
 
     def _throw_away(self) -> None:
         tail = self.held - EDGE

@@ -111,6 +111,14 @@ class Undecodable(Exception):
         super().__init__(reason)
 
 
+def members_of(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
+    """The members of a JSON object. Anything else, and what cannot be decoded, has none."""
+    try:
+        return decode_members(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+
+
 def decode(line: Line) -> Message:
     """The message in one line, or `Undecodable`."""
     try:

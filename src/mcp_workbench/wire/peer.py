@@ -18,7 +18,7 @@ import msgspec
 from mcp_workbench.errors import BadAnswer, ConnectionClosed, NotTaken, TooDeep, TooLong, size_of
 from mcp_workbench.wire import message as rpc
 from mcp_workbench.wire.lines import LINE_LIMIT, lacks_watched
-from mcp_workbench.wire.request import Question
+from mcp_workbench.wire.request import AwaitedRequest
 from mcp_workbench.wire.salvage import find_answered_id
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ class Peer:
         """Whether an answer is awaited."""
         return bool(self._in_flight)
 
-    def ask(self, method: str, params: bytes, *, limit: float) -> Question:
+    def ask(self, method: str, params: bytes, *, limit: float) -> AwaitedRequest:
         """Sends a request. Whoever awaits its `answer` calls `forget` afterwards, however it ended."""
-        question = Question(self._loop.create_future(), idle=limit, total=limit)
+        question = AwaitedRequest(self._loop.create_future(), idle=limit, total=limit)
         self.start(question, rpc.request_line(self.next_id, method, params))
         return question
 
@@ -184,7 +184,7 @@ class Peer:
     def forget(self, request: Request) -> None:
         """An answer that comes after this is ignored."""
         self._take_out(request.id)
-        if isinstance(request, Question):
+        if isinstance(request, AwaitedRequest):
             request.drop()
 
     def pause(self) -> None:
@@ -230,7 +230,7 @@ class Peer:
                 sent = rpc.decode(line)
                 is_ours = isinstance(sent.id, int) and sent.method is not None
                 request = self._in_flight.get(cast("int", sent.id)) if is_ours else None
-                if request is not None and not isinstance(request, Question):
+                if request is not None and not isinstance(request, AwaitedRequest):
                     self._take_out(request.id)
                     # Later: by then all know that it has ended.
                     self._loop.call_soon(request.fail, NotTaken(ENDED_BEFORE, sent.params))

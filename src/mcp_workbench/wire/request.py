@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import WireError
 
 
-class Tally(Protocol):
+class InFlightCount(Protocol):
     """Counts the requests in flight of whoever they are made for. Requests on hold are not counted."""
 
     def enter(self) -> None:
@@ -39,7 +39,7 @@ class Request(msgspec.Struct, kw_only=True, eq=False):
     total: float = 0.0
     """Seconds that it may take with such signs; not less than `idle`."""
 
-    tally: Tally | None = None
+    tally: InFlightCount | None = None
     """Where it is counted while it is in flight, if anywhere."""
 
     lacks_watched: bool = False
@@ -82,7 +82,7 @@ class Request(msgspec.Struct, kw_only=True, eq=False):
         return RequestTimeout(self.total, capped=True)
 
 
-class Question(Request):
+class AwaitedRequest(Request):
     """A request whose answer can be awaited."""
 
     answer: asyncio.Future[msgspec.Raw]

@@ -26,7 +26,7 @@ T = TypeVar("T")
 CHUNK = 256 * 1024
 
 
-class Reader(Protocol):
+class DataReceiver(Protocol):
     """What a thread feeds."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -43,7 +43,7 @@ class ReadThread(asyncio.ReadTransport):
     """A transport for reading a file that may block. One piece at a time: the next is read when the last was
     taken, and reading is not paused."""
 
-    def __init__(self, file: BinaryIO, reader: Reader) -> None:
+    def __init__(self, file: BinaryIO, reader: DataReceiver) -> None:
         super().__init__()
         self._loop = asyncio.get_running_loop()
         self._file = file

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.config import results
+from mcp_workbench.config.model import results
 from mcp_workbench.wire.message import encode
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.shelf import Index
+    from mcp_workbench.workbench.toolbox_server import Index
 
 TOOLBOX: Final = results.TOOLBOX
 SERVER: Final = "results"

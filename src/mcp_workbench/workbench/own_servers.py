@@ -10,15 +10,15 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.downstream.shares import RETRY_SECONDS
 from mcp_workbench.errors import StartError
+from mcp_workbench.fairness import RETRY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from mcp_workbench.downstream.server import Server
-    from mcp_workbench.downstream.shares import Shares
-    from mcp_workbench.workbench.desk import Desk
+    from mcp_workbench.fairness import Shares
+    from mcp_workbench.workbench.client_view import ClientView
 
 IDLE_SECONDS: Final = 60.0
 """Without a request of its client, after which a server that waits for nothing may end to make room."""
@@ -31,21 +31,21 @@ class OwnServers:
 
     def __init__(self, shares: Shares) -> None:
         self._shares = shares
-        self._desks: dict[Server, Desk] = {}
+        self._views: dict[Server, ClientView] = {}
         self._ending: set[Server] = set()
         """Servers whose client is gone, until their processes have ended."""
 
     def __iter__(self) -> Iterator[Server]:
-        return iter(self._desks)
+        return iter(self._views)
 
-    def add(self, server: Server, desk: Desk) -> None:
+    def add(self, server: Server, view: ClientView) -> None:
         """Count a server of a client from now on, and ask it to say when it starts."""
-        self._desks[server] = desk
+        self._views[server] = view
         server.before_start = self._admit
 
     def release(self, server: Server) -> None:
         """Take a server from its client, which is gone."""
-        if self._desks.pop(server, None) is not None:
+        if self._views.pop(server, None) is not None:
             self._ending.add(server)
 
     def remove(self, server: Server) -> None:
@@ -54,12 +54,12 @@ class OwnServers:
 
     def _admit(self, server: Server) -> None:
         """Make room for a server that is about to start. Raises StartError."""
-        desk = self._desks.get(server)
-        if desk is None:
+        view = self._views.get(server)
+        if view is None:
             return  # it is about to end, with the client that it belonged to
-        principal = desk.principal.name
+        principal = view.principal.name
         limits = self._shares.limits
-        running = [it for it in self._desks if it.runs]
+        running = [it for it in self._views if it.runs]
         own = [it for it in running if self._principal(it) == principal]
         if principal and len(own) >= limits.processes:
             self._make_room(server, own, f"{len(own)} servers of your own run already", "processes")
@@ -74,18 +74,18 @@ class OwnServers:
         """End the server among some whose client was not heard of for longest. Raises StartError."""
         now = asyncio.get_running_loop().time()
         idle = [it for it in among if not it.in_use and it.up]
-        oldest = min(idle, key=lambda it: self._desks[it].used_at, default=None)
-        wait = RETRY_SECONDS if oldest is None else self._desks[oldest].used_at + IDLE_SECONDS - now
+        oldest = min(idle, key=lambda it: self._views[it].used_at, default=None)
+        wait = RETRY_SECONDS if oldest is None else self._views[oldest].used_at + IDLE_SECONDS - now
         if oldest is None or wait > 0:
             limit = f'{taken}, and no more are allowed ("http.shares.{key}")'
             remedy = f"End a session that you do not need, or try again in {max(wait, 1):.0f} s"
             raise StartError(server.name, f"{limit}. {remedy}")
         log.info(
             "ends, to make room: its client was not heard of for %d s",
-            now - self._desks[oldest].used_at,
+            now - self._views[oldest].used_at,
             extra={"server": oldest.label},
         )
         oldest.begin_to_close()
 
     def _principal(self, server: Server) -> str:
-        return self._desks[server].principal.name
+        return self._views[server].principal.name

@@ -12,10 +12,10 @@ from mcp_workbench.errors import OpeningFailed, ServerNotFound, StartError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_workbench.workbench.shelf import Index, Shelf
+    from mcp_workbench.workbench.toolbox_server import Index, ToolboxServer
 
 
-class Box(msgspec.Struct, frozen=True):
+class ToolboxSummary(msgspec.Struct, frozen=True):
     """What a client is told of a toolbox before it opens it."""
 
     name: str
@@ -27,7 +27,7 @@ class Opening(msgspec.Struct, frozen=True):
     """What came of opening a toolbox: the tools of the servers that serve, and why others do not."""
 
     toolbox: Toolbox
-    tools: list[tuple[Shelf, Index]]
+    tools: list[tuple[ToolboxServer, Index]]
     """For each connected server its shelf and its tools, in the order of the configuration."""
     starting: list[str]
     """The servers that are not ready yet."""
@@ -41,7 +41,7 @@ class Toolbox:
         self,
         name: str,
         description: str,
-        shelves: Sequence[Shelf],
+        toolbox_servers: Sequence[ToolboxServer],
         disabled: Sequence[str],
         *,
         open_deadline: float,
@@ -49,7 +49,9 @@ class Toolbox:
     ) -> None:
         self.name = name
         self.description = description
-        self.shelves = {shelf.server.name: shelf for shelf in shelves}
+        self.toolbox_servers = {
+            toolbox_server.server.name: toolbox_server for toolbox_server in toolbox_servers
+        }
         self.open_deadline = open_deadline
         """Seconds after which opening it answers without those that are still starting."""
         self.listing_budget = listing_budget
@@ -57,16 +59,16 @@ class Toolbox:
         self._disabled = tuple(disabled)
 
     @property
-    def box(self) -> Box:
+    def box(self) -> ToolboxSummary:
         """What can be told of it as it is."""
-        return Box(self.name, self.description, len(self.shelves))
+        return ToolboxSummary(self.name, self.description, len(self.toolbox_servers))
 
-    def with_shelves(self, shelves: Sequence[Shelf]) -> Toolbox:
+    def with_toolbox_servers(self, toolbox_servers: Sequence[ToolboxServer]) -> Toolbox:
         """The same with other servers in the place of its own."""
         return Toolbox(
             self.name,
             self.description,
-            shelves,
+            toolbox_servers,
             self._disabled,
             open_deadline=self.open_deadline,
             listing_budget=self.listing_budget,
@@ -79,19 +81,19 @@ class Toolbox:
         Safe to call at any time and by many: each server has one opening, which all callers share, and which
         goes on when a caller goes away or has waited long enough.
         """
-        were_up = {name for name, shelf in self.shelves.items() if shelf.server.up}
+        were_up = {name for name, toolbox_server in self.toolbox_servers.items() if toolbox_server.server.up}
         outcomes = await self._outcomes(modern=modern)
         opening = Opening(self, [], [], [])
         required_failed = False
-        for name, shelf in self.shelves.items():
+        for name, toolbox_server in self.toolbox_servers.items():
             outcome = outcomes.get(name)
             if outcome is None:
                 opening.starting.append(name)
             elif isinstance(outcome, StartError):
                 opening.failures.append(outcome)
-                required_failed |= shelf.server.config.required
+                required_failed |= toolbox_server.server.config.required
             else:
-                opening.tools.append((shelf, outcome))
+                opening.tools.append((toolbox_server, outcome))
         if required_failed or (opening.failures and not (opening.tools or opening.starting)):
             self._clean_up(were_up)
             raise OpeningFailed(self.name, opening.failures)
@@ -99,8 +101,11 @@ class Toolbox:
 
     async def _outcomes(self, *, modern: bool) -> dict[str, Index | StartError]:
         """Of the servers that are ready or have failed within the deadline."""
-        shelves = self.shelves.items()
-        tasks = {name: asyncio.create_task(_attempt(shelf, modern=modern)) for name, shelf in shelves}
+        toolbox_servers = self.toolbox_servers.items()
+        tasks = {
+            name: asyncio.create_task(_attempt(toolbox_server, modern=modern))
+            for name, toolbox_server in toolbox_servers
+        }
         if not tasks:
             return {}
         try:
@@ -114,21 +119,21 @@ class Toolbox:
 
     def _clean_up(self, were_up: set[str]) -> None:
         """Ends what a failed opening has started, unless somebody else has come to need it."""
-        for name, shelf in self.shelves.items():
-            if name not in were_up and not shelf.server.in_use:
-                shelf.server.begin_to_close()
+        for name, toolbox_server in self.toolbox_servers.items():
+            if name not in were_up and not toolbox_server.server.in_use:
+                toolbox_server.server.begin_to_close()
 
-    def shelf(self, server: str) -> Shelf:
+    def toolbox_server(self, server: str) -> ToolboxServer:
         """The place of one server. Raises ServerNotFound."""
         try:
-            return self.shelves[server]
+            return self.toolbox_servers[server]
         except KeyError:
             disabled = server in self._disabled
-            raise ServerNotFound(server, self.name, list(self.shelves), disabled=disabled) from None
+            raise ServerNotFound(server, self.name, list(self.toolbox_servers), disabled=disabled) from None
 
 
-async def _attempt(shelf: Shelf, *, modern: bool) -> Index | StartError:
+async def _attempt(toolbox_server: ToolboxServer, *, modern: bool) -> Index | StartError:
     try:
-        return await shelf.tools(modern=modern)
+        return await toolbox_server.tools(modern=modern)
     except StartError as error:
         return error

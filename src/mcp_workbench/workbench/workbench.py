@@ -11,29 +11,28 @@ import os
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config import is_same_program
-from mcp_workbench.config.model import LISTING_BUDGET
-from mcp_workbench.downstream.audience import Audience
-from mcp_workbench.downstream.era_memory import EraMemory
+from mcp_workbench.config.model.workbench import LISTING_BUDGET
+from mcp_workbench.downstream.conversation.listeners import Listeners
+from mcp_workbench.downstream.limits.flow_control import FlowControl
 from mcp_workbench.downstream.server import Server
-from mcp_workbench.downstream.shares import Gate
-from mcp_workbench.downstream.supervisor import Surroundings
-from mcp_workbench.downstream.tool_memory import ToolMemory
-from mcp_workbench.downstream.valve import Valve
-from mcp_workbench.wire.guard import Guard
+from mcp_workbench.downstream.supervisor import ServerContext
+from mcp_workbench.fairness import FairSemaphore
+from mcp_workbench.storage.catalogue import Catalogue
+from mcp_workbench.storage.protocol_versions import VersionMemory
+from mcp_workbench.wire.processes.guard import Guard
 from mcp_workbench.workbench import builtin
 from mcp_workbench.workbench.own_servers import OwnServers
-from mcp_workbench.workbench.shelf import NO_LIMIT, Shelf
 from mcp_workbench.workbench.toolbox import Toolbox
+from mcp_workbench.workbench.toolbox_server import NO_LIMIT, ToolboxServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
-    from mcp_workbench.config import LoadedConfig, ResultsConfig, Secrets, ServerConfig
-    from mcp_workbench.downstream.session import Origin
-    from mcp_workbench.downstream.watching import Watches
+    from mcp_workbench.config import LoadedConfig, Origin, ResultsConfig, Secrets, ServerConfig
+    from mcp_workbench.downstream.conversation.watches import ResourceWatches
     from mcp_workbench.errors import StrPath
-    from mcp_workbench.workbench.finding import Finder
-    from mcp_workbench.workbench.kept.store import Store
+    from mcp_workbench.workbench.kept.store import ResultStore
+    from mcp_workbench.workbench.searching.finder import Finder
 
 LINGER = 0.1
 """Seconds between two looks whether a server that is no longer configured is still in use."""
@@ -49,26 +48,26 @@ class Workbench:
     """The toolboxes and servers that are configured. State is the process's, never a session's."""
 
     def __init__(
-        self, toolboxes: Sequence[Toolbox], surroundings: Surroundings, cache: StrPath = os.devnull
+        self, toolboxes: Sequence[Toolbox], context: ServerContext, cache: StrPath = os.devnull
     ) -> None:
-        self._surroundings = surroundings
+        self._context = context
         self._cache = cache
         """Where files may be kept."""
         self._retiring: dict[Server, asyncio.Task[None]] = {}
         """Servers that are no longer configured, and what ends them when they are not in use any more."""
         self._is_closed = False
-        self._watches: dict[Origin, Watches] = {}
+        self._watches: dict[Origin, ResourceWatches] = {}
         """What clients want to hear about, by the place that the names of the resources tell."""
-        self.store: Store | None = None
+        self.store: ResultStore | None = None
         """What is kept of results, once the configuration has wanted some to be."""
-        self.valve = surroundings.valve
-        self.audience = surroundings.audience
-        self.catalogue = surroundings.catalogue
-        self.shares = surroundings.shares
+        self.flow_control = context.flow_control
+        self.listeners = context.listeners
+        self.catalogue = context.catalogue
+        self.shares = context.shares
         self.own_servers = OwnServers(self.shares)
-        self.rendering = Gate(1, lambda: 1)
+        self.rendering = FairSemaphore(1, lambda: 1)
         """For lists of many tools: each takes the interpreter for long."""
-        self.joint_lists = Gate(MOST_JOINT_LISTS, lambda: SHARE_OF_JOINT_LISTS)
+        self.joint_lists = FairSemaphore(MOST_JOINT_LISTS, lambda: SHARE_OF_JOINT_LISTS)
         """For lists of what all open servers have together: each asks every one of them."""
         self._finder: Finder | None = None
         self.listing_budget = LISTING_BUDGET
@@ -78,7 +77,7 @@ class Workbench:
     @property
     def waiting(self) -> int:
         """How many bytes of calls wait for servers."""
-        return self.valve.waiting + sum(server.waiting_room.bytes for server in self._servers)
+        return self.flow_control.waiting + sum(server.waiting_room.bytes for server in self._servers)
 
     def warm_up(self) -> None:
         """Loads, without holding anything up, what some of the servers need and nothing else does."""
@@ -93,29 +92,29 @@ class Workbench:
         A server goes on, with what has changed about it, if its program is the same. Any other is not found
         from now on, and ends when its calls have.
         """
-        before = self.shelves
+        before = self.toolbox_servers
 
-        def shelve(toolbox: str, name: str, config: ServerConfig) -> Shelf:
-            shelf = before.get((toolbox, name))
-            if shelf is not None and is_same_program(shelf.server.config, config):
-                shelf.adopt(config, loaded.secrets)
-                return shelf
-            server = Server(toolbox, name, config, loaded.secrets, self._surroundings)
+        def keep_or_create(toolbox: str, name: str, config: ServerConfig) -> ToolboxServer:
+            toolbox_server = before.get((toolbox, name))
+            if toolbox_server is not None and is_same_program(toolbox_server.server.config, config):
+                toolbox_server.adopt(config, loaded.secrets)
+                return toolbox_server
+            server = Server(toolbox, name, config, loaded.secrets, self._context)
             # Whoever wants to hear of its resources has not been told that it is another program, or was
             # away for a while.
             server.watches = self._watches.setdefault((toolbox, name), server.watches)
-            return Shelf(toolbox, server)
+            return ToolboxServer(toolbox, server)
 
         toolboxes = []
         for name, toolbox in loaded.config.toolboxes.items():
             enabled = {server: config for server, config in toolbox.servers.items() if not config.disabled}
-            shelves = [shelve(name, server, config) for server, config in enabled.items()]
+            toolbox_servers = [keep_or_create(name, server, config) for server, config in enabled.items()]
             disabled = [server for server in toolbox.servers if server not in enabled]
             toolboxes.append(
                 Toolbox(
                     name,
                     toolbox.description,
-                    shelves,
+                    toolbox_servers,
                     disabled,
                     open_deadline=toolbox.open_deadline,
                     listing_budget=toolbox.listing_budget,
@@ -125,37 +124,43 @@ class Workbench:
         self.shares.adopt(loaded.config.http.shares)
         self._hold(toolboxes)
         self._prepare_to_keep(loaded.config.results)
-        for place, shelf in before.items():
-            if self.shelves.get(place) is not shelf:
-                what = "has changed; its next use starts it anew" if place in self.shelves else "is removed"
+        for place, toolbox_server in before.items():
+            if self.toolbox_servers.get(place) is not toolbox_server:
+                what = (
+                    "has changed; its next use starts it anew"
+                    if place in self.toolbox_servers
+                    else "is removed"
+                )
                 label = {"server": "/".join(place)}
                 log.info("%s, and what runs of it ends when its calls have", what, extra=label)
-                self.retire(shelf.server)
+                self.retire(toolbox_server.server)
 
     async def find(
         self, queries: Sequence[str], limit: int, among: Container[Origin], principal: str
     ) -> list[list[tuple[Origin, str]]]:
         """The best tools for each query, by their places and names, among what is known of some servers."""
-        from mcp_workbench.workbench.finding import Finder  # noqa: PLC0415 - few search at all
+        from mcp_workbench.workbench.searching.finder import Finder  # noqa: PLC0415 - few search at all
 
         if self._finder is None:
             self._finder = Finder(self._cache)
         sources = {
             origin: known.index
-            for origin, shelf in self.shelves.items()
-            if (known := shelf.known()) is not None
+            for origin, toolbox_server in self.toolbox_servers.items()
+            if (known := toolbox_server.known()) is not None
         }
         if self.store is not None:
             sources[builtin.ORIGIN] = builtin.TOOLS
         return [await self._finder.find(query, limit, sources, among, principal) for query in queries]
 
     def _prepare_to_keep(self, config: ResultsConfig) -> None:
-        if self.store is None and any(shelf.inline_limit < NO_LIMIT for shelf in self.shelves.values()):
+        if self.store is None and any(
+            toolbox_server.inline_limit < NO_LIMIT for toolbox_server in self.toolbox_servers.values()
+        ):
             # Most configurations do not want it.
-            from mcp_workbench.downstream.kept_files import KeptFiles  # noqa: PLC0415 - see above
-            from mcp_workbench.workbench.kept.store import Store  # noqa: PLC0415 - see above
+            from mcp_workbench.storage.kept_files import KeptFiles  # noqa: PLC0415 - see above
+            from mcp_workbench.workbench.kept.store import ResultStore  # noqa: PLC0415 - see above
 
-            self.store = Store(KeptFiles(self._cache), self.shares)
+            self.store = ResultStore(KeptFiles(self._cache), self.shares)
         if self.store is not None:
             self.store.adopt(config)
 
@@ -167,7 +172,7 @@ class Workbench:
         for task in self._retiring.values():
             task.cancel()
         await asyncio.gather(*(server.close() for server in self._servers))
-        await self._surroundings.guard.close()
+        await self._context.guard.close()
 
     def kill(self) -> None:
         """Ends all processes this instant. It remains to be closed, which takes no time after this."""
@@ -177,15 +182,15 @@ class Workbench:
     @property
     def _servers(self) -> list[Server]:
         """Those included that are some client's own, or no longer configured but still in use."""
-        shared = (shelf.server for shelf in self.shelves.values())
+        shared = (toolbox_server.server for toolbox_server in self.toolbox_servers.values())
         return list(dict.fromkeys([*shared, *self.own_servers, *self._retiring]))
 
     def _hold(self, toolboxes: Sequence[Toolbox]) -> None:
         self.toolboxes = {toolbox.name: toolbox for toolbox in toolboxes}
-        self.shelves = {
-            (toolbox.name, server): shelf
+        self.toolbox_servers = {
+            (toolbox.name, server): toolbox_server
             for toolbox in toolboxes
-            for server, shelf in toolbox.shelves.items()
+            for server, toolbox_server in toolbox.toolbox_servers.items()
         }
 
     def retire(self, server: Server) -> None:
@@ -217,9 +222,9 @@ def build(
 
     What is worth remembering is kept in the directory `cache`. `hide` gets what no log may hold.
     """
-    surroundings = Surroundings(
-        environ, EraMemory(cache), ToolMemory(cache), Guard(environ), Valve(), Audience(), hide
+    context = ServerContext(
+        environ, VersionMemory(cache), Catalogue(cache), Guard(environ), FlowControl(), Listeners(), hide
     )
-    workbench = Workbench([], surroundings, cache)
+    workbench = Workbench([], context, cache)
     workbench.reconfigure(loaded)
     return workbench

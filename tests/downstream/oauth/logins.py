@@ -18,14 +18,14 @@ from mcp_workbench.downstream.oauth import authorization
 from mcp_workbench.downstream.oauth.callback import open_callback
 from mcp_workbench.downstream.oauth.challenge import Challenge
 from mcp_workbench.downstream.oauth.login_flow import LoginFlow
-from mcp_workbench.downstream.oauth.store import LoginStore
+from mcp_workbench.storage.logins import LoginStore
 from tests.downstream.oauth import worker
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from mcp_workbench.downstream.oauth.record import Login
+    from mcp_workbench.storage.login_record import Login
     from tests.support.authorizing import Authority
 
 AS_IN_SERVICE = pytest.mark.asyncio(loop_factories=["uvloop"])

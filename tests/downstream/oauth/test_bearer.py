@@ -18,7 +18,7 @@ from tests.support.waiting import PATIENCE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcp_workbench.downstream.oauth.record import Login
+    from mcp_workbench.storage.login_record import Login
 
 pytestmark = AS_IN_SERVICE
 

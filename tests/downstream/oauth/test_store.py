@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mcp_workbench.downstream.oauth import store
-from mcp_workbench.downstream.oauth.record import Login, data_directory
-from mcp_workbench.downstream.oauth.store import LoginStore, StoreError
+from mcp_workbench.storage import logins as logins_module
+from mcp_workbench.storage.login_record import Login, data_directory
+from mcp_workbench.storage.logins import LoginStore, StoreError
 from mcp_workbench.storage.private_files import PrivateDirectory
 from tests.downstream.oauth.logins import AS_IN_SERVICE, ORIGIN
 from tests.servers.keyrings.backends import Kept, Silent
@@ -189,7 +189,7 @@ async def test_a_login_in_a_keyring_that_does_not_answer_any_more_is_told(
     monkeypatch.setattr("keyring.core._keyring_backend", Kept())
     assert await save(logins(tmp_path)) == "keyring"
     monkeypatch.setattr("keyring.core._keyring_backend", Silent())
-    monkeypatch.setattr(store, "KEYCHAIN_LIMIT", 0.1)
+    monkeypatch.setattr(logins_module, "KEYCHAIN_LIMIT", 0.1)
     with pytest.raises(StoreError, match=r"keyring did not answer within 0\.1 s: is it locked"):
         await logins(tmp_path).load()
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Awaitable, Callable
 
+    from mcp_workbench.downstream.conversation.session import Session
     from mcp_workbench.downstream.server import Server
-    from mcp_workbench.downstream.session import Session
     from tests.support.client import Json
 
     Handler = Callable[["Asked", "Reply"], Awaitable[None]]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.downstream.remote import http as http_module
+from mcp_workbench.downstream.remote import client as http_module
 from mcp_workbench.errors import BadAnswer, BrokenOff, StartError, TooLong, Unreachable, WireError
 from tests.downstream.remote.serving import discovered, ready, serving, text
 from tests.downstream.servers import call_tool, server

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.config import HttpConfig
+from mcp_workbench.errors import Denied
 from mcp_workbench.serve.admission import Admission
-from mcp_workbench.surface.denied import Denied
 from mcp_workbench.workbench.principal import Principal
 
 if TYPE_CHECKING:
     from mcp_workbench.config.tokens import LoadedTokens
-    from mcp_workbench.serve.admission.gate import IsOver
+    from mcp_workbench.serve.admission.admission import IsOver
 
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - where nothing listens in these tests

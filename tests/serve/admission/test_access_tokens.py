@@ -12,10 +12,10 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from mcp_workbench.config import HttpConfig, IssuerConfig
+from mcp_workbench.errors import Denied
 from mcp_workbench.serve.admission import metadata, metadata_paths
 from mcp_workbench.serve.admission.access_tokens import LEEWAY
 from mcp_workbench.serve.admission.credentials import metadata_url
-from mcp_workbench.surface.denied import Denied
 from mcp_workbench.workbench.principal import Principal
 from tests.serve.admission.gates import Gate, challenge_of
 from tests.serve.admission.issuer import EC_KEY, ED_KEY, OTHER_RSA_KEY, RESOURCE, RSA_KEY, public, running

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_workbench.config import HttpConfig
+from mcp_workbench.errors import Denied
 from mcp_workbench.serve.admission import keys
 from mcp_workbench.serve.admission.keys import metadata_addresses
-from mcp_workbench.surface.denied import Denied
 from tests.serve.admission.gates import Gate
 from tests.serve.admission.issuer import EC_KEY, OTHER_RSA_KEY, RSA_KEY, public, running
 from tests.support.waiting import poll

@@ -8,9 +8,9 @@ import pytest
 
 from mcp_workbench.config import HttpConfig, IssuerConfig
 from mcp_workbench.config.hosts import is_loopback
+from mcp_workbench.errors import Denied
 from mcp_workbench.serve import refusals
 from mcp_workbench.serve.admission.origins import Origins
-from mcp_workbench.surface.denied import Denied
 from mcp_workbench.workbench.principal import ANYONE
 from tests.serve.admission.gates import EVERYWHERE, LOOPBACK, Gate
 

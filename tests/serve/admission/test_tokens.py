@@ -14,11 +14,10 @@ import pytest
 
 from mcp_workbench.config import HttpConfig, load
 from mcp_workbench.config.tokens import load_tokens
-from mcp_workbench.errors import ConfigError
+from mcp_workbench.errors import ConfigError, Denied
 from mcp_workbench.serve import watch
-from mcp_workbench.serve.admission import Doorkeeper, load_credentials
+from mcp_workbench.serve.admission import AdmissionFiles, load_credentials
 from mcp_workbench.serve.logs import StderrHandler
-from mcp_workbench.surface.denied import Denied
 from mcp_workbench.workbench.principal import ANYONE, Principal
 from tests.config.loading import toolbox, write
 from tests.serve.admission.gates import EVERYWHERE, LOOPBACK, Gate, Told, challenge_of
@@ -168,7 +167,7 @@ class Door(Told):
 
     def __init__(self, directory: Path, **entries: tuple[str, list[str]]) -> None:
         super().__init__()
-        self.keeper = Doorkeeper(
+        self.keeper = AdmissionFiles(
             LOOPBACK,
             config_of(directory),
             tokens_of(directory, **entries),

@@ -81,22 +81,22 @@ class House:
         same._shared = self._shared
         return same
 
-    async def _visit(self, visitor: V) -> V:
+    async def _exchange(self, visitor: V) -> V:
         await self._stack.enter_async_context(visitor)
         return visitor
 
     async def legacy(self, token: str | None = None, **greeting: Any) -> Legacy:
         """One that has greeted."""
-        visitor = await self._visit(Legacy(self.url, token))
+        visitor = await self._exchange(Legacy(self.url, token))
         await visitor.greet(**greeting)
         return visitor
 
     async def modern(self, token: str | None = None) -> Modern:
-        return await self._visit(Modern(self.url, token))
+        return await self._exchange(Modern(self.url, token))
 
     async def stranger(self) -> Visitor:
         """One that has not said anything yet."""
-        return await self._visit(Visitor(self.url))
+        return await self._exchange(Visitor(self.url))
 
 
 async def open_to_two(house: House) -> House:

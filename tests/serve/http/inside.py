@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from mcp_workbench.serve.address import Address, listen
 from mcp_workbench.serve.admission import Admission
 from mcp_workbench.serve.connection_limits import ConnectionLimits
-from mcp_workbench.serve.connections import Connection
-from mcp_workbench.serve.http import Front, _Server, _settings
+from mcp_workbench.serve.connections import LimitedConnection
+from mcp_workbench.serve.http import HttpApplication, _Server, _settings
 from mcp_workbench.surface.http.clients import Clients
 from mcp_workbench.surface.http.endpoint import Endpoint
 from mcp_workbench.workbench.workbench import build
@@ -51,16 +51,16 @@ class Inside:
         return await self.stack.enter_async_context(Modern(self.url))
 
     @property
-    def connections(self) -> list[Connection]:
-        return [it for it in self.server.server_state.connections if isinstance(it, Connection)]
+    def connections(self) -> list[LimitedConnection]:
+        return [it for it in self.server.server_state.connections if isinstance(it, LimitedConnection)]
 
     @property
     def kept(self) -> dict[str, int]:
         """How much there is of what comes and goes."""
         return {
-            "modern requests": len(self.clients._faces),
+            "modern requests": len(self.clients._client_connections),
             "sessions": len(self.clients._sessions),
-            "listeners": len(self.workbench.audience._listeners),
+            "listeners": len(self.workbench.listeners._listeners),
             "connections": len(self.server.server_state.connections),
             "responses": len(self.server.server_state.tasks),
             "parked": len(self.clients._parking._parked),
@@ -87,7 +87,7 @@ async def serving(
     admission = Admission("127.0.0.1", loaded.config.http, None, clients)
     sockets = listen(Address("127.0.0.1", 0))
     limits = ConnectionLimits() if limits is None else limits
-    front = Front(Endpoint(clients, admission), admission)
+    front = HttpApplication(Endpoint(clients, admission), admission)
     server = _Server(_settings(front, limits, admission.refusals))
     serving = asyncio.create_task(server.serve(sockets))
     url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/mcp"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.serve import connections
-from mcp_workbench.surface.http import visit
+from mcp_workbench.surface.http import exchange
 from tests.serve.http.inside import serving
 from tests.serve.http.visitors import JSON
 from tests.support.configs import server, toolboxes
@@ -161,7 +161,7 @@ async def test_a_request_behind_a_stream_does_not_keep_the_stream_when_the_clien
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What comes next is not read before its time, and with it goes unnoticed who leaves, but for a while."""
-    monkeypatch.setattr(visit, "KEEP_ALIVE", 0.05)
+    monkeypatch.setattr(exchange, "KEEP_ALIVE", 0.05)
     visitor = await inside.modern()
     stream = await visitor.listen(toolsListChanged=True)
     await inside.wait_until_kept(**{"modern requests": 1, "listeners": 1, "connections": 1, "responses": 1})

@@ -151,7 +151,7 @@ async def house(build: Callable[[], House]) -> House:
 
 
 async def bob_at(house: House) -> Patient:
-    bob = await house._visit(Patient(house.url, BOB))
+    bob = await house._exchange(Patient(house.url, BOB))
     await bob.look_at_idle()
     return bob
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.surface.face import Face
-from mcp_workbench.surface.http.session import Session
-from mcp_workbench.surface.http.stream import Stream
-from mcp_workbench.surface.http.visit import Visit
+from mcp_workbench.surface.client_connection import ClientConnection
+from mcp_workbench.surface.http.exchange import HttpExchange
+from mcp_workbench.surface.http.session import HttpSession
+from mcp_workbench.surface.http.stream import ResponseStream
 from tests.grid.benches import conversing_server
 from tests.grid.questions import form
 from tests.serve.http.inside import serving
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 TIMES = 300
 AT_ONCE = 20
-OURS = (Face, Session, Stream, Visit)
+OURS = (ClientConnection, HttpSession, ResponseStream, HttpExchange)
 
 
 def alive() -> Counter[str]:
@@ -139,8 +139,8 @@ async def test_nothing_is_left(inside: Inside, kind: Callable[[str], Awaitable[N
     # A server may ask something for a call that was given up a moment ago.
     await poll(lambda: alive() == before)
     assert len(asyncio.all_tasks()) <= tasks
-    (shelf,) = inside.workbench.shelves.values()
-    assert not shelf.server.in_use
+    (toolbox_server,) = inside.workbench.toolbox_servers.values()
+    assert not toolbox_server.server.in_use
 
 
 async def test_a_session_does_not_grow_with_its_requests(inside: Inside) -> None:

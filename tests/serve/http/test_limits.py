@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.serve import connections
-from mcp_workbench.surface.http import clients, endpoint, session, visit
+from mcp_workbench.surface.http import clients, endpoint, exchange, session
 from tests.grid.benches import conversing_server
 from tests.serve.http.inside import serving
 from tests.serve.http.visitors import JSON
@@ -61,7 +61,7 @@ async def test_a_message_that_was_refused_unread_may_still_come_but_not_for_ever
 async def test_a_message_that_turns_out_too_long_is_refused(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(visit, "BODY_LIMIT", 100_000)
+    monkeypatch.setattr(exchange, "BODY_LIMIT", 100_000)
     visitor = await inside.modern()
     wire = await visitor.wire()
     await wire.send("POST", CHUNKED)
@@ -73,7 +73,7 @@ async def test_a_message_that_turns_out_too_long_is_refused(
 async def test_long_messages_that_come_at_once_do_not_fill_the_memory(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(visit, "BODIES_LIMIT", 1_000_000)
+    monkeypatch.setattr(exchange, "BODIES_LIMIT", 1_000_000)
     visitor = await inside.modern()
     slow = [await visitor.wire() for _ in range(3)]
     for wire in slow:
@@ -108,7 +108,7 @@ async def test_a_chunked_message_within_the_limit_is_taken(inside: Inside) -> No
 async def test_a_message_that_does_not_come_is_not_waited_for(
     inside: Inside, monkeypatch: pytest.MonkeyPatch, beginning: bytes
 ) -> None:
-    monkeypatch.setattr(visit, "BODY_TIME", SHORT)
+    monkeypatch.setattr(exchange, "BODY_TIME", SHORT)
     visitor = await inside.modern()
     wire = await visitor.wire()
     await wire.send("POST", {**JSON, "Content-Length": str(len(PING))})
@@ -150,7 +150,7 @@ async def test_a_client_that_reads_by_drops_is_cut_off_too(
     await slow.send("POST", {**JSON, **visitor.headers}, call.encode())
     await poll(lambda: any(it.transport.get_write_buffer_size() > 10**6 for it in inside.connections))
     (behind,) = [it for it in inside.connections if it.transport.get_write_buffer_size() > 10**6]
-    assert isinstance(behind, connections.Connection)
+    assert isinstance(behind, connections.LimitedConnection)
     behind._look_at_slow(behind.transport.get_write_buffer_size() + taken)
     assert behind.transport.is_closing() is is_cut_off
 
@@ -229,7 +229,7 @@ async def test_a_session_that_is_not_used_is_ended_and_one_that_is_listened_to_i
 
 
 async def test_a_silent_stream_shows_signs_of_life(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visit, "KEEP_ALIVE", 0.05)
+    monkeypatch.setattr(exchange, "KEEP_ALIVE", 0.05)
     monkeypatch.setattr(endpoint, "KEEP_ALIVE", 0.05)
     monkeypatch.setattr(session, "SOON", 0.05)
     visitor = await inside.legacy()

@@ -89,8 +89,11 @@ async def deaf(inside: Inside, kind: str, number: int) -> Wire:
 
 def is_quiet(inside: Inside) -> bool:
     """Whether no call is in flight."""
-    faces = [*inside.clients._faces, *(it.face for it in inside.clients._sessions.values())]
-    return not any(face._calls.in_flight for face in faces)
+    client_connections = [
+        *inside.clients._client_connections,
+        *(it.client_connection for it in inside.clients._sessions.values()),
+    ]
+    return not any(client_connection._calls.in_flight for client_connection in client_connections)
 
 
 async def error_in(wire: Wire) -> str | None:
@@ -164,7 +167,7 @@ async def test_a_session_that_is_ended_leaves_nothing_to_the_garbage_collector(
 ) -> None:
     visitor = await inside.legacy()
     (session,) = inside.clients._sessions.values()
-    gone = [weakref.ref(it) for it in (session, session.face, session._at_large)]
+    gone = [weakref.ref(it) for it in (session, session.client_connection, session._at_large)]
     del session
     if kind == "unread":
         wire = await ask_deaf(inside.url, visitor.headers, large(TALKING, 1))
@@ -209,7 +212,7 @@ async def test_a_listener_that_left_without_a_word_may_listen_again(inside: Insi
     first.wire.cut()
     await poll(lambda: inside.kept["responses"] == 0)
     (session,) = inside.clients._sessions.values()
-    session.face.tell_tools_changed()
+    session.client_connection.tell_tools_changed()
     again = await visitor.listen()
     assert (await again.next_message())["method"] == "notifications/tools/list_changed"
 

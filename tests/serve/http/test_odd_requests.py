@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.serve import connections
-from mcp_workbench.surface.http import visit
+from mcp_workbench.surface.http import exchange
 from tests.grid.benches import conversing_server
 from tests.serve.http.inside import serving
 from tests.serve.http.visitors import JSON
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from mcp_workbench.serve.connections import Connection
+    from mcp_workbench.serve.connections import LimitedConnection
     from tests.serve.http.inside import Inside
     from tests.serve.http.visitors import Legacy
     from tests.support.client import Json
@@ -127,7 +127,7 @@ async def test_a_request_that_was_cut_short_is_not_acted_upon(inside: Inside) ->
     wire.writer.write_eof()
     assert await wire.end() == b""
     await inside.wait_until_kept(**OF_A_SESSION)
-    assert not inside.workbench.shelves["dev", "legacy"].server.in_use
+    assert not inside.workbench.toolbox_servers["dev", "legacy"].server.in_use
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ async def test_a_refusal_reaches_a_client_that_sends_on(inside: Inside, raw: byt
     assert (await wire.response()).status == 400
 
 
-def is_begun(connection: Connection) -> bool:
+def is_begun(connection: LimitedConnection) -> bool:
     return connection._served is not None and connection._served.response_started
 
 
@@ -186,13 +186,13 @@ async def test_a_client_that_ends_its_side_is_waited_for_with_a_stream_of_events
 async def test_a_client_that_listens_with_its_side_ended_is_told_on_until_it_is_gone(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(visit, "KEEP_ALIVE", 0.05)
+    monkeypatch.setattr(exchange, "KEEP_ALIVE", 0.05)
     visitor = await inside.modern()
     stream = await visitor.listen(toolsListChanged=True)
     stream.wire.writer.write_eof()
     await poll(lambda: any(it.is_half_closed for it in inside.connections))
-    for face in list(inside.clients._faces):
-        face.tell_tools_changed()
+    for client_connection in list(inside.clients._client_connections):
+        client_connection.tell_tools_changed()
     assert (await stream.next_message())["method"] == "notifications/tools/list_changed"
     stream.wire.cut()
     await inside.wait_until_kept()

@@ -123,11 +123,11 @@ async def test_one_clients_log_level_and_logs_are_not_anothers(house: House) -> 
 
 
 async def test_two_hundred_clients_at_once_are_all_served(house: House) -> None:
-    async def visit(number: int) -> str:
+    async def exchange(number: int) -> str:
         visitor = await house.modern(BOB) if number % 2 else await house.legacy(ALICE, capabilities={})
         response = await visitor.call({"result": {"content": [{"type": "text", "text": str(number)}]}})
         return text_of(result_of((await response.messages())[-1]))
 
     async with asyncio.timeout(60):
-        texts = await asyncio.gather(*(visit(number) for number in range(200)))
+        texts = await asyncio.gather(*(exchange(number) for number in range(200)))
     assert texts == [str(number) for number in range(200)]

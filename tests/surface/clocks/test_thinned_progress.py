@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from mcp_workbench.surface.progress import BURST, RATE, Progress
+from mcp_workbench.surface.relay.progress import BURST, RATE, Progress
 from tests.wire.loops import IN_JUMPING_TIME, now
 
 pytestmark = IN_JUMPING_TIME

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_workbench.surface.http import backlog as module
 from mcp_workbench.surface.http.backlog import SMALL_BYTES, Backlog
-from mcp_workbench.surface.http.stream import Stream
+from mcp_workbench.surface.http.stream import ResponseStream
 
 MEGABYTE = 1_000_000
 TOTAL = 10 * MEGABYTE
@@ -25,7 +25,7 @@ class Reader:
         self.is_cut_off = True
 
 
-class Waiting(Stream):
+class Waiting(ResponseStream):
     """A stream with one answer, read by a slow client, or kept for one that left."""
 
     def __init__(self, backlog: Backlog, principal: str, size: int, *, is_read: bool) -> None:
@@ -116,8 +116,8 @@ def test_small_answers_of_others_are_never_dropped(backlog: Backlog, monkeypatch
 
 
 def test_what_is_read_left_or_closed_is_counted_no_longer(backlog: Backlog) -> None:
-    named = Stream(backlog.account("ann"), "1", [b"1"])
-    unnamed = Stream(backlog.account("ann"), owed=[b"1"])
+    named = ResponseStream(backlog.account("ann"), "1", [b"1"])
+    unnamed = ResponseStream(backlog.account("ann"), owed=[b"1"])
     for stream in (named, unnamed):
         for number in range(200):
             stream.write(b"%d" % number * 10_000)
@@ -135,7 +135,7 @@ def test_what_is_read_left_or_closed_is_counted_no_longer(backlog: Backlog) -> N
 
 
 def test_a_message_that_is_being_sent_counts_until_the_next_is_asked_for(backlog: Backlog) -> None:
-    stream = Stream(backlog.account("ann"), owed=[b"1"])
+    stream = ResponseStream(backlog.account("ann"), owed=[b"1"])
     stream.write(b"x" * MEGABYTE)
     assert stream.next() == ("", b"x" * MEGABYTE)
     assert backlog.bytes == MEGABYTE

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.surface.http import clients as module
 from mcp_workbench.surface.http.clients import Clients
-from mcp_workbench.workbench.kept.drawer import Content
+from mcp_workbench.workbench.kept.client_results import Content
 from mcp_workbench.workbench.principal import Principal
 from tests.support.configs import server, toolboxes
 from tests.support.kept import LIMIT, Maker
@@ -25,14 +25,14 @@ async def test_a_modern_client_is_remembered_for_as_long_as_something_is_kept_fo
 ) -> None:
     config = {**toolboxes(dev={"echo": server()}), "results": {"inlineLimit": 5000}}
     clients = Clients(built(tmp_path, config), {})
-    seat = clients.seat(ALICE)
-    drawer = seat.desk.drawer
-    assert drawer is not None
-    drawer.keep_now([Content("res_x", b"x", "text")], Maker(), LIMIT)
+    client_session = clients.client_session(ALICE)
+    client_results = client_session.view.client_results
+    assert client_results is not None
+    client_results.keep_now([Content("res_x", b"x", "text")], Maker(), LIMIT)
     monkeypatch.setattr(module, "IDLE", -1.0)
     clients._look_for_idle()
-    assert clients.seat(ALICE) is seat
-    drawer.close()
+    assert clients.client_session(ALICE) is client_session
+    client_results.close()
     clients._look_for_idle()
-    assert clients.seat(ALICE) is not seat
+    assert clients.client_session(ALICE) is not client_session
     clients.close()

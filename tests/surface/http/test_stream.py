@@ -9,7 +9,7 @@ import pytest
 
 from mcp_workbench.surface.http import stream as module
 from mcp_workbench.surface.http.backlog import Backlog
-from mcp_workbench.surface.http.stream import Stream
+from mcp_workbench.surface.http.stream import ResponseStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ def line(number: int) -> bytes:
     return b'{"n":%d}\n' % number
 
 
-def rest_of(stream: Stream) -> list[tuple[str, object]]:
+def rest_of(stream: ResponseStream) -> list[tuple[str, object]]:
     said: list[tuple[str, object]] = []
     while (message := stream.next()) is not None:
         said.append(message)
@@ -39,7 +39,7 @@ def rest_of(stream: Stream) -> list[tuple[str, object]]:
 
 
 def test_messages_come_in_order_each_with_its_position() -> None:
-    stream = Stream(ACCOUNT, "7", [b"1"])
+    stream = ResponseStream(ACCOUNT, "7", [b"1"])
     stream.write(line(1))
     stream.answer(b"1", line(2))
     assert rest_of(stream) == [("7-1", line(1)), ("7-2", line(2))]
@@ -47,7 +47,7 @@ def test_messages_come_in_order_each_with_its_position() -> None:
 
 
 def test_one_that_cannot_be_come_back_to_keeps_nothing() -> None:
-    stream = Stream(ACCOUNT, owed=[b"1"])
+    stream = ResponseStream(ACCOUNT, owed=[b"1"])
     for number in range(10):
         stream.write(line(number))
     assert [position for position, _ in rest_of(stream)] == [""] * 10
@@ -55,17 +55,17 @@ def test_one_that_cannot_be_come_back_to_keeps_nothing() -> None:
 
 
 def test_an_answer_alone_is_told_apart() -> None:
-    stream = Stream(ACCOUNT, "1", [b"1"])
+    stream = ResponseStream(ACCOUNT, "1", [b"1"])
     stream.answer(b"1", line(1))
     assert stream.only_answer == line(1)
-    other = Stream(ACCOUNT, "1", [b"1"])
+    other = ResponseStream(ACCOUNT, "1", [b"1"])
     other.write(line(1))
     other.answer(b"1", line(2))
     assert other.only_answer is None
 
 
 def test_it_is_over_when_all_requests_are_answered_or_given_up() -> None:
-    stream = Stream(ACCOUNT, "1", [b"1", b"2"])
+    stream = ResponseStream(ACCOUNT, "1", [b"1", b"2"])
     stream.answer(b"1", line(1))
     assert not stream.is_over
     stream.settle(b"2")
@@ -73,7 +73,7 @@ def test_it_is_over_when_all_requests_are_answered_or_given_up() -> None:
 
 
 def test_a_client_that_is_back_has_what_came_after_the_message_that_it_names() -> None:
-    stream = Stream(ACCOUNT, "1")
+    stream = ResponseStream(ACCOUNT, "1")
     for number in range(1, 6):
         stream.write(line(number))
     rest_of(stream)
@@ -86,7 +86,7 @@ def test_a_client_that_is_back_has_what_came_after_the_message_that_it_names() -
 
 
 def test_of_many_that_were_sent_the_latest_are_kept() -> None:
-    stream = Stream(ACCOUNT, "1")
+    stream = ResponseStream(ACCOUNT, "1")
     for number in range(1, 1001):
         stream.write(line(number))
         stream.next()
@@ -95,7 +95,7 @@ def test_of_many_that_were_sent_the_latest_are_kept() -> None:
 
 
 def test_of_long_ones_that_were_sent_fewer_are_kept_and_the_last_in_any_case() -> None:
-    stream = Stream(ACCOUNT, "1")
+    stream = ResponseStream(ACCOUNT, "1")
     for _ in range(10):
         stream.write(b"x" * 300_000)
     rest_of(stream)
@@ -108,7 +108,7 @@ def test_of_long_ones_that_were_sent_fewer_are_kept_and_the_last_in_any_case() -
 
 
 def test_of_many_that_nobody_came_for_the_latest_are_kept() -> None:
-    stream = Stream(ACCOUNT, "0")
+    stream = ResponseStream(ACCOUNT, "0")
     for number in range(1, 5001):
         stream.write(line(number))
     positions = [position for position, _ in rest_of(stream)]
@@ -116,14 +116,14 @@ def test_of_many_that_nobody_came_for_the_latest_are_kept() -> None:
 
 
 def test_of_long_ones_that_nobody_came_for_fewer_are_kept() -> None:
-    stream = Stream(ACCOUNT, "0")
+    stream = ResponseStream(ACCOUNT, "0")
     for _ in range(1000):
         stream.write(b"x" * 100_000)
     assert sum(len(message) for message in stream._messages) <= module.MOST_BYTES_UNSENT
 
 
 def test_a_client_that_is_there_may_be_behind_by_more() -> None:
-    stream = Stream(ACCOUNT, "0")
+    stream = ResponseStream(ACCOUNT, "0")
     stream.follower = Reader()
     for number in range(5000):
         stream.write(line(number))
@@ -134,16 +134,20 @@ def test_a_client_that_is_there_may_be_behind_by_more() -> None:
 
 
 def test_an_answer_is_kept_however_long_it_is() -> None:
-    stream = Stream(ACCOUNT, "1", [b"1"])
+    stream = ResponseStream(ACCOUNT, "1", [b"1"])
     stream.write(line(1))
     stream.answer(b"1", [b"x" * 50_000_000])
     assert [position for position, _ in rest_of(stream)] == ["1-1", "1-2"]
 
 
 async def test_who_waits_is_woken_by_a_message_by_the_end_and_by_having_to_leave() -> None:
-    acts: list[Callable[[Stream], None]] = [lambda it: it.write(line(1)), Stream.end, Stream.leave]
+    acts: list[Callable[[ResponseStream], None]] = [
+        lambda it: it.write(line(1)),
+        ResponseStream.end,
+        ResponseStream.leave,
+    ]
     for act in acts:
-        stream = Stream(ACCOUNT, "1")
+        stream = ResponseStream(ACCOUNT, "1")
         stream.follower = Reader()
         waiting = asyncio.ensure_future(stream.wait(60))
         await asyncio.sleep(0)
@@ -154,14 +158,14 @@ async def test_who_waits_is_woken_by_a_message_by_the_end_and_by_having_to_leave
 
 
 async def test_who_waits_in_vain_is_told() -> None:
-    stream = Stream(ACCOUNT, "1")
+    stream = ResponseStream(ACCOUNT, "1")
     stream.follower = Reader()
     async with asyncio.timeout(5):
         assert await stream.wait(0.01) is False
 
 
 async def test_another_follower_does_not_lose_its_wait_to_the_one_before() -> None:
-    stream = Stream(ACCOUNT, "1")
+    stream = ResponseStream(ACCOUNT, "1")
     stream.follower = Reader()
     first = asyncio.ensure_future(stream.wait(60))
     await asyncio.sleep(0)
@@ -177,7 +181,7 @@ async def test_another_follower_does_not_lose_its_wait_to_the_one_before() -> No
 
 
 def test_only_the_one_who_follows_can_leave() -> None:
-    stream = Stream(ACCOUNT, "1")
+    stream = ResponseStream(ACCOUNT, "1")
     stream.follower = here = Reader()
     stream.leave(Reader())
     assert stream.follower is here
@@ -187,7 +191,7 @@ def test_only_the_one_who_follows_can_leave() -> None:
 
 @pytest.mark.parametrize("sent", [0, 500])
 def test_what_was_dropped_is_not_numbered_anew(sent: int) -> None:
-    stream = Stream(ACCOUNT, "0")
+    stream = ResponseStream(ACCOUNT, "0")
     for number in range(1, sent + 1):
         stream.write(line(number))
     rest_of(stream)

@@ -12,19 +12,19 @@ import pytest
 from mcp_workbench.errors import InvalidCall, NotKept
 from mcp_workbench.surface.kept import arguments as kept_arguments
 from mcp_workbench.surface.kept.arguments import fill_in
-from mcp_workbench.workbench.kept.drawer import Content
+from mcp_workbench.workbench.kept.client_results import Content
 from tests.support.kept import Bench, Maker
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept.drawer import Drawer, Kind
+    from mcp_workbench.workbench.kept.client_results import ClientResults, Kind
 
 ROWS = b'{"rows" : [{"id":1.0},\n {"id":2}],"a/b":"x"}'
 
 
 @pytest.fixture
-async def drawer() -> Drawer:
-    drawer = Bench(memory=10**9).drawer
+async def client_results() -> ClientResults:
+    client_results = Bench(memory=10**9).client_results
     kept: list[tuple[str, bytes, Kind, bool]] = [
         ("res_text", 'é "quoted"\n'.encode(), "text", False),
         ("res_json", ROWS, "json", True),
@@ -33,8 +33,8 @@ async def drawer() -> Drawer:
         ("res_large", b"[%b]" % (b" " * 2_000_000), "json", True),
     ]
     contents = [Content(handle, data, kind, is_json=is_json) for handle, data, kind, is_json in kept]
-    drawer.keep_now(contents, Maker(), 1000)
-    return drawer
+    client_results.keep_now(contents, Maker(), 1000)
+    return client_results
 
 
 LINE = ROWS.replace(b"\n", b" ").decode()
@@ -59,30 +59,32 @@ LINE = ROWS.replace(b"\n", b" ").decode()
     "around", ['{"a":%s}', '{"z": 1.50,"deep":[[{"x":%s }]], "s":"{\\"$result\\":\\"res_text\\"}"}']
 )
 async def test_a_reference_is_replaced_and_the_rest_stays_as_it_was_written(
-    drawer: Drawer, around: str, reference: str, value: str
+    client_results: ClientResults, around: str, reference: str, value: str
 ) -> None:
-    assert (await fill_in((around % reference).encode(), drawer)).decode() == around % value
+    assert (await fill_in((around % reference).encode(), client_results)).decode() == around % value
 
 
-async def test_several_references_are_replaced_and_what_they_bring_is_not_looked_into(drawer: Drawer) -> None:
+async def test_several_references_are_replaced_and_what_they_bring_is_not_looked_into(
+    client_results: ClientResults,
+) -> None:
     inner = b'{"$result":"res_text"}'
-    drawer.keep_now([Content("res_inner", inner, "json", is_json=True)], Maker(), 1000)
+    client_results.keep_now([Content("res_inner", inner, "json", is_json=True)], Maker(), 1000)
     written = b'{"a":{"$result":"res_inner"},"b":{"$result":"res_image"}}'
-    assert await fill_in(written, drawer) == b'{"a":{"$result":"res_text"},"b":"cGl4ZWxz"}'
+    assert await fill_in(written, client_results) == b'{"a":{"$result":"res_text"},"b":"cGl4ZWxz"}'
 
 
-async def test_all_of_the_arguments_can_be_a_reference_to_an_object(drawer: Drawer) -> None:
-    assert (await fill_in(b'{"$result":"res_json"}', drawer)).decode() == LINE
+async def test_all_of_the_arguments_can_be_a_reference_to_an_object(client_results: ClientResults) -> None:
+    assert (await fill_in(b'{"$result":"res_json"}', client_results)).decode() == LINE
     with pytest.raises(InvalidCall, match="no object"):
-        await fill_in(b'{"$result":"res_text"}', drawer)
+        await fill_in(b'{"$result":"res_text"}', client_results)
 
 
 @pytest.mark.parametrize(
     "arguments",
     ['{"a":{"$result":5}}', '{"a":{"$result":"x","other":1}}', '{"$results":"res_x"}', '{"a":"$result"}'],
 )
-async def test_what_is_no_reference_stays(drawer: Drawer, arguments: str) -> None:
-    assert await fill_in(arguments.encode(), drawer) == arguments.encode()
+async def test_what_is_no_reference_stays(client_results: ClientResults, arguments: str) -> None:
+    assert await fill_in(arguments.encode(), client_results) == arguments.encode()
 
 
 @pytest.mark.parametrize(
@@ -95,37 +97,41 @@ async def test_what_is_no_reference_stays(drawer: Drawer, arguments: str) -> Non
     ],
 )
 async def test_a_reference_that_leads_nowhere_is_an_error(
-    drawer: Drawer, arguments: str, reason: str
+    client_results: ClientResults, arguments: str, reason: str
 ) -> None:
     with pytest.raises(InvalidCall) as raised:
-        await fill_in(arguments.encode(), drawer)
+        await fill_in(arguments.encode(), client_results)
     assert str(raised.value).startswith(f"Invalid arguments: {reason}")
 
 
-async def test_an_unknown_handle_and_that_of_another_are_the_same_error(drawer: Drawer) -> None:
-    other = Bench(memory=1000).drawer
-    for place in (drawer, other):
+async def test_an_unknown_handle_and_that_of_another_are_the_same_error(
+    client_results: ClientResults,
+) -> None:
+    other = Bench(memory=1000).client_results
+    for place in (client_results, other):
         with pytest.raises(NotKept, match="No result is kept under the handle 'res_x'"):
             await fill_in(b'{"a":{"$result":"res_x"}}', place)
     with pytest.raises(NotKept):
         await fill_in(b'{"a":{"$result":"res_json"}}', other)
 
 
-async def test_arguments_do_not_grow_without_bound(drawer: Drawer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_arguments_do_not_grow_without_bound(
+    client_results: ClientResults, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kept_arguments, "LARGEST", 5_000_000)
     two = b'{"a":{"$result":"res_large"},"b":{"$result":"res_large"}}'
-    assert len(await fill_in(two, drawer)) > 4_000_000
+    assert len(await fill_in(two, client_results)) > 4_000_000
     with pytest.raises(InvalidCall, match="they have more than"):
-        await fill_in(two.replace(b'"b"', b'"c":{"$result":"res_large"},"b"'), drawer)
+        await fill_in(two.replace(b'"b"', b'"c":{"$result":"res_large"},"b"'), client_results)
 
 
 async def test_many_references_do_not_hold_up_all_else(
-    drawer: Drawer, monkeypatch: pytest.MonkeyPatch
+    client_results: ClientResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept_arguments, "SOON", 10 * len(ROWS))
     reference = '{"$result":"res_json","pointer":"/rows/1/id"}'
     arguments = f'{{"a":[{",".join([reference] * 100)}]}}'
-    filling = asyncio.create_task(fill_in(arguments.encode(), drawer))
+    filling = asyncio.create_task(fill_in(arguments.encode(), client_results))
     turns = 0
     async with asyncio.timeout(PATIENCE):
         while not filling.done():

@@ -16,12 +16,12 @@ from mcp_workbench.errors import CallError
 from mcp_workbench.surface.kept import builtin
 from mcp_workbench.surface.metatools import ToolId
 from mcp_workbench.workbench.builtin import TOOLS
-from mcp_workbench.workbench.kept.drawer import Content
+from mcp_workbench.workbench.kept.client_results import Content
 from tests.support.kept import Bench, Maker
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept.drawer import Drawer, Kind
+    from mcp_workbench.workbench.kept.client_results import ClientResults, Kind
 
 LIMIT = 50_000
 LINES = "".join(f"line {number} — é\n" for number in range(1, 5001))
@@ -36,8 +36,8 @@ KEPT: dict[str, tuple[str, Kind, bool]] = {
 
 
 @pytest.fixture
-async def drawer() -> Drawer:
-    drawer = Bench(memory=10**9).drawer
+async def client_results() -> ClientResults:
+    client_results = Bench(memory=10**9).client_results
     frame = {"type": msgspec.Raw(b'"image"'), "mimeType": msgspec.Raw(b'"image/png"')}
     contents = [
         Content(
@@ -45,33 +45,33 @@ async def drawer() -> Drawer:
         )
         for handle, (data, kind, is_json) in KEPT.items()
     ]
-    drawer.keep_now(contents, Maker(), LIMIT)
-    return drawer
+    client_results.keep_now(contents, Maker(), LIMIT)
+    return client_results
 
 
-async def call(drawer: Drawer, tool: str, **arguments: object) -> list[dict[str, Any]]:
+async def call(client_results: ClientResults, tool: str, **arguments: object) -> list[dict[str, Any]]:
     identifier = ToolId("workbench", "results", tool)
-    parts = await builtin.use(drawer, identifier, json.dumps(arguments).encode())
+    parts = await builtin.use(client_results, identifier, json.dumps(arguments).encode())
     blocks: list[dict[str, Any]] = json.loads(b"".join(map(bytes, parts)))["content"]
     return blocks
 
 
-async def read(drawer: Drawer, handle: str, **arguments: object) -> tuple[str, str]:
+async def read(client_results: ClientResults, handle: str, **arguments: object) -> tuple[str, str]:
     """A part, and the note on it."""
-    part, note = await call(drawer, "read_result", handle=handle, **arguments)
+    part, note = await call(client_results, "read_result", handle=handle, **arguments)
     return part["text"], note["text"]
 
 
-async def search(drawer: Drawer, handle: str, **arguments: object) -> list[str]:
+async def search(client_results: ClientResults, handle: str, **arguments: object) -> list[str]:
     """The lines of the answer."""
-    (found,) = await call(drawer, "search_result", handle=handle, **arguments)
+    (found,) = await call(client_results, "search_result", handle=handle, **arguments)
     lines: list[str] = found["text"].split("\n")
     return lines
 
 
-async def failure(drawer: Drawer, tool: str, **arguments: object) -> str:
+async def failure(client_results: ClientResults, tool: str, **arguments: object) -> str:
     with pytest.raises(CallError) as raised:
-        await call(drawer, tool, **arguments)
+        await call(client_results, tool, **arguments)
     return str(raised.value)
 
 
@@ -84,8 +84,8 @@ def test_the_tools_are_listed_as_a_server_would() -> None:
         jsonschema.Draft202012Validator.check_schema(tool["inputSchema"])
 
 
-async def test_without_a_range_the_beginning_is_read_in_whole_lines(drawer: Drawer) -> None:
-    text, note = await read(drawer, "res_lines")
+async def test_without_a_range_the_beginning_is_read_in_whole_lines(client_results: ClientResults) -> None:
+    text, note = await read(client_results, "res_lines")
     assert LINES.startswith(text)
     assert 19_900 < len(text.encode()) <= 20_000
     last = text.count("\n")
@@ -113,46 +113,50 @@ async def test_without_a_range_the_beginning_is_read_in_whole_lines(drawer: Draw
     ],
 )
 async def test_a_range_is_read_exactly(
-    drawer: Drawer, asked: dict[str, object], text: str, note: str
+    client_results: ClientResults, asked: dict[str, object], text: str, note: str
 ) -> None:
-    assert await read(drawer, "res_small", **asked) == (text, f"These are {note}")
+    assert await read(client_results, "res_small", **asked) == (text, f"These are {note}")
 
 
-async def test_one_very_long_line_is_read_by_bytes(drawer: Drawer) -> None:
-    text, note = await read(drawer, "res_line")
+async def test_one_very_long_line_is_read_by_bytes(client_results: ClientResults) -> None:
+    text, note = await read(client_results, "res_line")
     assert text == "x" * 20_000
     assert note == 'These are bytes 0 to 20,000 of 100,000. Go on with "offset": 20000.'
-    assert (await read(drawer, "res_line", start_line=1))[1] == note
-    text, _ = await read(drawer, "res_line", offset=20_000, length=10**9)
+    assert (await read(client_results, "res_line", start_line=1))[1] == note
+    text, _ = await read(client_results, "res_line", offset=20_000, length=10**9)
     assert text == "x" * LIMIT
 
 
-async def test_a_pointer_reads_a_value_as_it_stands(drawer: Drawer) -> None:
-    text, note = await read(drawer, "res_rows", pointer="/rows/7")
+async def test_a_pointer_reads_a_value_as_it_stands(client_results: ClientResults) -> None:
+    text, note = await read(client_results, "res_rows", pointer="/rows/7")
     assert text == json.dumps({"id": 7, "text": "x" * 100})
     assert note == "This is all of '/rows/7', of the type object (121 bytes)."
 
 
-async def test_of_a_value_that_is_too_large_the_shape_is_shown_and_how_to_go_deeper(drawer: Drawer) -> None:
-    text, note = await read(drawer, "res_rows", pointer="/rows")
+async def test_of_a_value_that_is_too_large_the_shape_is_shown_and_how_to_go_deeper(
+    client_results: ClientResults,
+) -> None:
+    text, note = await read(client_results, "res_rows", pointer="/rows")
     assert text == "array[1000] of {id: integer, text: string}"
     assert '"pointer": "/rows/0"' in note
-    text, _ = await read(drawer, "res_rows", pointer="/rows", offset=0, length=10)
+    text, _ = await read(client_results, "res_rows", pointer="/rows", offset=0, length=10)
     assert text == '[{"id": 0,'
 
 
-async def test_a_long_string_inside_of_json_is_read_as_the_text_that_it_is(drawer: Drawer) -> None:
-    text, note = await read(drawer, "res_rows", pointer="/long")
+async def test_a_long_string_inside_of_json_is_read_as_the_text_that_it_is(
+    client_results: ClientResults,
+) -> None:
+    text, note = await read(client_results, "res_rows", pointer="/long")
     assert text == "a\nb\n" * 5000
     assert note.endswith('of 40,000 (bytes 0 to 20,000 of 80,000). Go on with "start_line": 10001.')
-    text, _ = await read(drawer, "res_rows", pointer="/long", start_line=2, end_line=2)
+    text, _ = await read(client_results, "res_rows", pointer="/long", start_line=2, end_line=2)
     assert text == "b\n"
 
 
-async def test_an_image_comes_back_as_one_and_by_bytes_as_base64(drawer: Drawer) -> None:
-    (block,) = await call(drawer, "read_result", handle="res_image")
+async def test_an_image_comes_back_as_one_and_by_bytes_as_base64(client_results: ClientResults) -> None:
+    (block,) = await call(client_results, "read_result", handle="res_image")
     assert block == {"type": "image", "mimeType": "image/png", "data": "cGl4ZWxz"}
-    text, _ = await read(drawer, "res_image", offset=0, length=4)
+    text, _ = await read(client_results, "res_image", offset=0, length=4)
     assert text == "cGl4"
 
 
@@ -186,20 +190,20 @@ async def test_an_image_comes_back_as_one_and_by_bytes_as_base64(drawer: Drawer)
     ],
 )
 async def test_a_wrong_range_is_told_what_is_right(
-    drawer: Drawer, handle: str, asked: dict[str, object], reason: str
+    client_results: ClientResults, handle: str, asked: dict[str, object], reason: str
 ) -> None:
-    said = await failure(drawer, "read_result", handle=handle, **asked)
+    said = await failure(client_results, "read_result", handle=handle, **asked)
     assert said.startswith(f"Invalid arguments: {reason}")
 
 
-async def test_a_call_without_a_handle_is_told_what_it_takes(drawer: Drawer) -> None:
-    assert (await failure(drawer, "read_result")).endswith(
+async def test_a_call_without_a_handle_is_told_what_it_takes(client_results: ClientResults) -> None:
+    assert (await failure(client_results, "read_result")).endswith(
         "It takes handle, start_line, end_line, offset, length, pointer"
     )
 
 
-async def test_matches_are_shown_with_their_lines_and_those_around(drawer: Drawer) -> None:
-    assert await search(drawer, "res_lines", text="line 123 ") == [
+async def test_matches_are_shown_with_their_lines_and_those_around(client_results: ClientResults) -> None:
+    assert await search(client_results, "res_lines", text="line 123 ") == [
         "1 match for the text 'line 123 '.",
         "121- line 121 — é",
         "122- line 122 — é",
@@ -207,7 +211,7 @@ async def test_matches_are_shown_with_their_lines_and_those_around(drawer: Drawe
         "124- line 124 — é",
         "125- line 125 — é",
     ]
-    assert await search(drawer, "res_lines", regex=r"^line (10|12|4999) ", context=1) == [
+    assert await search(client_results, "res_lines", regex=r"^line (10|12|4999) ", context=1) == [
         r"3 matches for the regex '^line (10|12|4999) '.",
         "9- line 9 — é",
         "10: line 10 — é",
@@ -221,29 +225,33 @@ async def test_matches_are_shown_with_their_lines_and_those_around(drawer: Drawe
     ]
 
 
-async def test_case_counts_unless_it_is_not_to(drawer: Drawer) -> None:
-    assert await search(drawer, "res_small", text="FOUR") == ["No match for the text 'FOUR' in 14 bytes."]
-    found = await search(drawer, "res_small", text="FOUR", ignore_case=True, context=0)
+async def test_case_counts_unless_it_is_not_to(client_results: ClientResults) -> None:
+    assert await search(client_results, "res_small", text="FOUR") == [
+        "No match for the text 'FOUR' in 14 bytes."
+    ]
+    found = await search(client_results, "res_small", text="FOUR", ignore_case=True, context=0)
     assert found == ["1 match for the text 'FOUR'.", "4: four"]
-    assert (await search(drawer, "res_lines", text="É", ignore_case=True, limit=1, context=0))[
+    assert (await search(client_results, "res_lines", text="É", ignore_case=True, limit=1, context=0))[
         1
     ] == "1: line 1 — é"
 
 
-async def test_in_a_long_line_it_is_shown_what_is_around_and_at_which_byte(drawer: Drawer) -> None:
-    summary, found = await search(drawer, "res_rows", text='"id": 500,')
+async def test_in_a_long_line_it_is_shown_what_is_around_and_at_which_byte(
+    client_results: ClientResults,
+) -> None:
+    summary, found = await search(client_results, "res_rows", text='"id": 500,')
     assert summary == "1 match for the text '\"id\": 500,'."
     at = ROWS.index('"id": 500,')
     assert re.fullmatch(rf'1: byte {at}: ….{{150}}"id": 500,.{{150}}…', found)
-    text, _ = await read(drawer, "res_rows", offset=at, length=10)
+    text, _ = await read(client_results, "res_rows", offset=at, length=10)
     assert text == '"id": 500,'
 
 
-async def test_of_many_matches_the_first_are_shown(drawer: Drawer) -> None:
-    summary, *lines = await search(drawer, "res_lines", text="line", limit=3, context=0)
+async def test_of_many_matches_the_first_are_shown(client_results: ClientResults) -> None:
+    summary, *lines = await search(client_results, "res_lines", text="line", limit=3, context=0)
     assert summary.startswith("The first 3 matches for the text 'line'; there are more.")
     assert lines == ["1: line 1 — é", "2: line 2 — é", "3: line 3 — é"]
-    found = "\n".join(await search(drawer, "res_rows", text="x" * 90, limit=200))
+    found = "\n".join(await search(client_results, "res_rows", text="x" * 90, limit=200))
     assert len(found.encode()) < 20_500
 
 
@@ -263,40 +271,44 @@ async def test_of_many_matches_the_first_are_shown(drawer: Drawer) -> None:
     ],
 )
 async def test_a_wrong_search_is_told_what_is_right(
-    drawer: Drawer, asked: dict[str, object], reason: str
+    client_results: ClientResults, asked: dict[str, object], reason: str
 ) -> None:
-    said = await failure(drawer, "search_result", handle="res_small", **asked)
+    said = await failure(client_results, "search_result", handle="res_small", **asked)
     assert said.startswith(f"Invalid arguments: {reason}")
 
 
-async def test_what_an_expression_needed_is_not_kept_after_the_search(drawer: Drawer) -> None:
+async def test_what_an_expression_needed_is_not_kept_after_the_search(client_results: ClientResults) -> None:
     expression = "^line [0-9]{1,4} "
-    await search(drawer, "res_lines", regex=expression)
+    await search(client_results, "res_lines", regex=expression)
     cached = regex._main._cache  # type: ignore[attr-defined] # no other way to know
     assert not any(expression in key for key in cached)
 
 
 async def test_an_expression_that_takes_too_much_memory_is_given_up(
-    drawer: Drawer, monkeypatch: pytest.MonkeyPatch
+    client_results: ClientResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Greedy:
         def finditer(self, *_: object, **__: object) -> None:
             raise MemoryError
 
     monkeypatch.setattr(regex, "compile", lambda *_, **__: Greedy())
-    said = await failure(drawer, "search_result", handle="res_small", regex="(.)*")
+    said = await failure(client_results, "search_result", handle="res_small", regex="(.)*")
     assert said.startswith("Invalid arguments: the search took more memory than there is for it: simplify")
 
 
-async def test_an_image_cannot_be_searched(drawer: Drawer) -> None:
-    said = await failure(drawer, "search_result", handle="res_image", text="a")
+async def test_an_image_cannot_be_searched(client_results: ClientResults) -> None:
+    said = await failure(client_results, "search_result", handle="res_image", text="a")
     assert said == "Invalid arguments: it is image/png, which cannot be searched"
 
 
-async def test_an_expression_without_end_is_given_up(drawer: Drawer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_workbench.workbench.kept.searching.LONGEST_SEARCH", 0.2)
-    drawer.keep_now([Content("res_evil", b"a" * 500 + b"!", "text")], Maker(), LIMIT)
-    searching = asyncio.create_task(failure(drawer, "search_result", handle="res_evil", regex="(a|aa)+$"))
+async def test_an_expression_without_end_is_given_up(
+    client_results: ClientResults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_workbench.workbench.kept.search.LONGEST_SEARCH", 0.2)
+    client_results.keep_now([Content("res_evil", b"a" * 500 + b"!", "text")], Maker(), LIMIT)
+    searching = asyncio.create_task(
+        failure(client_results, "search_result", handle="res_evil", regex="(a|aa)+$")
+    )
     turns = 0
     async with asyncio.timeout(PATIENCE):
         while not searching.done():

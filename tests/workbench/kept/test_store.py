@@ -11,14 +11,14 @@ import pytest
 
 from mcp_workbench.config import ResultsConfig
 from mcp_workbench.workbench.kept import store as kept_store
-from mcp_workbench.workbench.kept.drawer import Content, is_elsewhere, new_handle
-from mcp_workbench.workbench.kept.store import Store
+from mcp_workbench.workbench.kept.client_results import Content, is_elsewhere, new_handle
+from mcp_workbench.workbench.kept.store import ResultStore
 from mcp_workbench.workbench.replica import REPLICA
 from tests.support.kept import LIMIT, Bench, FilesInMemory, Maker
 from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept.drawer import Kind
+    from mcp_workbench.workbench.kept.client_results import Kind
 
 
 def test_handles_cannot_be_guessed() -> None:
@@ -37,7 +37,7 @@ def test_a_handle_tells_whether_another_process_has_made_it() -> None:
 
 async def test_what_is_kept_is_there_for_its_client_and_for_nobody_else() -> None:
     bench = Bench(memory=100)
-    other = bench.store.drawer()
+    other = bench.store.client_results()
     handle = await bench.keep(b"mine")
     assert await bench.read(handle) == b"mine"
     assert await bench.read(handle, other) is None
@@ -81,8 +81,8 @@ async def test_what_is_larger_than_memory_and_quota_is_not_kept_and_costs_no_oth
 async def test_contents_that_belong_together_are_kept_together_or_not_at_all() -> None:
     bench = Bench(memory=10, quota=10)
     contents = [Content(new_handle(), b"a" * 5, "text"), Content(new_handle(), b"b" * 50, "text")]
-    assert await bench.drawer.keep(contents, Maker(), LIMIT) is False
-    assert len(bench.drawer) == 0
+    assert await bench.client_results.keep(contents, Maker(), LIMIT) is False
+    assert len(bench.client_results) == 0
 
 
 async def test_what_was_not_used_for_its_lifetime_expires() -> None:
@@ -99,11 +99,11 @@ async def test_what_was_not_used_for_its_lifetime_expires() -> None:
 
 
 async def test_nobody_has_to_look_for_it_to_expire() -> None:
-    store = Store(FilesInMemory())
+    store = ResultStore(FilesInMemory())
     store.adopt(ResultsConfig(lifetime=0.01))
-    drawer = store.drawer()
-    drawer.keep_now([Content(new_handle(), b"x", "text")], Maker(), LIMIT)
-    await poll(lambda: len(drawer) == 0)
+    client_results = store.client_results()
+    client_results.keep_now([Content(new_handle(), b"x", "text")], Maker(), LIMIT)
+    await poll(lambda: len(client_results) == 0)
 
 
 async def test_a_shorter_lifetime_counts_for_what_is_kept_already() -> None:
@@ -116,10 +116,10 @@ async def test_a_shorter_lifetime_counts_for_what_is_kept_already() -> None:
 
 async def test_when_a_client_goes_its_contents_go_and_those_of_others_stay() -> None:
     bench = Bench(memory=5)
-    other = bench.store.drawer()
+    other = bench.store.client_results()
     mine = [await bench.keep(b"1" * 5), await bench.keep(b"2" * 5)]
-    theirs = await bench.keep(b"3" * 5, drawer=other)
-    bench.drawer.close()
+    theirs = await bench.keep(b"3" * 5, client_results=other)
+    bench.client_results.close()
     assert [await bench.read(handle) for handle in mine] == [None, None]
     assert await bench.read(theirs, other) == b"3" * 5
     await poll(lambda: not bench.files.there)
@@ -174,18 +174,18 @@ async def test_a_file_that_is_gone_is_a_content_that_has_expired() -> None:
     handle = await bench.keep(b"x")
     bench.files.there.clear()
     assert await bench.read(handle) is None
-    assert len(bench.drawer) == 0
+    assert len(bench.client_results) == 0
 
 
 async def test_whoever_gives_up_while_it_is_being_kept_leaves_nothing_behind() -> None:
     bench = Bench(memory=0)
     bench.files.may_write.clear()
     keeping = asyncio.create_task(bench.keep(b"x"))
-    await poll(lambda: len(bench.drawer) == 1)
+    await poll(lambda: len(bench.client_results) == 1)
     keeping.cancel()
     with pytest.raises(asyncio.CancelledError):
         await keeping
-    assert len(bench.drawer) == 0
+    assert len(bench.client_results) == 0
     bench.files.may_write.set()
     assert await bench.read(await bench.keep(b"y")) == b"y"
     await poll(lambda: list(bench.files.there.values()) == [b"y"])
@@ -203,9 +203,9 @@ async def test_many_at_once_stay_within_the_bounds() -> None:
 
 async def test_one_principal_does_not_push_out_what_another_keeps() -> None:
     bench = Bench(memory=20, quota=100)
-    bob, alice = bench.store.drawer("bob"), bench.store.drawer("alice")
-    kept = [await bench.keep(b"b" * 8, drawer=bob), await bench.keep(b"B" * 40, drawer=bob)]
-    flood = [await bench.keep(b"%d" % number * 10, drawer=alice) for number in range(100, 150)]
+    bob, alice = bench.store.client_results("bob"), bench.store.client_results("alice")
+    kept = [await bench.keep(b"b" * 8, client_results=bob), await bench.keep(b"B" * 40, client_results=bob)]
+    flood = [await bench.keep(b"%d" % number * 10, client_results=alice) for number in range(100, 150)]
     assert [await bench.read(handle, bob) for handle in kept] == [b"b" * 8, b"B" * 40]
     there = [await bench.read(handle, alice) for handle in flood if handle is not None]
     assert there[-1] is not None
@@ -214,8 +214,8 @@ async def test_one_principal_does_not_push_out_what_another_keeps() -> None:
 
 async def test_room_is_made_by_whoever_keeps_most() -> None:
     bench = Bench(memory=0, quota=100)
-    bob, alice = bench.store.drawer("bob"), bench.store.drawer("alice")
-    of_alice = [await bench.keep(b"%d" % number * 30, drawer=alice) for number in range(3)]
-    of_bob = [await bench.keep(b"b" * 30, drawer=bob) for _ in range(2)]
+    bob, alice = bench.store.client_results("bob"), bench.store.client_results("alice")
+    of_alice = [await bench.keep(b"%d" % number * 30, client_results=alice) for number in range(3)]
+    of_bob = [await bench.keep(b"b" * 30, client_results=bob) for _ in range(2)]
     assert [await bench.read(handle, alice) for handle in of_alice] == [None, b"1" * 30, b"2" * 30]
     assert [await bench.read(handle, bob) for handle in of_bob] == [None, b"b" * 30]

@@ -7,15 +7,15 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from mcp_workbench.workbench.search import Entry, SearchIndex
-from mcp_workbench.workbench.searching.senses import Senses, parts_of, text_of
+from mcp_workbench.workbench.searching.index import Entry, SearchIndex
+from mcp_workbench.workbench.searching.senses import SemanticIndex, parts_of, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
 
-    from mcp_workbench.downstream.word_vectors import WordVectors
+    from mcp_workbench.workbench.searching.word_vectors import WordVectors
 
 ENTRIES = [
     Entry("read_file", "fs", description="Read a file"),
@@ -25,13 +25,13 @@ ENTRIES = [
 
 FIND = """
 import asyncio, sys
-from mcp_workbench.downstream import word_vectors
-from mcp_workbench.workbench import finding
+from mcp_workbench.workbench.searching import word_vectors
+from mcp_workbench.workbench.searching import finder
 
 word_vectors.find_spec = lambda name: None
 tools = {"read_file": b'{"name": "read_file", "description": "Read a file"}'}
 places = {("dev", "fs"): tools}
-print(asyncio.run(finding.Finder("nowhere").find("read", 5, places, places)))
+print(asyncio.run(finder.Finder("nowhere").find("read", 5, places, places)))
 print([name for name in sys.modules if name.partition(".")[0] in ("numpy", "tokenizers", "wordllama")])
 print([name for name in sys.modules if name.endswith((".senses", ".rows"))])
 """
@@ -48,7 +48,7 @@ def test_an_extra_that_does_not_work_is_told_of_once_and_words_are_searched(
     def load() -> WordVectors:
         raise ImportError("no such library")
 
-    senses = Senses(tmp_path, load)
+    senses = SemanticIndex(tmp_path, load)
     index, plain = SearchIndex(senses), SearchIndex()
     with caplog.at_level(logging.WARNING):
         for group in ("a", "b"):
@@ -65,7 +65,7 @@ def test_nothing_is_loaded_where_there_is_nothing_to_search(tmp_path: Path) -> N
     def load() -> WordVectors:
         raise AssertionError("loaded")
 
-    senses = Senses(tmp_path, load)
+    senses = SemanticIndex(tmp_path, load)
     index = SearchIndex(senses)
     index.put("a", ENTRIES)
     index.drop("a")

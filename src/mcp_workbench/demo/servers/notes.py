@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import count
 from typing import Any, Final
 
-from mcp_workbench.demo.serving import LEGACY, Server, serve
-from mcp_workbench.demo.tools import Tool, ToolError, an_object
+from mcp_workbench.demo.serving import LEGACY, DemoServer, serve
+from mcp_workbench.demo.tools import DemoTool, ToolError, an_object
 
 _ID: Final = {"type": "integer", "description": "The note's number, as add_note gave it"}
 
@@ -40,14 +40,14 @@ class Notebook:
         return f"Note {number} is deleted."
 
 
-def server() -> Server:
+def server() -> DemoServer:
     """The server, with an empty notebook."""
     notebook = Notebook()
-    return Server(
+    return DemoServer(
         name="notes",
         version=LEGACY,
         tools=(
-            Tool(
+            DemoTool(
                 name="add_note",
                 title="Add a note",
                 description="Keep a short note. Notes live until the server stops.",
@@ -56,7 +56,7 @@ def server() -> Server:
                 gives=an_object({"id": _ID, "notes_kept": {"type": "integer"}}),
                 annotations={"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
             ),
-            Tool(
+            DemoTool(
                 name="find_notes",
                 title="Find notes",
                 description="List the notes that contain some words, or all notes.",
@@ -69,7 +69,7 @@ def server() -> Server:
                     {"notes": {"type": "array", "items": an_object({"id": _ID, "text": {"type": "string"}})}}
                 ),
             ),
-            Tool(
+            DemoTool(
                 name="delete_note",
                 title="Delete a note",
                 description="Delete one note for good.",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import floor, fsum, sqrt
 from typing import Any, Final
 
-from mcp_workbench import protocol
-from mcp_workbench.demo.serving import Server, serve
-from mcp_workbench.demo.tools import Tool, an_object
+from mcp_workbench.demo.serving import DemoServer, serve
+from mcp_workbench.demo.tools import DemoTool, an_object
+from mcp_workbench.protocol import names
 
 
 def summarise(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -56,11 +56,11 @@ _NUMBERS: Final = {
     "maxItems": 10_000,
 }
 
-SERVER: Final = Server(
+SERVER: Final = DemoServer(
     name="stats",
-    version=protocol.MODERN,
+    version=names.MODERN,
     tools=(
-        Tool(
+        DemoTool(
             name="summarise",
             title="Summarise numbers",
             description="Mean, median, extremes and (population) standard deviation of a list of numbers.",
@@ -77,7 +77,7 @@ SERVER: Final = Server(
                 }
             ),
         ),
-        Tool(
+        DemoTool(
             name="percentile",
             title="Percentile",
             description="The value below which a given per cent of the numbers lie, interpolated.",
@@ -87,7 +87,7 @@ SERVER: Final = Server(
             ),
             gives=an_object({"value": _NUMBER}),
         ),
-        Tool(
+        DemoTool(
             name="trend",
             title="Trend",
             description="The straight line that fits a series best: its start and its slope per step.",

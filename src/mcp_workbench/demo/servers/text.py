@@ -6,9 +6,9 @@ import re
 import unicodedata
 from typing import Any, Final
 
-from mcp_workbench import protocol
-from mcp_workbench.demo.serving import Server, serve
-from mcp_workbench.demo.tools import Tool, ToolError, an_object
+from mcp_workbench.demo.serving import DemoServer, serve
+from mcp_workbench.demo.tools import DemoTool, ToolError, an_object
+from mcp_workbench.protocol import names
 
 
 def count_words(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -35,11 +35,11 @@ def outline(arguments: dict[str, Any]) -> dict[str, Any]:
 _COUNT: Final = {"type": "integer", "minimum": 0}
 _HEADING: Final = an_object({"level": {"type": "integer"}, "title": {"type": "string"}})
 
-SERVER: Final = Server(
+SERVER: Final = DemoServer(
     name="text",
-    version=protocol.MODERN,
+    version=names.MODERN,
     tools=(
-        Tool(
+        DemoTool(
             name="count_words",
             title="Count words",
             description="Count the words, characters and lines of a text.",
@@ -47,14 +47,14 @@ SERVER: Final = Server(
             takes=an_object({"text": {"type": "string", "description": "The text to measure"}}),
             gives=an_object({"words": _COUNT, "characters": _COUNT, "lines": _COUNT}),
         ),
-        Tool(
+        DemoTool(
             name="slugify",
             title="Make a slug",
             description="Turn a title into a slug for an address: lower case, ASCII, hyphens for spaces.",
             run=slugify,
             takes=an_object({"text": {"type": "string", "description": "The title, in any script"}}),
         ),
-        Tool(
+        DemoTool(
             name="outline",
             title="Outline Markdown",
             description="List the headings of a Markdown text with their levels, in order.",

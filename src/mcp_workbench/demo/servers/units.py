@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from mcp_workbench.demo.serving import LEGACY, Server, serve
-from mcp_workbench.demo.tools import Tool, ToolError, an_object
+from mcp_workbench.demo.serving import LEGACY, DemoServer, serve
+from mcp_workbench.demo.tools import DemoTool, ToolError, an_object
 
 
 class Unit(NamedTuple):
@@ -60,11 +60,11 @@ def list_units(_arguments: dict[str, Any]) -> str:
 
 _UNIT: Final = {"type": "string", "enum": list(UNITS)}
 
-SERVER: Final = Server(
+SERVER: Final = DemoServer(
     name="units",
     version=LEGACY,
     tools=(
-        Tool(
+        DemoTool(
             name="convert",
             title="Convert units",
             description="Convert a value between units of length, mass, time or temperature.",
@@ -74,7 +74,7 @@ SERVER: Final = Server(
             ),
             gives=an_object({"value": {"type": "number"}, "unit": _UNIT}),
         ),
-        Tool(
+        DemoTool(
             name="list_units",
             title="List units",
             description="List the units that convert knows, by what they measure.",

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_workbench.downstream.oauth.bearer import Bearer
-from mcp_workbench.downstream.oauth.machine import Machine
-from mcp_workbench.downstream.oauth.store import LoginStore
+from mcp_workbench.downstream.oauth.bearer import BearerAuth
+from mcp_workbench.downstream.oauth.client_credentials import ClientCredentialsAuth
+from mcp_workbench.storage.logins import LoginStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,5 +37,5 @@ def authorization(
     if config.url is None or any(name.lower() == "authorization" for name in config.headers):
         return None
     if config.oauth is not None and config.oauth.grant == "client_credentials":
-        return Machine(config.url, config.oauth, hide)
-    return Bearer(origin, config.oauth, LoginStore(environ, origin, config.url), hide)
+        return ClientCredentialsAuth(config.url, config.oauth, hide)
+    return BearerAuth(origin, config.oauth, LoginStore(environ, origin, config.url), hide)

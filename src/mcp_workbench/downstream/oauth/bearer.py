@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from mcp_workbench.downstream.oauth.challenge import challenge_of, wants_more_scope
-from mcp_workbench.downstream.oauth.renewal import NotNow, Refused, renew
-from mcp_workbench.downstream.oauth.store import StoreError
+from mcp_workbench.downstream.oauth.renewal import RenewalPostponed, RenewalRefused, renew
 from mcp_workbench.errors import LoginRequired, TokenUnavailable
+from mcp_workbench.storage.logins import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from mcp_workbench.config import OAuthConfig, Secrets, Stamp
-    from mcp_workbench.downstream.oauth.record import Login
-    from mcp_workbench.downstream.oauth.store import LoginStore
+    from mcp_workbench.storage.login_record import Login
+    from mcp_workbench.storage.logins import LoginStore
 
 PAUSE = 10.0
 """Seconds without another try to renew a token that is still good, after one that failed."""
@@ -31,7 +31,7 @@ PAUSE = 10.0
 log = logging.getLogger(__name__)
 
 
-class Bearer(httpx2.Auth):
+class BearerAuth(httpx2.Auth):
     """Authorizes requests to one server by the login that is kept for it."""
 
     def __init__(
@@ -156,11 +156,11 @@ class Bearer(httpx2.Auth):
                     await self._keep(login)
                 self._take(login, self._store.stamp())
                 return login
-        except Refused as error:
+        except RenewalRefused as error:
             reason = f"its login has ended: {error}"
             self._given_up = {stale.access_token: reason}
             raise self._login_required(reason) from None
-        except (NotNow, StoreError) as error:
+        except (RenewalPostponed, StoreError) as error:
             self._not_before = asyncio.get_running_loop().time() + PAUSE
             self._log.warning("login not renewed: %s", error)
             raise TokenUnavailable(f"its login could not be renewed: {error}") from None

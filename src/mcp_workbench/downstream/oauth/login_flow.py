@@ -19,15 +19,15 @@ from pydantic import AnyUrl
 from mcp_workbench import __version__
 from mcp_workbench.config import OAuthConfig
 from mcp_workbench.downstream.oauth.challenge import Challenge, union
-from mcp_workbench.downstream.oauth.record import Login
 from mcp_workbench.downstream.oauth.sdk_flow import (
     LONGEST_REASON,
-    Notepad,
+    MemoryTokenStorage,
     check_address,
     check_pkce,
     get_tokens,
 )
 from mcp_workbench.errors import LoginFailed
+from mcp_workbench.storage.login_record import Login
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mcp.shared.auth import OAuthToken
 
     from mcp_workbench.downstream.oauth.callback import Callback
-    from mcp_workbench.downstream.oauth.record import ClientAuth
+    from mcp_workbench.storage.login_record import ClientAuth
 
 REGISTER_ONE = (
     'Register a client there yourself, and write its id into the entry: "oauth": { "clientId": "…" }'
@@ -53,7 +53,7 @@ class LoginFlow:
         self._oauth = oauth or OAuthConfig()
         self._earlier = earlier
         self._callback = callback
-        self._notepad = Notepad(self._client())
+        self._notepad = MemoryTokenStorage(self._client())
 
     async def run(self, challenge: Challenge, more_scope: str, show: Callable[[str, str], None]) -> Login:
         """Logs in. `show` gets the address for the browser, and who asks there. Raises LoginFailed."""

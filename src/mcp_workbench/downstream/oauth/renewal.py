@@ -15,10 +15,10 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 
-from mcp_workbench.downstream.oauth.http import open_client
+from mcp_workbench.downstream.oauth.requests import open_client
 
 if TYPE_CHECKING:
-    from mcp_workbench.downstream.oauth.record import Login
+    from mcp_workbench.storage.login_record import Login
 
 LIMIT = 30.0
 """Seconds for the authorization server to answer."""
@@ -27,11 +27,11 @@ PASSING = ("server_error", "slow_down", "temporarily_unavailable")
 """What an authorization server says that may say something else the next time."""
 
 
-class NotNow(Exception):
+class RenewalPostponed(Exception):
     """No answer, or none that decides anything: the login may be as good as before."""
 
 
-class Refused(Exception):
+class RenewalRefused(Exception):
     """The authorization server will not renew this login, however often it is asked."""
 
 
@@ -50,7 +50,7 @@ class _Failure(msgspec.Struct):
 async def renew(login: Login, client_secret: str | None) -> Login:
     """The login with new tokens. Raises NotNow or Refused."""
     if login.refresh_token is None:
-        raise Refused("there is no refresh token to renew it with")
+        raise RenewalRefused("there is no refresh token to renew it with")
     form = {
         "grant_type": "refresh_token",
         "refresh_token": login.refresh_token,
@@ -71,7 +71,7 @@ async def renew(login: Login, client_secret: str | None) -> Login:
         answer = msgspec.json.decode(body, type=_Answer)
         lifetime = None if answer.expires_in is None else float(answer.expires_in)
     except (msgspec.DecodeError, ValueError):
-        raise NotNow("the authorization server's answer could not be read") from None
+        raise RenewalPostponed("the authorization server's answer could not be read") from None
     return msgspec.structs.replace(
         login,
         access_token=answer.access_token,
@@ -93,19 +93,21 @@ async def _post(url: str, form: dict[str, str], headers: dict[str, str]) -> tupl
             async for part in response.aiter_bytes():
                 body += part
                 if len(body) > LONGEST_ANSWER:
-                    raise NotNow("the authorization server's answer is too long")
+                    raise RenewalPostponed("the authorization server's answer is too long")
             return response.status_code, bytes(body)
     except TimeoutError:
-        raise NotNow(f"the authorization server did not answer within {LIMIT:g} s") from None
+        raise RenewalPostponed(f"the authorization server did not answer within {LIMIT:g} s") from None
     except httpx2.HTTPError as error:
         what = str(error) or type(error).__name__
-        raise NotNow(f"the authorization server could not be reached: {what}") from None
+        raise RenewalPostponed(f"the authorization server could not be reached: {what}") from None
 
 
-def _why_not(status: int, body: bytes) -> NotNow | Refused:
+def _why_not(status: int, body: bytes) -> RenewalPostponed | RenewalRefused:
     try:
         error = msgspec.json.decode(body, type=_Failure).error
     except msgspec.DecodeError:
-        return NotNow(f"the authorization server answered HTTP {status}")
+        return RenewalPostponed(f"the authorization server answered HTTP {status}")
     said = f"the authorization server said: {error[:60]!r}"
-    return Refused(said) if status in (400, 401, 403) and error not in PASSING else NotNow(said)
+    return (
+        RenewalRefused(said) if status in (400, 401, 403) and error not in PASSING else RenewalPostponed(said)
+    )

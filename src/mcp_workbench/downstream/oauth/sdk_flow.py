@@ -16,9 +16,9 @@ import msgspec
 from mcp.client.auth import OAuthFlowError
 
 from mcp_workbench.config.hosts import is_loopback
-from mcp_workbench.downstream.oauth.http import open_client
+from mcp_workbench.downstream.oauth.requests import open_client
 from mcp_workbench.errors import LoginFailed
-from mcp_workbench.protocol import MODERN
+from mcp_workbench.protocol.names import MODERN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ class _Metadata(msgspec.Struct):
     token_endpoint_auth_methods_supported: list[str] | None = None
 
 
-class Notepad:
+class MemoryTokenStorage:
     """What the SDK calls a storage: it is given a client, if there is one, and keeps what it gets."""
 
     def __init__(self, client: OAuthClientInformationFull | None = None) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from mcp_workbench.protocol import MODERN
+from mcp_workbench.protocol.names import MODERN
 from mcp_workbench.wire.message import ABSENT
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from mcp_workbench.downstream.remote.outcomes import SESSION_OVER
 from mcp_workbench.downstream.remote.streamable import Streamable, Unsuited
 from mcp_workbench.downstream.remote.traffic import Traffic, id_of, is_request
 from mcp_workbench.errors import BadAnswer, LoginRequired, StartError, WireError
-from mcp_workbench.wire.ending import to_the_end
+from mcp_workbench.wire.cancellation import to_the_end
 from mcp_workbench.wire.message import Undecodable, decode
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import ServerConfig
     from mcp_workbench.downstream.connection import Connection, Tools
+    from mcp_workbench.downstream.remote.client import HttpClient
     from mcp_workbench.downstream.remote.headers import Marks
-    from mcp_workbench.downstream.remote.http import Client
     from mcp_workbench.wire.message import Id, Message, Outgoing
 
 FAREWELL: Final = 1.0
@@ -65,7 +65,7 @@ class RemoteLink:
         self._config = config
         self._authorize = authorize
         self._mask = mask
-        self._client: Client | None = None
+        self._client: HttpClient | None = None
         self._traffic: Traffic | None = None
         self._dialect: Streamable | OldSse | None = None
         self._marked: dict[str, Marks] = {}

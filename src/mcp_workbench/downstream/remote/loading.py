@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mcp_workbench.downstream.remote.http import Client
+    from mcp_workbench.downstream.remote.client import HttpClient
 
 
 def warm_up() -> None:
@@ -15,14 +15,14 @@ def warm_up() -> None:
     threading.Thread(target=_load, daemon=True).start()
 
 
-async def load() -> type[Client]:
+async def load() -> type[HttpClient]:
     """What it takes to talk HTTP."""
     return await asyncio.to_thread(_load)
 
 
-def _load() -> type[Client]:
+def _load() -> type[HttpClient]:
     import mcp_workbench.downstream.oauth  # noqa: F401, PLC0415 - it is wanted next
-    from mcp_workbench.downstream.remote import http  # noqa: PLC0415 - a third of a second, the first time
+    from mcp_workbench.downstream.remote import client  # noqa: PLC0415 - a third of a second, the first time
 
-    http.tls_context()
-    return http.Client
+    client.tls_context()
+    return client.HttpClient

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
-    from mcp_workbench.downstream.remote.http import Response
+    from mcp_workbench.downstream.remote.client import HttpResponse
     from mcp_workbench.downstream.remote.traffic import Traffic
     from mcp_workbench.wire.message import Message
 
@@ -52,7 +52,7 @@ class OldSse:
                 self._address.set_exception(error)
                 self._address.exception()  # seen: whoever waited may have given up
 
-    async def _take(self, response: Response) -> None:
+    async def _take(self, response: HttpResponse) -> None:
         if not 200 <= response.status < 300:
             raise (await self._traffic.refusal(None, response, has_session=False)).error()
         if response.content_type != EVENTS:

@@ -33,7 +33,7 @@ class _Answer(msgspec.Struct):
 _decode_answer = msgspec.json.Decoder(_Answer).decode
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class HttpRefusal(msgspec.Struct, frozen=True):
     """An answer with a status that is no success, and what was asked for."""
 
     status: int

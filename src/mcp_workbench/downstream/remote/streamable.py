@@ -26,14 +26,14 @@ from mcp_workbench.errors import (
     Unreachable,
     WireError,
 )
-from mcp_workbench.protocol import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION
+from mcp_workbench.protocol.names import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mcp_workbench.downstream.remote.client import HttpResponse
     from mcp_workbench.downstream.remote.headers import Headers, Marks
-    from mcp_workbench.downstream.remote.http import Response
-    from mcp_workbench.downstream.remote.outcomes import Refusal
+    from mcp_workbench.downstream.remote.outcomes import HttpRefusal
     from mcp_workbench.downstream.remote.traffic import Traffic
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Message
@@ -103,7 +103,7 @@ class Streamable:
                 raise self._weigh(message, refusal)
             await asyncio.sleep(wait)
 
-    def _weigh(self, message: Message, refusal: Refusal) -> Exception:
+    def _weigh(self, message: Message, refusal: HttpRefusal) -> Exception:
         error = refusal.error()
         if refusal.ends_session:
             self._end_session()
@@ -132,7 +132,7 @@ class Streamable:
         headers = [(VERSION, self._version)] if self._version else []
         return [*headers, (SESSION_ID, self._session_id)] if self._session_id else headers
 
-    async def _take(self, message: Message, response: Response) -> None:
+    async def _take(self, message: Message, response: HttpResponse) -> None:
         """Hands an answer over."""
         if message.method == "initialize":
             given = response.headers.get("mcp-session-id", "")
@@ -164,7 +164,7 @@ class Streamable:
                 self._version = b""
         self._traffic.receive(line, id_of(message))
 
-    async def _take_events(self, message: Message, response: Response) -> None:
+    async def _take_events(self, message: Message, response: HttpResponse) -> None:
         """Hands over what comes on the stream of a request, until its answer has."""
         parser = EventParser(self._traffic.limit)
         try:
@@ -178,7 +178,7 @@ class Streamable:
             raise BrokenOff(reason)
         await self._take_up(message, parser, reason)
 
-    async def _is_answered_by(self, message: Message, response: Response, parser: EventParser) -> bool:
+    async def _is_answered_by(self, message: Message, response: HttpResponse, parser: EventParser) -> bool:
         while (events := await self._traffic.events(response, parser)) is not None:
             for event in events:
                 if event.name == "message" and event.data:
@@ -249,7 +249,7 @@ class Streamable:
             )
             delay = min(delay * 2, LONGEST)
 
-    async def _hear(self, response: Response, parser: EventParser) -> None:
+    async def _hear(self, response: HttpResponse, parser: EventParser) -> None:
         while (events := await self._traffic.events(response, parser)) is not None:
             for event in events:
                 if event.name == "message" and event.data:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.downstream.remote.outcomes import Refusal
+from mcp_workbench.downstream.remote.outcomes import HttpRefusal
 from mcp_workbench.errors import TooLong, WireError
 from mcp_workbench.wire.lines import LineSplitter
 from mcp_workbench.wire.message import encode
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import ServerConfig
     from mcp_workbench.downstream.connection import Connection
+    from mcp_workbench.downstream.remote.client import HttpClient, HttpResponse
     from mcp_workbench.downstream.remote.events import Event, EventParser
     from mcp_workbench.downstream.remote.headers import Headers
-    from mcp_workbench.downstream.remote.http import Client, Response
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Id, Message
 
@@ -41,7 +41,7 @@ LOOKED_AT: Final = 64 * 1024
 class Traffic:
     """Counts what waits to be sent, stops what comes while nobody takes it, and hands it over."""
 
-    def __init__(self, client: Client, connection: Connection, config: ServerConfig) -> None:
+    def __init__(self, client: HttpClient, connection: Connection, config: ServerConfig) -> None:
         self.client = client
         self.connection = connection
         self.limit = config.message_limit
@@ -65,7 +65,7 @@ class Traffic:
     @asynccontextmanager
     async def post(
         self, headers: Headers, body: bytes, url: httpx2.URL | None = None
-    ) -> AsyncIterator[Response]:
+    ) -> AsyncIterator[HttpResponse]:
         """Sends a body, and has the answer from when its headers have come. Raises WireError."""
         unsent = [len(body)]
         self._count(len(body))
@@ -88,7 +88,7 @@ class Traffic:
             self._is_full = not self._is_full
             self.connection.on_full(self._is_full)
 
-    async def read(self, response: Response) -> Line:
+    async def read(self, response: HttpResponse) -> Line:
         """A body that is one message, whole and as a line. Raises WireError."""
         # As JSON sees it, a newline between its tokens is a space.
         splitter = LineSplitter(self._on_overlong, self.limit)
@@ -99,22 +99,24 @@ class Traffic:
     def _on_overlong(self, edges: bytes, *, is_over: bool) -> None:  # noqa: ARG002 - as it is called
         raise TooLong(self.limit)
 
-    async def events(self, response: Response, parser: EventParser) -> list[Event] | None:
+    async def events(self, response: HttpResponse, parser: EventParser) -> list[Event] | None:
         """The next events of a body, or none yet; None at its end. Raises WireError."""
         chunk = await self._chunk(response)
         return [*parser.feed(chunk)] if chunk else None
 
-    async def _chunk(self, response: Response) -> bytes:
+    async def _chunk(self, response: HttpResponse) -> bytes:
         if not self._flows.is_set():
             await self._flows.wait()
         return await response.chunk()
 
-    async def refusal(self, message: Message | None, response: Response, *, has_session: bool) -> Refusal:
+    async def refusal(
+        self, message: Message | None, response: HttpResponse, *, has_session: bool
+    ) -> HttpRefusal:
         """What a status that is no success comes with."""
         body = b""
         while len(body) < LOOKED_AT and (chunk := await response.chunk()):
             body += chunk
-        return Refusal(
+        return HttpRefusal(
             response.status,
             response.headers,
             response.content_type,
@@ -154,7 +156,7 @@ def id_of(message: Message) -> Id | None:
     return None if message.id is msgspec.UNSET else message.id
 
 
-async def let_end(response: Response) -> None:
+async def let_end(response: HttpResponse) -> None:
     """Lets an answer end of which nothing more is wanted: then its connection can be used again."""
     try:
         async with asyncio.timeout(LAST_GASP):

@@ -3,8 +3,8 @@
 Owns the answer to one question: who does this request come from, or how is it refused. Serves nothing itself.
 """
 
+from mcp_workbench.serve.admission.admission import Admission
 from mcp_workbench.serve.admission.credentials import metadata, metadata_paths
-from mcp_workbench.serve.admission.doorkeeper import Doorkeeper, load_credentials
-from mcp_workbench.serve.admission.gate import Admission
+from mcp_workbench.serve.admission.files import AdmissionFiles, load_credentials
 
-__all__ = ["Admission", "Doorkeeper", "load_credentials", "metadata", "metadata_paths"]
+__all__ = ["Admission", "AdmissionFiles", "load_credentials", "metadata", "metadata_paths"]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 import jwt
 import msgspec
 
-from mcp_workbench.config.access import ALL
+from mcp_workbench.config.model.access import ALL
+from mcp_workbench.errors import Denied
 from mcp_workbench.serve.admission.expiries import Expiries
 from mcp_workbench.serve.admission.keys import IssuerKeys, KeysUnavailable
-from mcp_workbench.surface.denied import Denied
 from mcp_workbench.workbench.principal import Principal
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jwt.types import Options
 
     from mcp_workbench.config import IssuerConfig
-    from mcp_workbench.serve.admission.credentials import Challenge
+    from mcp_workbench.serve.admission.credentials import BearerChallenge
 
 LEEWAY: Final = 30
 """Seconds that the clocks of the issuer and of this machine may differ by."""
@@ -55,7 +55,9 @@ class _Verdict(msgspec.Struct, frozen=True):
 class AccessTokens:
     """Tells whose a token is."""
 
-    def __init__(self, config: IssuerConfig, challenge: Challenge, on_expired: Callable[[str], None]) -> None:
+    def __init__(
+        self, config: IssuerConfig, challenge: BearerChallenge, on_expired: Callable[[str], None]
+    ) -> None:
         self._config = config
         self._challenge = challenge
         self._expiries = Expiries(on_expired)

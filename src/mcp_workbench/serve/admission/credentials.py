@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.config.hosts import url_of
-from mcp_workbench.surface.denied import Denied
+from mcp_workbench.errors import Denied
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +23,7 @@ LONGEST_TOKEN: Final = 16 * 1024
 BEARER: Final = b"bearer "
 
 
-def bearer_token(values: list[bytes], challenge: Challenge) -> bytes:
+def bearer_token(values: list[bytes], challenge: BearerChallenge) -> bytes:
     """The token in the only `Authorization` header. Raises Denied."""
     if not values:
         raise challenge.unknown("A token is needed: send the header Authorization: Bearer <token>")
@@ -37,7 +37,7 @@ def bearer_token(values: list[bytes], challenge: Challenge) -> bytes:
     return token
 
 
-class Challenge:
+class BearerChallenge:
     """Says no, and how to do better."""
 
     def __init__(self, config: IssuerConfig | None) -> None:

@@ -10,7 +10,7 @@ import time
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.config.access import ALL
+from mcp_workbench.config.model.access import ALL
 from mcp_workbench.serve.admission.expiries import Expiries
 from mcp_workbench.workbench.principal import Principal
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from mcp_workbench.downstream.oauth.record import data_directory
+from mcp_workbench.storage.login_record import data_directory
 from mcp_workbench.storage.private_files import PrivateDirectory
 from mcp_workbench.wire.threads import in_thread
 

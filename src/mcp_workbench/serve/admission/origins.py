@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.config.hosts import host_of, is_loopback, url_of
-from mcp_workbench.surface.denied import Denied
+from mcp_workbench.errors import Denied
 
 if TYPE_CHECKING:
     from mcp_workbench.config import HttpConfig

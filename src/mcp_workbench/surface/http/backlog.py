@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcp_workbench.surface.http.stream import Stream
+    from mcp_workbench.surface.http.stream import ResponseStream
 
 TOTAL_BYTES: Final = 256 * 1024 * 1024
 """Unread messages of all principals together."""
@@ -36,16 +36,16 @@ class Backlog:
         self.principal_bytes = principal_bytes
         self.bytes = 0
         """Bytes held at the moment."""
-        self._accounts: WeakValueDictionary[str, Account] = WeakValueDictionary()
+        self._accounts: WeakValueDictionary[str, PrincipalBacklog] = WeakValueDictionary()
 
-    def account(self, principal: str) -> Account:
+    def account(self, principal: str) -> PrincipalBacklog:
         """The account of a principal. It lives for as long as somebody refers to it."""
         account = self._accounts.get(principal)
         if account is None:
-            account = self._accounts[principal] = Account(self)
+            account = self._accounts[principal] = PrincipalBacklog(self)
         return account
 
-    def make_room(self, account: Account, size: int) -> bool:
+    def make_room(self, account: PrincipalBacklog, size: int) -> bool:
         """Free memory for a message of this size. Returns whether the message may be held."""
         is_small = size <= SMALL_BYTES
         reserve = RESERVE_BYTES if is_small else 0
@@ -59,8 +59,8 @@ class Backlog:
         heavier = self._heavier_than(account, size)
         own = [account] if is_small else []
         for shed, accounts in (
-            (Account.drop_left, heavier or [account]),
-            (Account.close_slow, heavier or own),
+            (PrincipalBacklog.drop_left, heavier or [account]),
+            (PrincipalBacklog.close_slow, heavier or own),
         ):
             for it in accounts:
                 if (excess := self.bytes + size - self.total_bytes - reserve) > 0:
@@ -68,23 +68,23 @@ class Backlog:
         # A principal that holds less than others never loses a small message to them.
         return self.bytes + size <= self.total_bytes + reserve or (is_small and bool(heavier))
 
-    def _heavier_than(self, account: Account, size: int) -> list[Account]:
+    def _heavier_than(self, account: PrincipalBacklog, size: int) -> list[PrincipalBacklog]:
         """The accounts that hold more than this one would with so many bytes more, heaviest first."""
         heavier = [it for it in self._accounts.values() if it.bytes > account.bytes + size]
         return sorted(heavier, key=lambda it: -it.bytes)
 
 
-class Account:
+class PrincipalBacklog:
     """The unread messages of one principal."""
 
     def __init__(self, backlog: Backlog) -> None:
         self._backlog = backlog
         self.bytes = 0
         """Bytes held at the moment."""
-        self._streams: dict[Stream, None] = {}
+        self._streams: dict[ResponseStream, None] = {}
         """The streams that hold them, oldest first."""
 
-    def hold(self, stream: Stream, size: int, *, always: bool = False) -> bool:
+    def hold(self, stream: ResponseStream, size: int, *, always: bool = False) -> bool:
         """Count a message of a stream, if there is room for it, or always. Returns whether it is counted."""
         backlog = self._backlog
         if (
@@ -102,7 +102,7 @@ class Account:
         backlog.bytes += size
         return True
 
-    def release(self, stream: Stream, size: int) -> None:
+    def release(self, stream: ResponseStream, size: int) -> None:
         """Stop counting messages of a stream that are gone."""
         stream.held_bytes -= size
         self.bytes -= size
@@ -126,7 +126,7 @@ class Account:
         slow = [it for it in self._streams if it.follower is not None and it.held_since < late]
         return self._shed(excess, sorted(slow, key=lambda it: -it.held_bytes))
 
-    def _shed(self, excess: int, streams: Iterable[Stream]) -> int:
+    def _shed(self, excess: int, streams: Iterable[ResponseStream]) -> int:
         before = self.bytes
         for stream in streams:
             if before - self.bytes >= excess:

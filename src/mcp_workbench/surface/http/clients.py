@@ -11,19 +11,19 @@ import os
 from base64 import urlsafe_b64encode
 from typing import TYPE_CHECKING, Final
 
+from mcp_workbench.surface.client_session import ClientSession
 from mcp_workbench.surface.http.backlog import Backlog
-from mcp_workbench.surface.http.in_flight import InFlight
-from mcp_workbench.surface.http.session import Session
-from mcp_workbench.surface.parking import Parking
-from mcp_workbench.surface.sealing import Seal, UsedStates
-from mcp_workbench.surface.seat import Seat
-from mcp_workbench.workbench.desk import Desk
-from mcp_workbench.workbench.emitted import EmittedUris
+from mcp_workbench.surface.http.limits import PrincipalRequests
+from mcp_workbench.surface.http.session import HttpSession
+from mcp_workbench.surface.questions.parking import ParkedCalls
+from mcp_workbench.surface.questions.sealing import Seal, UsedStates
+from mcp_workbench.workbench.client_view import ClientView
+from mcp_workbench.workbench.emitted_uris import EmittedUris
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from mcp_workbench.surface.face import Face
+    from mcp_workbench.surface.client_connection import ClientConnection
     from mcp_workbench.workbench.principal import Principal
     from mcp_workbench.workbench.workbench import Workbench
 
@@ -40,14 +40,14 @@ ID_SIZE: Final = 32
 log = logging.getLogger(__name__)
 
 
-class NoLimit:
+class NoBackpressure:
     """Room for what is sent: each client has its own connections, which do not hold up those of others."""
 
     async def wait(self) -> None:
         """There is always some."""
 
 
-ROOM: Final = NoLimit()
+BACKPRESSURE: Final = NoBackpressure()
 
 
 class Clients:
@@ -56,73 +56,75 @@ class Clients:
     def __init__(self, workbench: Workbench, environ: Mapping[str, str]) -> None:
         self._workbench = workbench
         self._environ = environ
-        self._parking = Parking(workbench.shares)
+        self._parking = ParkedCalls(workbench.shares)
         self._used_states = UsedStates()
         self.backlog = Backlog()
-        self._in_flight: dict[str, InFlight] = {}
+        self._in_flight: dict[str, PrincipalRequests] = {}
         """The requests in flight, by the names of their principals."""
-        self._seats: dict[str, tuple[Seat, float]] = {}
+        self._client_sessions: dict[str, tuple[ClientSession, float]] = {}
         """Of modern clients, by the names of their principals, and when they were last used."""
         self._emitted: dict[str, EmittedUris] = {}
         """Of modern clients, by the names of their principals. It outlives their seats: the client does not
         know of these, and still has the links."""
-        self._sessions: dict[str, Session] = {}
-        self._faces: dict[Face, Seat] = {}
+        self._sessions: dict[str, HttpSession] = {}
+        self._client_connections: dict[ClientConnection, ClientSession] = {}
         """Of the modern requests in flight."""
         self._sweep = asyncio.get_running_loop().call_later(SWEEP_EVERY, self._look_for_idle)
 
-    def seat(self, principal: Principal) -> Seat:
+    def client_session(self, principal: Principal) -> ClientSession:
         """Where a modern client of a principal sits."""
-        seat, _ = self._seats.get(principal.name, (None, 0.0))
-        if seat is None:
-            seat = self._new_seat(principal, self._emitted_to(principal))
-        elif seat.desk.principal != principal:
-            self._look_again(seat, principal)
-        seat.desk.used_at = asyncio.get_running_loop().time()
-        self._seats[principal.name] = seat, seat.desk.used_at
-        return seat
+        client_session, _ = self._client_sessions.get(principal.name, (None, 0.0))
+        if client_session is None:
+            client_session = self._new_client_session(principal, self._emitted_to(principal))
+        elif client_session.view.principal != principal:
+            self._look_again(client_session, principal)
+        client_session.view.used_at = asyncio.get_running_loop().time()
+        self._client_sessions[principal.name] = client_session, client_session.view.used_at
+        return client_session
 
-    def in_flight(self, principal: Principal) -> InFlight:
+    def in_flight(self, principal: Principal) -> PrincipalRequests:
         """The requests of a principal that are in flight."""
         in_flight = self._in_flight.get(principal.name)
         if in_flight is None:
-            in_flight = InFlight(principal.name, self._workbench.shares)
+            in_flight = PrincipalRequests(principal.name, self._workbench.shares)
             self._in_flight[principal.name] = in_flight
         return in_flight
 
-    def come(self, face: Face, seat: Seat) -> None:
+    def come(self, client_connection: ClientConnection, client_session: ClientSession) -> None:
         """A modern request is in flight."""
-        self._faces[face] = seat
+        self._client_connections[client_connection] = client_session
 
-    def go(self, face: Face) -> None:
+    def go(self, client_connection: ClientConnection) -> None:
         """It is over, and what it still waits for is given up."""
-        del self._faces[face]
-        face.close()
+        del self._client_connections[client_connection]
+        client_connection.close()
 
-    def new_session(self, principal: Principal) -> Session:
+    def new_session(self, principal: Principal) -> HttpSession:
         """A legacy client has come, and is known when its handshake is done."""
         session_id = urlsafe_b64encode(os.urandom(ID_SIZE)).rstrip(b"=").decode()
         account, in_flight = self.backlog.account(principal.name), self.in_flight(principal)
-        return Session(session_id, self._new_seat(principal), ROOM, account, in_flight)
+        return HttpSession(session_id, self._new_client_session(principal), BACKPRESSURE, account, in_flight)
 
-    def keep(self, session: Session) -> None:
+    def keep(self, session: HttpSession) -> None:
         """Its handshake is done."""
-        principal = session.seat.desk.principal
-        others = [it for it in self._sessions.values() if it.seat.desk.principal.name == principal.name]
+        principal = session.client_session.view.principal
+        others = [
+            it for it in self._sessions.values() if it.client_session.view.principal.name == principal.name
+        ]
         if len(others) >= MOST_SESSIONS:
             self.end(min(others, key=lambda it: (not it.is_idle, it.used_at)))
         self._sessions[session.id] = session
 
-    def session(self, session_id: str, principal: Principal) -> Session | None:
+    def session(self, session_id: str, principal: Principal) -> HttpSession | None:
         """The session with this id, if it is this principal's."""
         session = self._sessions.get(session_id)
-        if session is None or session.seat.desk.principal.name != principal.name:
+        if session is None or session.client_session.view.principal.name != principal.name:
             return None
-        if session.seat.desk.principal != principal:
-            self._look_again(session.seat, principal)
+        if session.client_session.view.principal != principal:
+            self._look_again(session.client_session, principal)
         return session
 
-    def end(self, session: Session) -> None:
+    def end(self, session: HttpSession) -> None:
         """A legacy client is gone."""
         if self._sessions.pop(session.id, None) is not None:
             session.close()
@@ -130,32 +132,37 @@ class Clients:
     def dismiss(self, is_over: Callable[[Principal], bool]) -> None:
         """Ends all that there is of those who may not come in any more, but for calls in flight."""
         for session in list(self._sessions.values()):
-            if is_over(session.seat.desk.principal):
+            if is_over(session.client_session.view.principal):
                 self.end(session)
         self.release(is_over)
-        for name, (seat, _) in list(self._seats.items()):
-            if is_over(seat.desk.principal):
-                self._leave_seat(name)
+        for name, (client_session, _) in list(self._client_sessions.items()):
+            if is_over(client_session.view.principal):
+                self._leave_client_session(name)
 
     def look_again(self) -> None:
         """The configuration has changed."""
-        for seat in self._all_seats():
-            self._look_again(seat, seat.desk.principal)
+        for client_session in self._all_client_sessions():
+            self._look_again(client_session, client_session.view.principal)
 
     def release(self, is_over: Callable[[Principal], bool] = lambda _: True) -> None:
         """Ends what would go on for as long as we do: nothing but calls is to be waited for any more."""
-        for face, seat in list(self._faces.items()):
-            if is_over(seat.desk.principal):
-                face.end_streams()
+        for client_connection, client_session in list(self._client_connections.items()):
+            if is_over(client_session.view.principal):
+                client_connection.end_streams()
         for session in self._sessions.values():
-            if is_over(session.seat.desk.principal):
+            if is_over(session.client_session.view.principal):
                 session.release()
 
     async def drain(self, seconds: float) -> None:
         """Lets the calls in flight finish, within limits."""
-        faces = [*self._faces, *(session.face for session in self._sessions.values())]
-        if faces:
-            await asyncio.gather(*(face.drain(seconds) for face in faces))
+        client_connections = [
+            *self._client_connections,
+            *(session.client_connection for session in self._sessions.values()),
+        ]
+        if client_connections:
+            await asyncio.gather(
+                *(client_connection.drain(seconds) for client_connection in client_connections)
+            )
 
     def close(self) -> None:
         """Everybody has to go."""
@@ -163,8 +170,8 @@ class Clients:
         for session in list(self._sessions.values()):
             self.end(session)
         self._parking.close()
-        for name in list(self._seats):
-            self._leave_seat(name)
+        for name in list(self._client_sessions):
+            self._leave_client_session(name)
 
     def _emitted_to(self, principal: Principal) -> EmittedUris:
         emitted = self._emitted.pop(principal.name, None) or EmittedUris()
@@ -173,27 +180,35 @@ class Clients:
             del self._emitted[next(iter(self._emitted))]
         return emitted
 
-    def _new_seat(self, principal: Principal, emitted: EmittedUris | None = None) -> Seat:
-        desk = Desk(self._workbench, principal, emitted, has_own_servers=True)
-        return Seat(desk, self._parking, Seal(self._environ, principal.name, self._used_states))
+    def _new_client_session(self, principal: Principal, emitted: EmittedUris | None = None) -> ClientSession:
+        view = ClientView(self._workbench, principal, emitted, has_own_servers=True)
+        return ClientSession(view, self._parking, Seal(self._environ, principal.name, self._used_states))
 
-    def _look_again(self, seat: Seat, principal: Principal) -> None:
-        seat.desk.refresh(principal)
-        if seat.look_again():
-            for face in self._faces_at(seat):
-                face.tell_tools_changed()
+    def _look_again(self, client_session: ClientSession, principal: Principal) -> None:
+        client_session.view.refresh(principal)
+        if client_session.look_again():
+            for client_connection in self._client_connections_at(client_session):
+                client_connection.tell_tools_changed()
 
-    def _all_seats(self) -> list[Seat]:
-        of_sessions = (session.seat for session in self._sessions.values())
-        return [*(seat for seat, _ in self._seats.values()), *of_sessions]
+    def _all_client_sessions(self) -> list[ClientSession]:
+        of_sessions = (session.client_session for session in self._sessions.values())
+        return [*(client_session for client_session, _ in self._client_sessions.values()), *of_sessions]
 
-    def _faces_at(self, seat: Seat) -> Iterator[Face]:
-        yield from (face for face, its in list(self._faces.items()) if its is seat)
-        yield from (session.face for session in list(self._sessions.values()) if session.seat is seat)
+    def _client_connections_at(self, client_session: ClientSession) -> Iterator[ClientConnection]:
+        yield from (
+            client_connection
+            for client_connection, its in list(self._client_connections.items())
+            if its is client_session
+        )
+        yield from (
+            session.client_connection
+            for session in list(self._sessions.values())
+            if session.client_session is client_session
+        )
 
-    def _leave_seat(self, name: str) -> None:
-        seat, _ = self._seats.pop(name)
-        seat.desk.close()
+    def _leave_client_session(self, name: str) -> None:
+        client_session, _ = self._client_sessions.pop(name)
+        client_session.view.close()
 
     def _look_for_idle(self) -> None:
         loop = asyncio.get_running_loop()
@@ -204,8 +219,12 @@ class Clients:
             if session.is_idle and now - session.used_at > IDLE:
                 log.info("a client was not heard of for %d minutes, and its session is ended", IDLE / 60)
                 self.end(session)
-        busy = {id(seat) for seat in self._faces.values()}
-        for name, (seat, used_at) in list(self._seats.items()):
+        busy = {id(client_session) for client_session in self._client_connections.values()}
+        for name, (client_session, used_at) in list(self._client_sessions.items()):
             # What is kept for it has a lifetime of its own.
-            if now - used_at > IDLE and id(seat) not in busy and not seat.desk.drawer:
-                self._leave_seat(name)
+            if (
+                now - used_at > IDLE
+                and id(client_session) not in busy
+                and not client_session.view.client_results
+            ):
+                self._leave_client_session(name)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.protocol import HEADER_MISMATCH, INVALID_REQUEST, LEGACY_VERSIONS
+from mcp_workbench.protocol.names import HEADER_MISMATCH, INVALID_REQUEST, LEGACY_VERSIONS
+from mcp_workbench.surface.http.exchange import Rejected
 from mcp_workbench.surface.http.posted import NAMED_BY
-from mcp_workbench.surface.http.visit import Rejected
 from mcp_workbench.wire.message import decode_text
 
 if TYPE_CHECKING:
-    from mcp_workbench.surface.http.posted import Posted
-    from mcp_workbench.surface.http.visit import Visit
+    from mcp_workbench.surface.http.exchange import HttpExchange
+    from mcp_workbench.surface.http.posted import PostedMessage
     from mcp_workbench.wire.message import Id
 
 VERSION: Final = b"mcp-protocol-version"
@@ -23,53 +23,57 @@ LAST_EVENT: Final = b"last-event-id"
 ENCODED_START, ENCODED_END = "=?base64?", "?="
 
 
-def require_json(visit: Visit) -> None:
+def require_json(exchange: HttpExchange) -> None:
     """What is sent has to be JSON, and the answer may come as JSON or as events. Raises Rejected."""
-    kind = visit.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    kind = exchange.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if kind != b"application/json":
         raise Rejected(415, INVALID_REQUEST, "Unsupported Media Type: send application/json")
-    if not (_accepts(visit, b"application/json") and _accepts(visit, b"text/event-stream")):
+    if not (_accepts(exchange, b"application/json") and _accepts(exchange, b"text/event-stream")):
         both = "Not Acceptable: accept both application/json and text/event-stream"
         raise Rejected(406, INVALID_REQUEST, both)
 
 
-def require_events(visit: Visit) -> None:
+def require_events(exchange: HttpExchange) -> None:
     """The answer will come as events. Raises Rejected."""
-    if not _accepts(visit, b"text/event-stream"):
+    if not _accepts(exchange, b"text/event-stream"):
         raise Rejected(406, INVALID_REQUEST, "Not Acceptable: accept text/event-stream")
 
 
-def is_modern(visit: Visit, posted: Posted) -> bool:
+def is_modern(exchange: HttpExchange, posted: PostedMessage) -> bool:
     """Whether a message is of the modern era, by its headers or by what it carries itself."""
     if posted.method != "initialize":
-        version = visit.text(VERSION)
+        version = exchange.text(VERSION)
         if version is not None and version not in LEGACY_VERSIONS:
             return True
     return bool(posted.version)
 
 
-def require_match(visit: Visit, posted: Posted) -> None:
+def require_match(exchange: HttpExchange, posted: PostedMessage) -> None:
     """The headers of a modern request have to say what it says itself: what lies between us and the client
     may have gone by them. Raises Rejected.
     """
     method, request_id = posted.method or "", posted.request_id
     if posted.version:
         # Without it, it is refused as any other is that lacks it.
-        _compare(visit, VERSION, decode_text(posted.version), "protocol version", request_id)
-    _compare(visit, METHOD, method, "method", request_id)
+        _compare(exchange, VERSION, decode_text(posted.version), "protocol version", request_id)
+    _compare(exchange, METHOD, method, "method", request_id)
     if posted.subject:
-        _compare(visit, NAME, decode_text(posted.subject), NAMED_BY[method], request_id)
+        _compare(exchange, NAME, decode_text(posted.subject), NAMED_BY[method], request_id)
 
 
-def _compare(visit: Visit, header: bytes, value: str | None, what: str, request_id: Id | None) -> None:
-    given = visit.text(header)
+def _compare(
+    exchange: HttpExchange, header: bytes, value: str | None, what: str, request_id: Id | None
+) -> None:
+    given = exchange.text(header)
     is_bare = given is not None and not given.startswith(ENCODED_START)
-    if is_bare and given == value and len(visit.pairs) == len(visit.headers):
+    if is_bare and given == value and len(exchange.pairs) == len(exchange.headers):
         return  # nearly always
     name = {VERSION: "MCP-Protocol-Version", METHOD: "Mcp-Method", NAME: "Mcp-Name"}[header]
     if given is None:
         problem = f"the {name} header is missing"
-    elif len(visit.pairs) != len(visit.headers) and sum(pair[0] == header for pair in visit.pairs) > 1:
+    elif (
+        len(exchange.pairs) != len(exchange.headers) and sum(pair[0] == header for pair in exchange.pairs) > 1
+    ):
         problem = f"the {name} header is there more than once"
     elif (_decoded(given) if header == NAME else given) != value:
         problem = f"the {name} header does not say the same as the {what} in the body"
@@ -91,11 +95,11 @@ def _decoded(value: str) -> str | None:
         return None
 
 
-def _accepts(visit: Visit, kind: bytes) -> bool:
-    accepted = visit.headers.get(b"accept")
+def _accepts(exchange: HttpExchange, kind: bytes) -> bool:
+    accepted = exchange.headers.get(b"accept")
     if accepted is None or kind in accepted:
         return True
     # There may be several such headers, which together are one.
-    accepted = b",".join(value for name, value in visit.pairs if name == b"accept")
+    accepted = b",".join(value for name, value in exchange.pairs if name == b"accept")
     ranges = {part.partition(b";")[0].strip().lower() for part in accepted.split(b",")}
     return not ranges.isdisjoint({kind, b"*/*", kind.partition(b"/")[0] + b"/*"})

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.protocol import INVALID_REQUEST, META_VERSION
-from mcp_workbench.surface.http.visit import Rejected
+from mcp_workbench.protocol.names import INVALID_REQUEST, META_VERSION
+from mcp_workbench.surface.http.exchange import Rejected
 from mcp_workbench.surface.metatools import USE_TOOL, read_plain_use
 from mcp_workbench.wire.message import ABSENT, decode, encode
 
@@ -23,7 +23,7 @@ NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read"
 _USE_TOOL: Final = msgspec.Raw(encode(USE_TOOL))
 
 
-class Posted(msgspec.Struct):
+class PostedMessage(msgspec.Struct):
     """One message."""
 
     line: bytes
@@ -52,11 +52,11 @@ class _Params(msgspec.Struct):
 _decode_params = msgspec.json.Decoder(_Params).decode
 
 
-def read(line: bytes) -> Posted:
+def read(line: bytes) -> PostedMessage:
     """Looks at a message. Raises Undecodable, or Rejected for what is no message of a client's."""
     if (plain := read_plain_use(line)) is not None:
         version = plain.params.meta.get(META_VERSION, ABSENT)
-        return Posted(line, plain.method, plain.id, version, _USE_TOOL, plain)
+        return PostedMessage(line, plain.method, plain.id, version, _USE_TOOL, plain)
     message = decode(line)
     if message.method is None and not (message.result or message.error):
         raise Rejected(400, INVALID_REQUEST, "Invalid Request: `method` is missing")
@@ -69,7 +69,7 @@ def read(line: bytes) -> Posted:
     params = _read_params(message)
     key = NAMED_BY.get(message.method or "")
     subject = ABSENT if key is None else getattr(params, key)
-    return Posted(line, message.method, request_id, params.meta.version, subject)
+    return PostedMessage(line, message.method, request_id, params.meta.version, subject)
 
 
 def request_id_of(message: Message) -> Id | None:

@@ -10,22 +10,22 @@ import asyncio
 from itertools import accumulate, count
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.protocol import INVALID_REQUEST, LEGACY_VERSIONS
-from mcp_workbench.surface.face import Face
-from mcp_workbench.surface.http.stream import MOST_BYTES_KEPT, Stream
-from mcp_workbench.surface.http.visit import Rejected
+from mcp_workbench.protocol.names import INVALID_REQUEST, LEGACY_VERSIONS
+from mcp_workbench.surface.client_connection import ClientConnection
+from mcp_workbench.surface.http.exchange import Rejected
+from mcp_workbench.surface.http.stream import MOST_BYTES_KEPT, ResponseStream
 from mcp_workbench.wire.message import answered_id, encode
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from mcp_workbench.surface.http.backlog import Account
-    from mcp_workbench.surface.http.in_flight import InFlight
-    from mcp_workbench.surface.http.visit import Visit
+    from mcp_workbench.surface.client_session import ClientSession
+    from mcp_workbench.surface.http.backlog import PrincipalBacklog
+    from mcp_workbench.surface.http.exchange import HttpExchange
+    from mcp_workbench.surface.http.limits import PrincipalRequests
     from mcp_workbench.surface.metatools import PlainUse
-    from mcp_workbench.surface.outlet import Write
-    from mcp_workbench.surface.requests import Room
-    from mcp_workbench.surface.seat import Seat
+    from mcp_workbench.surface.output import Write
+    from mcp_workbench.surface.requests import Backpressure
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Id, Outgoing
 
@@ -45,27 +45,32 @@ FIRST_TO_POLL: Final = LEGACY_VERSIONS[0]
 """Clients of earlier versions take an event without data for a broken message."""
 
 
-class Session:
+class HttpSession:
     """One such client, and the ways to it."""
 
     def __init__(
-        self, session_id: str, seat: Seat, room: Room, account: Account, in_flight: InFlight
+        self,
+        session_id: str,
+        client_session: ClientSession,
+        backpressure: Backpressure,
+        account: PrincipalBacklog,
+        in_flight: PrincipalRequests,
     ) -> None:
         self.id = session_id
         self._in_flight = in_flight
-        self.seat = seat
+        self.client_session = client_session
         self._account = account
         self._is_closed = False
         self.used_at = asyncio.get_running_loop().time()
         self._numbers = count(1)
-        self._open: dict[bytes, Stream] = {}
+        self._open: dict[bytes, ResponseStream] = {}
         """Where the requests in flight are to be answered, by their ids."""
-        self._at_large = Stream(account, "0")
+        self._at_large = ResponseStream(account, "0")
         """What belongs to no request."""
-        self._streams: dict[str, tuple[Stream, float]] = {}
+        self._streams: dict[str, tuple[ResponseStream, float]] = {}
         """What can be come back to, by name, and since when it is left alone."""
         self._followed = 0
-        self.face = Face(seat, self, room)
+        self.client_connection = ClientConnection(client_session, self, backpressure)
 
     @property
     def is_idle(self) -> bool:
@@ -96,47 +101,49 @@ class Session:
             stream.settle(key)
 
     async def take(
-        self, visit: Visit, line: Line, request_ids: Sequence[Id], plain: PlainUse | None = None
+        self, exchange: HttpExchange, line: Line, request_ids: Sequence[Id], plain: PlainUse | None = None
     ) -> None:
         """Takes what the client sends, with these requests in it, or this plain call. Raises Rejected."""
-        self.used_at = self.seat.desk.used_at = asyncio.get_running_loop().time()
+        self.used_at = self.client_session.view.used_at = asyncio.get_running_loop().time()
         if not request_ids:
-            self.face.receive(line)
-            await visit.answer(202)
+            self.client_connection.receive(line)
+            await exchange.answer(202)
             return
         stream = self._open_stream(request_ids)
-        self.face.take(line, plain)
-        primes = (self.face.version or "") >= FIRST_TO_POLL
-        await self._attend(visit.answer_from(stream, patience=SOON, is_modern=False, primes=primes), stream)
+        self.client_connection.take(line, plain)
+        primes = (self.client_connection.version or "") >= FIRST_TO_POLL
+        await self._attend(
+            exchange.answer_from(stream, patience=SOON, is_modern=False, primes=primes), stream
+        )
 
-    async def greet(self, visit: Visit, line: Line, request_id: Id) -> bool:
+    async def greet(self, exchange: HttpExchange, line: Line, request_id: Id) -> bool:
         """Takes the handshake. Whether it has come about."""
         stream = self._open_stream([request_id])
-        self.face.receive(line)
-        is_greeted = self.face.version is not None
+        self.client_connection.receive(line)
+        is_greeted = self.client_connection.version is not None
         headers = [(b"mcp-session-id", self.id.encode())] if is_greeted else []
-        response = visit.answer_from(stream, *headers, patience=SOON, is_modern=False)
+        response = exchange.answer_from(stream, *headers, patience=SOON, is_modern=False)
         await self._attend(response, stream)
         return is_greeted
 
-    def _open_stream(self, request_ids: Sequence[Id]) -> Stream:
+    def _open_stream(self, request_ids: Sequence[Id]) -> ResponseStream:
         keys = [encode(request_id) for request_id in request_ids]
         for request_id, key in zip(request_ids, keys, strict=True):
             if key in self._open:
                 taken = f"Invalid Request: id {request_id!r} is in use by a request in flight"
                 raise Rejected(400, INVALID_REQUEST, taken)
         self._in_flight.add(len(set(keys)), request_ids[0])
-        stream = Stream(self._account, str(next(self._numbers)), keys)
+        stream = ResponseStream(self._account, str(next(self._numbers)), keys)
         self._open.update(dict.fromkeys(keys, stream))
         self._streams[stream.name] = stream, self.used_at
         return stream
 
-    async def listen(self, visit: Visit, last_event: str | None) -> None:
+    async def listen(self, exchange: HttpExchange, last_event: str | None) -> None:
         """The client wants to be told things, or what it has missed. Raises Rejected."""
         stream = self._at_large if last_event is None else self._come_back(last_event)
-        await self._attend(visit.follow(stream), stream)
+        await self._attend(exchange.follow(stream), stream)
 
-    def _come_back(self, last_event: str) -> Stream:
+    def _come_back(self, last_event: str) -> ResponseStream:
         name, _, number = last_event.rpartition("-")
         stream = self._at_large if name == self._at_large.name else self._streams.get(name, (None,))[0]
         if stream is None or not (number.isascii() and number.isdecimal() and len(number) <= MOST_DIGITS):
@@ -147,16 +154,16 @@ class Session:
         stream.rewind(int(number))
         return stream
 
-    async def _attend(self, response: Awaitable[None], stream: Stream) -> None:
+    async def _attend(self, response: Awaitable[None], stream: ResponseStream) -> None:
         self._followed += 1
         try:
             await response
         finally:
             self._followed -= 1
-            self.used_at = self.seat.desk.used_at = asyncio.get_running_loop().time()
+            self.used_at = self.client_session.view.used_at = asyncio.get_running_loop().time()
             self._keep(stream)
 
-    def _keep(self, stream: Stream) -> None:
+    def _keep(self, stream: ResponseStream) -> None:
         """Keep what the client may come back for: a stream that it knows of, and may not have read whole."""
         if stream.follower is not None:
             return  # the client has come back to it already
@@ -193,9 +200,9 @@ class Session:
     def close(self) -> None:
         """End the session. Whoever still reads a stream gets what is on it, and nothing else is kept."""
         self._is_closed = True
-        self.face.close()
+        self.client_connection.close()
         # It knows of us, and both would stay until the garbage collector finds them.
-        del self.face
+        del self.client_connection
         streams = {id(it): it for it in [*self._open.values(), self._at_large]}
         for stream in streams.values():
             stream.end()
@@ -206,4 +213,4 @@ class Session:
         for stream in streams.values():
             if stream.follower is None:
                 stream.close()
-        self.seat.desk.close()
+        self.client_session.view.close()

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 import msgspec
 
 from mcp_workbench.errors import size_of
-from mcp_workbench.protocol import INTERNAL_ERROR
+from mcp_workbench.protocol.names import INTERNAL_ERROR
 from mcp_workbench.wire.message import error_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcp_workbench.surface.http.backlog import Account
+    from mcp_workbench.surface.http.backlog import PrincipalBacklog
     from mcp_workbench.wire.message import Outgoing
 
 MOST_UNSENT: Final = 1000
@@ -40,10 +40,10 @@ class Follower(Protocol):
         """Close the connection, and drop what the client has not read."""
 
 
-class Stream:
+class ResponseStream:
     """The messages about one request, or about none. They are held in the account of the principal."""
 
-    def __init__(self, account: Account, name: str = "", owed: Iterable[bytes] = ()) -> None:
+    def __init__(self, account: PrincipalBacklog, name: str = "", owed: Iterable[bytes] = ()) -> None:
         self._account = account
         self.held_bytes = 0
         """What the account counts for this stream; only the account changes it."""

@@ -13,12 +13,12 @@ import msgspec
 
 from mcp_workbench.errors import InvalidCall, size_of
 from mcp_workbench.wire.message import decode_text, encode
-from mcp_workbench.workbench.kept.drawer import not_kept
+from mcp_workbench.workbench.kept.client_results import not_kept
 from mcp_workbench.workbench.kept.json_parts import NoSuchPart, find_part
 
 if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body
-    from mcp_workbench.workbench.kept.drawer import Content, Drawer
+    from mcp_workbench.workbench.kept.client_results import ClientResults, Content
 
 LARGEST: Final = 64 * 1024 * 1024
 """Bytes that arguments may have when they are filled in: as much as a client may send."""
@@ -44,12 +44,12 @@ _REFERENCE: Final = rb"\{\s*+(?:%b(?:%b%b)?|%b%b%b)\s*+\}" % (
 _MEANT: Final = rb'"\$result"\s*+:\s*+"res_'
 
 
-async def fill_in(arguments: Body, drawer: Drawer) -> bytes:
+async def fill_in(arguments: Body, client_results: ClientResults) -> bytes:
     """The arguments with what their references stand for. Raises CallError."""
     written = bytes(arguments)
     parts: list[bytes] = []
     at, size = 0, len(written)
-    finder = _Finder(drawer)
+    finder = _Finder(client_results)
     for found in re.finditer(_REFERENCE, written):
         value = await finder.value(_read(found[1] or found[4]) or "", _read(found[2] or found[3]))
         size += len(value)
@@ -74,16 +74,16 @@ def _read(string: bytes | None) -> str | None:
 class _Finder:
     """Finds what the references of one call stand for. There may be very many."""
 
-    def __init__(self, drawer: Drawer) -> None:
-        self._drawer = drawer
+    def __init__(self, client_results: ClientResults) -> None:
+        self._client_results = client_results
         self._looked_through = 0
         """Bytes."""
 
     async def value(self, handle: str, pointer: str | None) -> bytes:
         """As JSON. Raises CallError."""
-        drawer = self._drawer
-        kept = drawer.find(handle)
-        data = None if kept is None else await drawer.read(kept)
+        client_results = self._client_results
+        kept = client_results.find(handle)
+        data = None if kept is None else await client_results.read(kept)
         if kept is None or data is None:
             raise not_kept(handle)
         work = partial(_value_in, msgspec.structs.replace(kept.content, data=data), pointer)
@@ -91,7 +91,7 @@ class _Finder:
         if self._looked_through <= SOON:
             return work()
         try:
-            return await drawer.work(work, LIMIT)
+            return await client_results.work(work, LIMIT)
         except TimeoutError:
             raise InvalidCall(f"Invalid arguments: to find {handle} took more than {LIMIT:g} s") from None
 

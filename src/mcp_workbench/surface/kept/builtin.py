@@ -14,14 +14,14 @@ from mcp_workbench.errors import InvalidCall, ServerNotFound, ToolNotFound
 from mcp_workbench.surface.kept import found, part
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.builtin import READ_RESULT, SEARCH_RESULT, SERVER, TOOLBOX, TOOLS
-from mcp_workbench.workbench.kept.drawer import SEARCH_LIMIT, not_kept
+from mcp_workbench.workbench.kept.client_results import SEARCH_LIMIT, not_kept
 
 if TYPE_CHECKING:
     from mcp_workbench.surface.metatools import ToolId
     from mcp_workbench.wire.message import Body
-    from mcp_workbench.workbench.kept.drawer import Drawer
+    from mcp_workbench.workbench.kept.client_results import ClientResults
 
-Form = TypeVar("Form", part.Asked, found.Asked)
+Form = TypeVar("Form", part.ReadRequest, found.SearchRequest)
 
 SOON: Final = 256 * 1024
 """Bytes of a content that are looked through in less than 5 ms."""
@@ -29,20 +29,20 @@ LIMIT: Final = 30.0
 """Seconds for any other."""
 
 
-async def use(drawer: Drawer, tool: ToolId, arguments: Body) -> tuple[Body, ...]:
+async def use(client_results: ClientResults, tool: ToolId, arguments: Body) -> tuple[Body, ...]:
     """The result of a call of one of them. Raises CallError."""
     if tool.server != SERVER:
         raise ServerNotFound(tool.server, TOOLBOX, [SERVER], disabled=False)
-    asked: part.Asked | found.Asked
+    asked: part.ReadRequest | found.SearchRequest
     if tool.tool == READ_RESULT:
-        asked = _read(arguments, part.Asked)
+        asked = _read(arguments, part.ReadRequest)
     elif tool.tool == SEARCH_RESULT:
-        asked = _read(arguments, found.Asked)
+        asked = _read(arguments, found.SearchRequest)
     else:
         raise ToolNotFound(tool.tool, SERVER, TOOLBOX, list(TOOLS))
     asked.check()
-    kept = drawer.find(asked.handle)
-    data = None if kept is None else await drawer.read(kept)
+    kept = client_results.find(asked.handle)
+    data = None if kept is None else await client_results.read(kept)
     if kept is None or data is None:
         raise not_kept(asked.handle)
     content = msgspec.structs.replace(kept.content, data=data)
@@ -51,8 +51,8 @@ async def use(drawer: Drawer, tool: ToolId, arguments: Body) -> tuple[Body, ...]
         return _result(answer())
     try:
         if asked.is_quick:
-            return _result(await drawer.work(answer, LIMIT))
-        return _result(await drawer.search(answer, len(data)))
+            return _result(await client_results.work(answer, LIMIT))
+        return _result(await client_results.search(answer, len(data)))
     except TimeoutError:
         limit = LIMIT if asked.is_quick else SEARCH_LIMIT
         remedy = (

@@ -10,13 +10,13 @@ from mcp_workbench.errors import InvalidCall
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.builtin import MOST_CONTEXT, MOST_MATCHES
 from mcp_workbench.workbench.kept.reading import piece_of_bytes
-from mcp_workbench.workbench.kept.searching import BadPattern, find_pattern, find_text
+from mcp_workbench.workbench.kept.search import BadPattern, find_pattern, find_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcp_workbench.workbench.kept.drawer import Content
-    from mcp_workbench.workbench.kept.searching import Found, Match
+    from mcp_workbench.workbench.kept.client_results import Content
+    from mcp_workbench.workbench.kept.search import Match, Matches
 
 LONGEST_PATTERN: Final = 1000
 LONG_LINE: Final = 500
@@ -27,7 +27,7 @@ ROOM: Final = 20_000
 """Bytes for all of it."""
 
 
-class Asked(msgspec.Struct, forbid_unknown_fields=True):
+class SearchRequest(msgspec.Struct, forbid_unknown_fields=True):
     """The arguments of `search_result`."""
 
     handle: str
@@ -83,7 +83,7 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True):
         text = "\n".join([self._summary(data, found, shown), *pieces])
         return [msgspec.Raw(encode({"type": "text", "text": text}))]
 
-    def _find(self, data: bytes) -> Found:
+    def _find(self, data: bytes) -> Matches:
         if self.text is not None and not self.ignore_case:
             return find_text(data, self.text, self.limit)
         try:
@@ -97,7 +97,7 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True):
         except BadPattern as problem:
             raise InvalidCall(f"Invalid arguments: {problem}") from None
 
-    def _summary(self, data: bytes, found: Found, shown: int) -> str:
+    def _summary(self, data: bytes, found: Matches, shown: int) -> str:
         what = f"text {self.text!r}" if self.text is not None else f"regex {self.regex!r}"
         if not found.matches:
             return f"No match for the {what} in {len(data):,} bytes."

@@ -13,7 +13,7 @@ from mcp_workbench.workbench.kept.reading import line_at, line_start, piece_of_b
 from mcp_workbench.workbench.kept.shape import count_lines, shape_of_json
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept.drawer import Content
+    from mcp_workbench.workbench.kept.client_results import Content
     from mcp_workbench.workbench.kept.reading import Piece
 
 USUAL: Final = 20_000
@@ -22,7 +22,7 @@ SHAPE: Final = 2000
 """Characters for the shape of what is too large."""
 
 
-class Asked(msgspec.Struct, forbid_unknown_fields=True):
+class ReadRequest(msgspec.Struct, forbid_unknown_fields=True):
     """The arguments of `read_result`."""
 
     handle: str

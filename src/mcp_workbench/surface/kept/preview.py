@@ -12,10 +12,10 @@ from mcp_workbench.workbench.builtin import READ_RESULT, SEARCH_RESULT, SERVER, 
 from mcp_workbench.workbench.kept.json_parts import items_of, kind_of, members_of
 from mcp_workbench.workbench.kept.reading import line_at, piece_of_bytes
 from mcp_workbench.workbench.kept.shape import count_lines, shape_of_json, shape_of_text
-from mcp_workbench.workbench.shortening import shorten
+from mcp_workbench.workbench.text.shortening import shorten
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept.drawer import Content
+    from mcp_workbench.workbench.kept.client_results import Content
 
 LONGEST: Final = 4000
 """Characters of all that is shown, or thereabouts."""

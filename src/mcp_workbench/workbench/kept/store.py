@@ -13,14 +13,14 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp_workbench.config import ResultsConfig
-from mcp_workbench.downstream.shares import Gate, Shares
+from mcp_workbench.fairness import FairSemaphore, Shares
 from mcp_workbench.wire.threads import in_thread
-from mcp_workbench.workbench.kept.drawer import Drawer
+from mcp_workbench.workbench.kept.client_results import ClientResults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from mcp_workbench.workbench.kept.drawer import Kept
+    from mcp_workbench.workbench.kept.client_results import KeptContent
 
 MOST_WORKERS: Final = 4
 """Contents that are looked through at once: there may be thousands of calls that want that."""
@@ -36,7 +36,7 @@ FILE_LIMIT: Final = 60.0
 log = logging.getLogger(__name__)
 
 
-class Files(Protocol):
+class ContentFiles(Protocol):
     """Where contents are kept that are too much for the memory. All of it may block."""
 
     def write(self, name: str, data: bytes) -> None:
@@ -52,17 +52,17 @@ class Files(Protocol):
         """Removes all of them."""
 
 
-class Store:
+class ResultStore:
     """What is kept."""
 
     def __init__(
-        self, files: Files, shares: Shares | None = None, clock: Callable[[], float] | None = None
+        self, files: ContentFiles, shares: Shares | None = None, clock: Callable[[], float] | None = None
     ) -> None:
         limits = shares or Shares()
         self._files = files
         self._clock = clock or asyncio.get_running_loop().time
         self._config = ResultsConfig()
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._kept: OrderedDict[str, KeptContent] = OrderedDict()
         """The least recently used first."""
         self._in_memory = 0
         self._in_files = 0
@@ -71,9 +71,9 @@ class Store:
         self._files_of: Counter[str] = Counter()
         self._numbers = count(1)
         """Names of files: another one each time, so that a file can be removed while the next is written."""
-        self.workers = Gate(MOST_WORKERS, lambda: SHARE_OF_WORKERS)
-        self._searches = Gate(MOST_SEARCHES, lambda: limits.limits.searches)
-        self._large_searches = Gate(1, lambda: 1)
+        self.workers = FairSemaphore(MOST_WORKERS, lambda: SHARE_OF_WORKERS)
+        self._searches = FairSemaphore(MOST_SEARCHES, lambda: limits.limits.searches)
+        self._large_searches = FairSemaphore(1, lambda: 1)
         self._settling = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -88,11 +88,11 @@ class Store:
             self._timer.cancel()
             self._on_timer()
 
-    def drawer(self, principal: str = "") -> Drawer:
+    def client_results(self, principal: str = "") -> ClientResults:
         """A drawer for a client of a principal."""
-        return Drawer(self, principal)
+        return ClientResults(self, principal)
 
-    def searches(self, size: int) -> Gate:
+    def searches(self, size: int) -> FairSemaphore:
         """Where a search for a regular expression in a content of that size waits for its turn."""
         return self._searches if size <= LARGE else self._large_searches
 
@@ -100,21 +100,21 @@ class Store:
         """Whether so much fits into memory as it is."""
         return self._in_memory + size <= self._config.memory
 
-    def add(self, kept: Kept) -> None:
+    def add(self, kept: KeptContent) -> None:
         """One more, in memory, and perhaps more than belongs there until it is settled."""
         kept.used_at = self._clock()
         self._kept[kept.handle] = kept
         self._enter_memory(kept)
         self._watch()
 
-    def drop(self, kept: Kept) -> None:
+    def drop(self, kept: KeptContent) -> None:
         """One less."""
         if self._kept.pop(kept.handle, None) is not None:
-            kept.drawer.forget(kept)
+            kept.client_results.forget(kept)
             self._leave_memory(kept)
             self._leave_file(kept)
 
-    async def read(self, kept: Kept) -> bytes | None:
+    async def read(self, kept: KeptContent) -> bytes | None:
         """All of a content, which counts as a use of it; None if it has gone."""
         if kept.handle not in self._kept:
             return None
@@ -170,21 +170,21 @@ class Store:
     async def _settle(self) -> None:
         async with self._settling:
             while self._in_memory > self._config.memory:
-                latest = next(reversed(self._kept.values())).drawer.principal
+                latest = next(reversed(self._kept.values())).client_results.principal
                 most = _largest(self._memory_of, latest)
                 in_memory = (it for it in self._kept.values() if it.data is not None)
-                kept = next(it for it in in_memory if it.drawer.principal == most)
+                kept = next(it for it in in_memory if it.client_results.principal == most)
                 if kept.file is not None or await self._file(kept):
                     self._leave_memory(kept)
                 else:
                     self.drop(kept)
 
-    async def _file(self, kept: Kept) -> bool:
+    async def _file(self, kept: KeptContent) -> bool:
         """Writes a content to a file, if it may be there and there is room. Whether it is there."""
         data = kept.data
         if data is None or kept.is_private or kept.size > self._config.quota or self._is_stuck:
             return False
-        if not self._make_room(kept.size, kept.drawer.principal):
+        if not self._make_room(kept.size, kept.client_results.principal):
             return False
         name = str(next(self._numbers))
         try:
@@ -201,12 +201,12 @@ class Store:
             return False
         kept.file = name
         self._in_files += kept.size
-        self._files_of[kept.drawer.principal] += kept.size
+        self._files_of[kept.client_results.principal] += kept.size
         if kept.handle not in self._kept:
             self._leave_file(kept)  # it has gone meanwhile
         return True
 
-    def _write(self, name: str, kept: Kept, data: bytes) -> bool:
+    def _write(self, name: str, kept: KeptContent, data: bytes) -> bool:
         """Beside the loop. Whether it may be written."""
         holds_secret = kept.source.holds_secret
         if holds_secret(data) or (kept.content.kind == "binary" and holds_secret(_decoded(data))):
@@ -223,7 +223,7 @@ class Store:
             wanted = self._files_of + Counter({principal: size})
             most = _largest(wanted, principal)
             in_files = (it for it in self._kept.values() if it.file is not None)
-            kept = next((it for it in in_files if it.drawer.principal == most), None)
+            kept = next((it for it in in_files if it.client_results.principal == most), None)
             if kept is None:
                 return False
             if kept.data is not None:
@@ -232,17 +232,17 @@ class Store:
                 self.drop(kept)
         return True
 
-    def _enter_memory(self, kept: Kept) -> None:
+    def _enter_memory(self, kept: KeptContent) -> None:
         self._in_memory += kept.size
-        self._memory_of[kept.drawer.principal] += kept.size
+        self._memory_of[kept.client_results.principal] += kept.size
 
-    def _leave_memory(self, kept: Kept) -> None:
+    def _leave_memory(self, kept: KeptContent) -> None:
         if kept.data is not None:
             kept.data = None
             self._in_memory -= kept.size
             _subtract(self._memory_of, kept)
 
-    def _leave_file(self, kept: Kept) -> None:
+    def _leave_file(self, kept: KeptContent) -> None:
         if kept.file is not None:
             removal = in_thread(partial(self._files.remove, kept.file), FILE_LIMIT)
             kept.file = None
@@ -262,8 +262,8 @@ def _largest(held: Counter[str], principal: str) -> str:
     return max(held, key=lambda name: (held[name], name == principal))
 
 
-def _subtract(held: Counter[str], kept: Kept) -> None:
-    principal = kept.drawer.principal
+def _subtract(held: Counter[str], kept: KeptContent) -> None:
+    principal = kept.client_results.principal
     held[principal] -= kept.size
     if not held[principal]:
         del held[principal]

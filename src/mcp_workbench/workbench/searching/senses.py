@@ -11,18 +11,18 @@ import logging
 import re
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.downstream.vector_memory import VectorMemory, key_of
-from mcp_workbench.downstream.word_vectors import load_word_vectors
+from mcp_workbench.storage.vectors import VectorMemory, key_of
+from mcp_workbench.workbench.searching.word_vectors import load_word_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mcp_workbench.downstream.word_vectors import WordVectors
     from mcp_workbench.errors import StrPath
     from mcp_workbench.workbench.searching.entry import Entry
-    from mcp_workbench.workbench.searching.rows import Rows
+    from mcp_workbench.workbench.searching.rows import VectorRows
+    from mcp_workbench.workbench.searching.word_vectors import WordVectors
 
-__all__ = ["Senses"]
+__all__ = ["SemanticIndex"]
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ _JOINT: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_./:-]+")
 _BREAK: Final = re.compile(r"(?<=[.?!;])\s+|,?\s+and\s+|,\s+")
 
 
-class Senses:
+class SemanticIndex:
     """The `Meaning` of an index: what its tools mean, as far as that has been learnt."""
 
     def __init__(self, cache: StrPath, load: Callable[[], WordVectors] = load_word_vectors) -> None:
@@ -44,7 +44,7 @@ class Senses:
         self._waiting: dict[int, str] = {}
         """By number, the texts of tools that have no row yet."""
         self._model: WordVectors | None = None
-        self._rows: Rows | None = None
+        self._rows: VectorRows | None = None
         self._is_broken = False
 
     def put(self, first: int, entries: Sequence[Entry]) -> None:
@@ -95,9 +95,9 @@ class Senses:
         if self._model is None:
             self._model = self._load()
         if self._rows is None:
-            from mcp_workbench.workbench.searching.rows import Rows  # noqa: PLC0415 - needs the extra
+            from mcp_workbench.workbench.searching.rows import VectorRows  # noqa: PLC0415 - needs the extra
 
-            self._rows = Rows(self._model.dimensions)
+            self._rows = VectorRows(self._model.dimensions)
         vectors = self._vectors(self._model, texts)
         rows = self._model.unpack([vectors[text] for text in self._waiting.values()])
         self._rows.put(list(self._waiting), rows)

@@ -1,0 +1,1 @@
+"""The configuration as typed, immutable data, with a description of each key."""

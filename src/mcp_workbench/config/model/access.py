@@ -1,0 +1,100 @@
+"""The part of the configuration that says who may come in over HTTP, as typed, immutable data.
+
+Owns the keys under `http`, as `model` owns all others. The tokens stand in a file of their own: see `tokens`.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from mcp_workbench.config.model.shares import SharesConfig
+
+ALL = "*"
+"""Stands for every toolbox where some are listed."""
+
+_Text = Annotated[str, Meta(pattern=r"\S")]
+
+
+class IssuerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Who issues the access tokens (JWTs) that are accepted, and what each scope in them allows."""
+
+    issuer: Annotated[
+        _Text,
+        Meta(
+            description="The issuer of the tokens, exactly as their `iss` says it.",
+            examples=["https://login.example.com"],
+            extra={"expected": "the address of the issuer"},
+        ),
+    ]
+    resource: Annotated[
+        _Text,
+        Meta(
+            description="The address of this workbench's endpoint as its clients know it.",
+            examples=["https://mcp.example.com/mcp"],
+            extra={"expected": "the address of this workbench"},
+        ),
+    ]
+    scopes: Annotated[
+        dict[str, list[str]],
+        Meta(
+            description="The toolboxes that each scope allows the use of: their names, or `*` for all.",
+            examples=[{"mcp": ["*"], "mcp:dev": ["dev"]}],
+            extra={"expected": "an object of lists of toolboxes, one list for each scope"},
+        ),
+    ]
+    audience: Annotated[
+        _Text | None,
+        Meta(
+            description="What the `aud` of the tokens has to name. Default: `resource`.",
+            examples=["mcp-workbench"],
+            extra={"expected": "a string that is not empty"},
+        ),
+    ] = None
+    jwks_uri: Annotated[
+        _Text | None,
+        Meta(
+            description="Where the issuer's public keys are. Default: where its metadata says that they are.",
+            examples=["https://login.example.com/jwks.json"],
+            extra={"expected": "an address"},
+        ),
+    ] = None
+    profile: Annotated[
+        Literal["rfc9068"] | None,
+        Meta(
+            description="The profile that tokens have to follow. `rfc9068`: the `typ` in their header is "
+            "`at+jwt`, which no ID token has, and they have `iat`, `jti` and `client_id`. Default: none.",
+            examples=["rfc9068"],
+            extra={"expected": 'a string, "rfc9068"'},
+        ),
+    ] = None
+
+
+class HttpConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Who may come in over HTTP."""
+
+    allowed_hosts: Annotated[
+        list[str],
+        Meta(
+            description="Names under which clients reach the workbench, beside its own address: what they "
+            "send as `Host`, with a port or for all of them.",
+            examples=[["mcp.example.com"]],
+            extra={"expected": "a list of names"},
+        ),
+    ] = []
+    allowed_origins: Annotated[
+        list[str],
+        Meta(
+            description="Web pages that may talk to the workbench from a browser: what it sends as `Origin`.",
+            examples=[["https://app.example.com"]],
+            extra={"expected": "a list of origins"},
+        ),
+    ] = []
+    oauth: Annotated[
+        IssuerConfig | None,
+        Meta(description="Whose access tokens (JWTs) are accepted. Default: nobody's."),
+    ] = None
+    shares: Annotated[
+        SharesConfig,
+        Meta(description="How much one principal may take of the workbench."),
+    ] = SharesConfig()

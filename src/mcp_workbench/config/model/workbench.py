@@ -1,0 +1,292 @@
+"""The configuration as typed, immutable data, with the words that describe each key.
+
+Owns the keys, their types, defaults and descriptions: validation, the JSON Schema and the tests of the
+documentation all read them from here. Does not read files, expand variables or check one key against another.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from mcp_workbench.config.model.access import HttpConfig
+from mcp_workbench.config.model.oauth import OAuthConfig
+from mcp_workbench.config.model.results import InlineConfig, ResultsConfig
+
+Transport = Literal["stdio", "http", "sse"]
+
+Text = Annotated[str, Meta(pattern=r"\S")]
+# The upper bound is there because an infinite time-out would be a hang with a name.
+Seconds = Annotated[float, Meta(gt=0, le=100_000_000)]
+Calls = Annotated[int, Meta(ge=1, le=100_000)]
+# At least what a server writes about itself in one message, and at most what still fits into memory.
+Bytes = Annotated[int, Meta(ge=65_536, le=1_073_741_824)]
+
+Tokens = Annotated[int, Meta(ge=500, le=10_000_000)]
+
+OPEN_DEADLINE = 15.0
+LISTING_BUDGET = 8000
+
+
+Origin = tuple[str, str]
+"""The names of a server's toolbox and of the server itself."""
+
+
+class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One MCP server, as the standard `mcpServers` entry describes it."""
+
+    command: Annotated[
+        Text | None,
+        Meta(
+            description="The program that runs the server. A server has either this or `url`.",
+            examples=["npx"],
+            extra={"expected": "a string that is not empty"},
+        ),
+    ] = None
+    args: Annotated[
+        list[str],
+        Meta(
+            description="The program's arguments, one string each.",
+            examples=[["-y", "some-package"]],
+            extra={"expected": "a list of strings, one for each argument"},
+        ),
+    ] = []
+    env: Annotated[
+        dict[str, str],
+        Meta(
+            description="Environment variables for the program, on top of the safe set that it gets anyway.",
+            examples=[{"LOG_LEVEL": "info"}],
+            extra={"expected": "an object of strings"},
+        ),
+    ] = {}
+    cwd: Annotated[
+        Text | None,
+        Meta(
+            description="The directory that the program starts in. Default: the workbench's own.",
+            examples=["/path/to/project"],
+            extra={"expected": "a string that is not empty"},
+        ),
+    ] = None
+    url: Annotated[
+        Text | None,
+        Meta(
+            description="The address of a remote server. A server has either this or `command`.",
+            examples=["https://mcp.example.com/mcp"],
+            extra={"expected": "a string that is not empty"},
+        ),
+    ] = None
+    headers: Annotated[
+        dict[str, str],
+        Meta(
+            description="HTTP headers to send to `url`.",
+            examples=[{"Authorization": "Bearer ${API_TOKEN}"}],
+            extra={"expected": "an object of strings"},
+        ),
+    ] = {}
+    oauth: Annotated[
+        OAuthConfig | None,
+        Meta(
+            description="How to get an access token for `url`, where the server alone does not say enough. "
+            "An `Authorization` among the `headers` wins over it.",
+            examples=[{"clientId": "my-client", "callbackPort": 8765}],
+            extra={"expected": "an object"},
+        ),
+    ] = None
+    transport: Annotated[
+        Transport,
+        Meta(
+            description='How to talk to the server. Default: "stdio" for `command`, "http" for `url`.',
+            examples=["stdio"],
+            extra={"expected": 'a string, one of "stdio", "http", "sse"'},
+        ),
+    ] = "stdio"
+    tool_filters: Annotated[
+        list[str],
+        Meta(
+            description="Which of the server's tools to show: names, globs, and `!` in front to hide.",
+            examples=[["read_*", "!read_secret"]],
+            extra={"expected": "a list of strings"},
+        ),
+    ] = msgspec.field(default_factory=lambda: ["*"])
+    required: Annotated[
+        bool,
+        Meta(
+            description="Whether the toolbox fails to open when this server does.",
+            examples=[True],
+            extra={"expected": "true or false"},
+        ),
+    ] = False
+    disabled: Annotated[
+        bool,
+        Meta(
+            description="Whether to leave this server out.",
+            examples=[True],
+            extra={"expected": "true or false"},
+        ),
+    ] = False
+    timeout: Annotated[
+        Seconds,
+        Meta(
+            description="Seconds to wait for a call's answer. Progress starts them anew, up to ten times.",
+            examples=[60],
+            extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
+        ),
+    ] = 60.0
+    startup_timeout: Annotated[
+        Seconds,
+        Meta(
+            description="Seconds that the server may take to start and to list its tools.",
+            examples=[120],
+            extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
+        ),
+    ] = 60.0
+    input_timeout: Annotated[
+        Seconds,
+        Meta(
+            description="Seconds that a call waits when its server asks for something in the middle of it: "
+            "an answer of the user's, a completion by the client's model, its roots.",
+            examples=[600],
+            extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
+        ),
+    ] = 600.0
+    call_limit: Annotated[
+        Calls,
+        Meta(
+            description="Calls that the server works on at once. More wait until one of them has ended.",
+            examples=[100],
+            extra={"expected": "a number of calls from 1 to 100000, in digits only"},
+        ),
+    ] = 1000
+    message_limit: Annotated[
+        Bytes,
+        Meta(
+            description="Bytes of the longest message that is taken from the server.",
+            examples=[67108864],
+            extra={"expected": "a number of bytes from 65536 to 1073741824, in digits only"},
+        ),
+    ] = 67_108_864
+    results: Annotated[
+        InlineConfig | bool,
+        Meta(
+            description="Which of its results are kept by the workbench and shown in short; false for none. "
+            "Default: as the toolbox has it.",
+            examples=[{"inlineLimit": 100000}],
+        ),
+    ] = False
+    isolation: Annotated[
+        Literal["shared", "client"],
+        Meta(
+            description="Who shares the server, where several clients share the workbench: all of them, or "
+            'none, so that each client has one for itself ("client"; for servers that keep state).',
+            examples=["client"],
+            extra={"expected": 'a string, one of "shared", "client"'},
+        ),
+    ] = "shared"
+    inherit_env: Annotated[
+        bool | list[str],
+        Meta(
+            description="Which of the workbench's environment variables to pass on beyond the safe set: "
+            "all (true), none (false), or those whose names match a list of names and globs.",
+            examples=[["GITHUB_*"]],
+            extra={"expected": "true, false, or a list of variable names"},
+        ),
+    ] = False
+    protocol: Annotated[
+        Literal["auto", "legacy", "2026-07-28"],
+        Meta(
+            description="The protocol version that the server is spoken to in. Default: find out.",
+            examples=["auto"],
+            extra={"expected": 'a string, one of "auto", "legacy", "2026-07-28"'},
+        ),
+    ] = "auto"
+
+
+_WHILE_IT_RUNS = (
+    "tool_filters",
+    "required",
+    "disabled",
+    "timeout",
+    "startup_timeout",
+    "input_timeout",
+    "call_limit",
+    "message_limit",
+    "results",
+)
+
+
+def is_same_program(one: ServerConfig, other: ServerConfig) -> bool:
+    """Whether a server that runs as the one may go on under the other."""
+    taken_over = {name: getattr(other, name) for name in _WHILE_IT_RUNS}
+    return msgspec.structs.replace(one, **taken_over) == other
+
+
+class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A named group of servers that are opened together."""
+
+    description: Annotated[
+        Text,
+        Meta(
+            description="What the toolbox is for, in a sentence. The model reads it to choose a toolbox.",
+            examples=["Files and git of this checkout"],
+            extra={"expected": "a string that is not empty"},
+        ),
+    ]
+    servers: Annotated[
+        dict[str, ServerConfig],
+        Meta(description="The toolbox's servers by name, as MCP clients write them."),
+    ] = msgspec.field(name="mcpServers")
+    open_deadline: Annotated[
+        Seconds,
+        Meta(
+            description="Seconds after which `open_toolbox` answers with the servers that are ready, and "
+            "names those that are still starting. Default: the `openDeadline` of the whole file.",
+            examples=[5],
+            extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
+        ),
+    ] = OPEN_DEADLINE
+    listing_budget: Annotated[
+        Tokens,
+        Meta(
+            description="Tokens, by estimate, up to which `open_toolbox` lists the tools with their whole "
+            "definitions. A longer list has signatures, or names. "
+            "Default: the `listingBudget` of the whole file.",
+            examples=[20000],
+            extra={"expected": "a number of tokens from 500 to 10000000, in digits only"},
+        ),
+    ] = LISTING_BUDGET
+    results: Annotated[
+        InlineConfig | bool,
+        Meta(
+            description="Which results of its servers are kept by the workbench and shown in short; false "
+            "for none. Default: as the whole file has it.",
+            examples=[{"inlineLimit": 100000}],
+        ),
+    ] = False
+
+
+class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The configuration file: the toolboxes, and what holds for all of them."""
+
+    toolboxes: Annotated[dict[str, ToolboxConfig], Meta(description="The toolboxes by name.")]
+    open_deadline: Annotated[
+        Seconds,
+        Meta(
+            description="The `openDeadline` of the toolboxes that have none of their own.",
+            examples=[15],
+            extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
+        ),
+    ] = OPEN_DEADLINE
+    listing_budget: Annotated[
+        Tokens,
+        Meta(
+            description="The `listingBudget` of the toolboxes that have none of their own, and of what is "
+            "found in all of them.",
+            examples=[8000],
+            extra={"expected": "a number of tokens from 500 to 10000000, in digits only"},
+        ),
+    ] = LISTING_BUDGET
+    http: Annotated[HttpConfig, Meta(description="Who may come in over HTTP.")] = HttpConfig()
+    results: Annotated[
+        ResultsConfig,
+        Meta(description="Which results are kept by the workbench and shown in short; false for none."),
+    ] = ResultsConfig()

@@ -1,0 +1,170 @@
+"""`${VAR}` and `${VAR:-default}` in every string of the file, keys included.
+
+Owns the syntax of references and the walk over the tree. Touches nothing but its arguments. Does not know
+which keys the file may have.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.config.validation.problems import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp_workbench.config.validation.problems import Place, Problems
+
+
+# The escape, a whole reference, or the start of something that is neither. A default ends at the first `}`.
+_ESCAPE = "$${"
+_TOKEN = re.compile(r"\$\$\{|\$\{(?:([A-Z_][A-Z0-9_]*)(?::-([^}]*))?\})?")
+
+
+class Expansion(msgspec.Struct, frozen=True):
+    """The tree with its references replaced, and the variables' values in it (value: `${VAR}`)."""
+
+    tree: dict[str, object]
+    values: dict[str, str]
+
+
+def expand(tree: dict[str, object], environ: Mapping[str, str], findings: Problems) -> Expansion:
+    """Replace every reference; what cannot be replaced stays as written and is reported to `findings`."""
+    expander = _Expander(environ, findings)
+    expanded = expander.mapping(tree, ())
+    return Expansion(expanded, expander.values)
+
+
+class _Expander:
+    """One pass over one tree."""
+
+    def __init__(self, environ: Mapping[str, str], findings: Problems) -> None:
+        self._environ = environ
+        self._findings = findings
+        self.values: dict[str, str] = {}
+
+    def node(self, node: object, place: Place) -> object:
+        if isinstance(node, str):
+            return self._text(node, place) if "${" in node else node
+        if isinstance(node, dict):
+            return self.mapping(node, place)
+        if isinstance(node, list):
+            return [self.node(item, (*place, index)) for index, item in enumerate(node)]
+        return node
+
+    def mapping(self, node: dict[str, object], place: Place) -> dict[str, object]:
+        result: dict[str, object] = {}
+        written: dict[str, str] = {}
+        for key, value in node.items():
+            name = self._text(key, (*place, key)) if "${" in key else key
+            inside = (*place, name)
+            if name in result:
+                both = f"{quoted(written[name])} and {quoted(key)}"
+                what = f"the keys {both} become the same name when variables are replaced"
+                self._findings.problem(place, what, "Give each its own name, or delete one of them.")
+            elif name != key:
+                self._findings.spell(inside, key)
+            written[name] = key
+            result[name] = self.node(value, inside)
+        return result
+
+    def _text(self, text: str, place: Place) -> str:
+        mistakes: list[tuple[str, str]] = []
+
+        def replace(token: re.Match[str]) -> str:
+            name, default = token.groups()
+            if name is None:
+                if token[0] != _ESCAPE:
+                    mistakes.append(explain_malformed(text, token.end()))
+                return "${"
+            if default is not None and "${" in default:
+                shown = f"${{{name}:-…}}"
+                self._findings.warn(
+                    place, f"the default of {shown} is literal, so the ${{ in it is no reference"
+                )
+            value = self._environ.get(name)
+            if value is not None:
+                self.values[value] = f"${{{name}}}"
+                return value
+            if default is None:
+                mistakes.append(explain_unset(name))
+            return default or ""
+
+        expanded = _TOKEN.sub(replace, text)
+        if not mistakes:
+            return expanded
+        for what, remedy in mistakes:
+            self._findings.problem(place, what, remedy)
+        self._findings.silence(place)
+        return text
+
+
+_WORD = re.compile(r"[\w.-]{0,64}")
+_PLAIN_NAME = re.compile(r"[\w. /-]{1,64}")
+# `${VAR-x}` is a shell's default and may hold a value; `${MY-VAR}` is a name with the wrong dash.
+_SHELL_FORM = re.compile(r"([A-Z_][A-Z0-9_]*)(?::|[-=?+](?![A-Z0-9_-]*$))")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NOT_IN_A_NAME = re.compile(r"[^A-Z0-9_]+")
+
+_EDITOR_FOLDERS = ("workspaceFolder", "workspaceFolderBasename", "workspaceRoot")
+
+
+@lru_cache  # the same variable is usually missing in many places
+def explain_unset(name: str) -> tuple[str, str]:
+    """The problem and the remedy of a required variable that is not set."""
+    return (
+        f"the variable {name} is not set",
+        f"export {name}=value    (or give a default: ${{{name}:-default}})",
+    )
+
+
+@lru_cache  # and the same mistake made
+def explain_malformed(text: str, start: int) -> tuple[str, str]:
+    """The problem and the remedy of the reference whose `${` ends at `start`."""
+    end = text.find("}", start)
+    if end == -1 or "${" in text[start:end]:
+        word = _match(_WORD, text, start)
+        return f"${{{word} has no closing brace", f"Write {_instead(word)} (a literal ${{ is written $${{)"
+    body = text[start:end]
+    prefix, colon, rest = body.partition(":")
+    if colon and prefix == "env":
+        return "${env:…} is another client's spelling of a variable", f"Here write {_instead(rest)}"
+    if colon and prefix == "input":
+        return "${input:…} asks a person, which the workbench cannot do", f"Here write {_instead(rest)}"
+    if prefix in _EDITOR_FOLDERS:
+        return f"${{{prefix}}} is known to editors only", f"Here write the path itself, or {_instead(prefix)}"
+    if prefix == "userHome":
+        return "${userHome} is known to editors only", f"Here write {_instead('HOME')}"
+    name, given_default, _ = body.partition(":-")
+    shell_form = None if given_default else _SHELL_FORM.match(body)
+    if shell_form:
+        return (
+            f"${{{shell_form[0]}…}} is not a form of reference: there are ${{VAR}} and ${{VAR:-default}}",
+            f"Write {_instead(shell_form[1])}",
+        )
+    shown = name if not body or _PLAIN_NAME.fullmatch(name) else "…"
+    return (
+        f"${{{shown}}} does not name a variable: names are made of A-Z, 0-9 and _, and start with no digit",
+        f"Write {_instead(name)} (a literal ${{ is written $${{)",
+    )
+
+
+def _match(pattern: re.Pattern[str], text: str, start: int = 0) -> str:
+    found = pattern.match(text, start)
+    return found[0] if found else ""
+
+
+@lru_cache
+def _instead(wrong_name: str) -> str:
+    """The valid reference nearest to a wrong name, and the line that sets it."""
+    word = _match(_WORD, wrong_name.strip())
+    name = _NOT_IN_A_NAME.sub("_", _HUMP.sub("_", word).upper())
+    if not name.strip("_"):
+        name = "VAR"
+    elif name[0].isdigit():
+        name = f"_{name}"
+    return f"${{{name}}}, and set it: export {name}=value"

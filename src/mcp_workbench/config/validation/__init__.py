@@ -1,0 +1,1 @@
+"""The checks of a configuration file against its model: every mistake found, with the way to mend it."""

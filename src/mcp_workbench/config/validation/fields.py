@@ -1,0 +1,111 @@
+"""One object of the file against the Struct that describes it: its keys, then the value of each.
+
+Owns unknown keys, types, units, and the words "should be …". The types are the model's, the checking is
+msgspec's; msgspec's own messages are not used, because they may quote a value.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, get_args, get_origin
+
+import msgspec
+
+from mcp_workbench.config.validation.suggest import ADVICE, meant_key, right_place
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from msgspec.structs import FieldInfo
+
+    from mcp_workbench.config.validation.problems import Place, Problems
+
+_AN_HOUR = 3600
+
+_KINDS = {
+    bool: "a boolean",
+    dict: "an object",
+    float: "a number",
+    int: "a number",
+    list: "a list",
+    str: "a string",
+    type(None): "null",
+}
+
+
+def kind_of(value: object) -> str:
+    """The JSON word for a value's type, with its article."""
+    return _KINDS[type(value)]
+
+
+def as_object(value: object, place: Place, example: str, findings: Problems) -> dict[str, object] | None:
+    """The value if it is an object; otherwise None, and a problem."""
+    if isinstance(value, dict):
+        return value
+    findings.problem(place, f"should be an object, not {kind_of(value)}", f"Write {example}")
+    return None
+
+
+def check_keys(
+    entry: dict[str, object], known: Collection[str], place: Place, findings: Problems
+) -> dict[str, str]:
+    """Report the keys that nobody knows; return the known ones, near misses included, as they are written."""
+    meant: dict[str, str] = {}
+    for key in entry:
+        if key in known:
+            meant[key] = key
+        elif key in ADVICE:
+            findings.warn((*place, key), f"the workbench ignores this key; {ADVICE[key]}")
+        elif (suggestion := meant_key(key, known)) is not None:
+            meant.setdefault(suggestion, key)
+            findings.problem(
+                (*place, key), "unknown key", f'Did you mean "{suggestion}"? Write it exactly so.'
+            )
+        elif (level := right_place(key)) is not None:
+            findings.warn((*place, key), f"the workbench ignores this key here; it belongs {level}")
+        else:
+            findings.warn((*place, key), "the workbench does not know this key and ignores it")
+    return meant
+
+
+def convert_fields(
+    entry: dict[str, object], fields: Iterable[FieldInfo], place: Place, findings: Problems
+) -> dict[str, Any]:
+    """The values of the fields that the entry holds, by their Python names; what does not fit is reported."""
+    converted = {}
+    for field in fields:
+        key = field.encode_name
+        if key in entry:
+            try:
+                converted[field.name] = msgspec.convert(entry[key], field.type)
+            except msgspec.ValidationError:
+                _report_misfit(key, entry[key], field.type, (*place, key), findings)
+    return converted
+
+
+def warn_of_long_wait(seconds: float, place: Place, findings: Problems) -> None:
+    """Whoever writes a number this large has another unit in mind."""
+    if seconds > _AN_HOUR:
+        findings.warn(place, "more than an hour: the unit is seconds (other clients count milliseconds)")
+
+
+def _report_misfit(key: str, value: object, annotation: Any, place: Place, findings: Problems) -> None:
+    bare, *_, meta = get_args(annotation)
+    if isinstance(value, (list, dict)) and _takes(bare, type(value)):
+        for step, item in enumerate(value) if isinstance(value, list) else value.items():
+            if not isinstance(item, str):
+                what = f"should be a string, not {kind_of(item)}"
+                findings.problem((*place, step), what, "Put the value in double quotes.")
+        return
+    expected = meta.extra["expected"]
+    kind = kind_of(value)
+    what = f"should be {expected}" if expected.startswith(kind) else f"should be {expected}, not {kind}"
+    example = json.dumps(meta.examples[0])
+    findings.problem(place, what, f'Write for example "{key}": {example}')
+
+
+def _takes(annotation: Any, container: type) -> bool:
+    """Whether a list (or an object) of strings is what the annotation, or one side of its union, asks for."""
+    return get_origin(annotation) is container or any(
+        get_origin(side) is container for side in get_args(annotation)
+    )

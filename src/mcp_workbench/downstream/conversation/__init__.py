@@ -1,0 +1,1 @@
+"""One MCP conversation with a server: version negotiation, requests, notifications and questions."""

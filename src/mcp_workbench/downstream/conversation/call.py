@@ -1,0 +1,151 @@
+"""A request that is passed on to a server for a caller, while it is in flight."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.downstream.conversation.inquiry import InputRequired
+from mcp_workbench.errors import BadAnswer, NotTaken, RequestTimeout, TooLong
+from mcp_workbench.protocol.results import Stamps, read_stamps
+from mcp_workbench.wire.message import OBJECT, QUOTED_LIMIT, decode_text
+from mcp_workbench.wire.request import Request
+
+if TYPE_CHECKING:
+    from mcp_workbench.downstream.conversation.inquiry import Inquiry, Pushed
+    from mcp_workbench.downstream.conversation.session import Session
+    from mcp_workbench.errors import WireError
+    from mcp_workbench.protocol.caller import Caller
+
+_COMPLETE: Final = msgspec.Raw(b'"complete"')
+
+
+class _Passed(Request, kw_only=True):
+    session: Session = msgspec.UNSET  # type: ignore[assignment] # a call is sent before anything else
+    """Where it is sent. Set when it is."""
+    inquiries: dict[Pushed, None] | None = None
+    """What the server has asked in the middle of it and has no answer to yet, if it has asked anything."""
+    is_repeated: bool = False
+    """Whether it is made for the second time, because the server did not look at it the first time."""
+
+
+class Call(_Passed):
+    """Who wants it made says what becomes of it. Of the ends, exactly one comes, unless it was cancelled."""
+
+    caller: Caller
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the server waits for an answer that can only be about this call."""
+        return any(inquiry.is_certain for inquiry in self.inquiries or ())
+
+    @property
+    @abstractmethod
+    def conversation(self) -> object:
+        """Whom a question in the middle of it is put to; the same thing for calls that share it."""
+
+    @property
+    @abstractmethod
+    def client(self) -> object:
+        """Whom it is made for; the same thing for all calls of one client."""
+
+    @property
+    @abstractmethod
+    def principal(self) -> str:
+        """The name of the principal that it is made for: what belongs to it is for no other."""
+
+    @property
+    @abstractmethod
+    def is_heard(self) -> bool:
+        """Whether its client waits for it at this moment."""
+
+    @abstractmethod
+    def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
+        """The result, as the server sent it. Its stamps, if they had to be read: it may be long."""
+
+    @abstractmethod
+    def on_failure(self, error: WireError) -> None:
+        """There will be no result."""
+
+    @abstractmethod
+    def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
+        """The members of a progress notification."""
+
+    @abstractmethod
+    def on_log(self, members: dict[str, msgspec.Raw]) -> None:
+        """The members of a log message that its client wants to have."""
+
+    @abstractmethod
+    def on_inquiry(self, inquiry: Inquiry) -> None:
+        """It goes on when this is answered."""
+
+    @abstractmethod
+    def again(self, *fields: bytes) -> None:
+        """Makes the same call once more, with these members in addition."""
+
+    @abstractmethod
+    def repeat(self) -> None:
+        """Makes the same call anew, as it was."""
+
+    def succeed(self, result: msgspec.Raw) -> None:
+        """Ends it, if the result can be passed on."""
+        session = self.session
+        session.has_served = True
+        if session.listeners.is_shared:
+            session.attribution.end(self)
+        if self.inquiries:
+            self._leave_inquiries()
+        if memoryview(result)[0] != OBJECT:
+            self.on_failure(BadAnswer("its result is not an object"))
+        elif session.is_modern:
+            try:
+                stamps = read_stamps(result)
+                is_complete = stamps.result_type == _COMPLETE or not stamps.result_type
+                inquiry = None if is_complete else self._read_incomplete(result, stamps)
+            except BadAnswer as problem:
+                self.on_failure(problem)
+            else:
+                if inquiry is None:
+                    self.on_result(result, stamps)
+                else:
+                    self.on_inquiry(inquiry)
+        else:
+            self.on_result(result, None)
+
+    def fail(self, error: WireError) -> None:
+        """Ends it, and tells the server if it need not go on."""
+        if self.session.listeners.is_shared:
+            self.session.attribution.end(self)
+        self._leave_inquiries()
+        if isinstance(error, NotTaken) and not self.is_repeated:
+            self.repeat()
+            return
+        self.on_failure(error)
+        if isinstance(error, RequestTimeout):
+            self.session.stop(self, "timed out")
+            self.session.on_silence()
+        elif isinstance(error, TooLong):
+            # Its line may never end.
+            self.session.on_silence()
+
+    def cancel(self, reason: str = "no longer needed") -> None:
+        """There is no end to be told of any more, and the server need not go on."""
+        if self.session.peer.find(self.id) is self:
+            self.session.peer.forget(self)
+            self.session.stop(self, reason)
+        self._leave_inquiries()
+
+    def _leave_inquiries(self) -> None:
+        for inquiry in list(self.inquiries or ()):
+            inquiry.leave(self)
+
+    def _read_incomplete(self, result: msgspec.Raw, stamps: Stamps) -> Inquiry | None:
+        kind = decode_text(stamps.result_type)
+        if kind == "complete":
+            return None
+        if kind == "input_required":
+            return InputRequired(self, result)
+        shown = bytes(memoryview(stamps.result_type)[:QUOTED_LIMIT]).decode(errors="replace")
+        raise BadAnswer(f"its result is of the unknown type {shown}")

@@ -1,0 +1,84 @@
+"""Hearing from a modern server what has changed: it tells only who asks, in a request that stays open."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from mcp_workbench.errors import BrokenOff, Unreachable
+from mcp_workbench.protocol.caller import OWN_META
+from mcp_workbench.wire.message import encode
+from mcp_workbench.wire.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import msgspec
+
+    from mcp_workbench.errors import WireError
+    from mcp_workbench.wire.peer import Peer
+
+METHOD = "subscriptions/listen"
+URIS = "resourceSubscriptions"
+SHORTEST, LONGEST = 1.0, 60.0
+"""Seconds until a stream that the server has ended is opened again: twice as long each time."""
+
+
+class ChangeStream(Request):
+    """One `subscriptions/listen`, kept open for as long as it is wanted."""
+
+    peer: Peer
+    wanted: Mapping[str, object]
+    """Which notifications."""
+    on_reopened: Callable[[], None] | None = None
+    """Told when there may have been changes that nobody has heard of."""
+    delay: float = SHORTEST
+    opened_at: float = 0.0
+    reopening: asyncio.TimerHandle | None = None
+
+    @property
+    def uri(self) -> str | None:
+        """The resource that it is about, if it is about one."""
+        uris = self.wanted.get(URIS)
+        return str(uris[0]) if isinstance(uris, list) else None
+
+    def open(self) -> None:
+        """Asks for the notifications."""
+        params = b'{%b,"notifications":%b}' % (OWN_META, encode(self.wanted))
+        self.reopening = None
+        self.opened_at = asyncio.get_running_loop().time()
+        self.peer.open_stream(self, METHOD, params)
+
+    def on_acknowledged(self, agreed: Mapping[str, msgspec.Raw]) -> None:
+        """The server has said which of the notifications it will send. What it does not, does not come."""
+
+    def close(self) -> None:
+        """They are not wanted any more."""
+        if self.reopening is not None:
+            self.reopening.cancel()
+        elif self.peer.find(self.id) is self:
+            self.peer.forget(self)
+            self.peer.notify("notifications/cancelled", encode({"requestId": self.id}))
+
+    def break_off(self) -> None:
+        """The server has taken it down. It may have its reasons, but there may still be changes."""
+        loop = asyncio.get_running_loop()
+        self.peer.forget(self)
+        if loop.time() - self.opened_at > LONGEST:
+            self.delay = SHORTEST
+        self.reopening = loop.call_later(self.delay, self._reopen)
+        self.delay = min(self.delay * 2, LONGEST)
+
+    def _reopen(self) -> None:
+        self.open()
+        if self.on_reopened is not None:
+            self.on_reopened()
+
+    def succeed(self, result: msgspec.Raw) -> None:  # noqa: ARG002 - Request
+        """The server has ended it in good order."""
+        self.break_off()
+
+    def fail(self, error: WireError) -> None:
+        """Asks again if only the way to the server broke. If it refuses, or has gone, that would not help."""
+        if isinstance(error, (BrokenOff, Unreachable)):
+            self.break_off()

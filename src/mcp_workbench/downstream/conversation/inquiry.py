@@ -1,0 +1,151 @@
+"""What a server wants from the client before a call can go on, in one form for both eras.
+
+A legacy server sends a request and goes on waiting; a modern one ends the call and wants it made again.
+Either way there are questions by name, and answers to the same names, or a reason why there are none. Who is
+asked, and how, is not known here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.errors import BadAnswer, InputMissing
+from mcp_workbench.protocol.names import INTERNAL_ERROR
+from mcp_workbench.protocol.questions import Question, retry_fields
+from mcp_workbench.wire.message import ABSENT, decode_text, error_line, result_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcp_workbench.downstream.conversation.call import Call
+    from mcp_workbench.downstream.conversation.session import Session
+    from mcp_workbench.wire.message import Id
+
+    Answers = Mapping[str, msgspec.Raw]
+
+UNREADABLE: Final = "it asks for input in a form that could not be read: {}"
+
+
+class Inquiry(ABC):
+    """The questions of a server in mid-call."""
+
+    session: Session
+    questions: Mapping[str, Question]
+
+    @abstractmethod
+    def answer(self, answers: Answers) -> None:
+        """Here is what was asked for; names that were not asked for do no harm."""
+
+    @abstractmethod
+    def refuse(self, code: int, reason: str, data: object = msgspec.UNSET) -> None:
+        """There will be no answers."""
+
+
+class Pushed(Inquiry):
+    """A request of a legacy server, which waits for its answer with the call still in flight."""
+
+    def __init__(self, session: Session, request_id: Id, asked: Question, calls: list[Call]) -> None:
+        self.session = session
+        # Found at once: with a thousand calls and a thousand questions, each may be about all of them.
+        self.calls = dict.fromkeys(calls)
+        """Those that it may be about. Their time does not count while it is open."""
+        self.is_certain = len(calls) == 1
+        """Whether it was clear from the beginning which call it is about."""
+        self._id = request_id
+        self._name = str(request_id)
+        self.questions = {self._name: asked}
+        self.on_withdrawn: Callable[[str], None] | None = None
+        """Told if it needs no answer any more."""
+        for call in calls:
+            call.inquiries = call.inquiries or {}
+            call.inquiries[self] = None
+            if self.is_certain:
+                call.touch()
+                session.peer.hold(call)
+            elif call.held_for < session.input_timeout:
+                # What others ask is no sign of its life, and must not keep it from ever ending.
+                session.peer.hold(call)
+
+    def answer(self, answers: Answers) -> None:
+        """Sends the answer."""
+        if self._end():
+            self.session.reply(result_line(self._id, answers[self._name]), is_owed=True)
+
+    def refuse(self, code: int, reason: str, data: object = msgspec.UNSET) -> None:
+        """Sends an error."""
+        if self._end():
+            self.session.reply(error_line(self._id, code, reason, data), is_owed=True)
+
+    def withdraw(self, reason: str, *, by_server: bool) -> None:
+        """Nobody needs the answer any more."""
+        told = self.on_withdrawn
+        if by_server:
+            self._end()
+        else:
+            # Whoever has asked is owed an answer, even if it is not waited for.
+            self.refuse(INTERNAL_ERROR, reason)
+        if told is not None:
+            told(reason)
+
+    def leave(self, call: Call) -> None:
+        """One of the calls that it may be about has ended."""
+        if self.calls.keys() == {call}:
+            self.withdraw("the call that this was asked for has ended", by_server=False)
+        else:
+            self.calls.pop(call, None)
+
+    def _end(self) -> bool:
+        """Lets time go on. Whether it was still open."""
+        for call in self.calls:
+            inquiries = call.inquiries or {}
+            inquiries.pop(self, None)
+            if not inquiries:
+                self.session.peer.release(call)
+        return self.session.pushed.pop(self._id, None) is self
+
+
+class InputRequired(Inquiry):
+    """The result of a modern server that wants the call made again, with answers and with what it noted.
+    Raises BadAnswer.
+    """
+
+    def __init__(self, call: Call, result: msgspec.Raw) -> None:
+        found = _read_result(result)
+        self.questions = found.requests
+        self.state = found.state
+        """What the server is to be given back, if anything."""
+        self.result = result
+        """All that it said."""
+        self.session = call.session
+        self._call = call
+
+    def answer(self, answers: Answers) -> None:
+        """Makes the call again."""
+        self._call.again(*retry_fields(answers if self.questions else None, self.state))
+
+    def refuse(self, code: int, reason: str, data: object = msgspec.UNSET) -> None:  # noqa: ARG002 - Inquiry
+        """Ends the call."""
+        self._call.on_failure(InputMissing(f"it asks for input that it does not get: {reason}"))
+
+
+class _Result(msgspec.Struct):
+    requests: dict[str, Question] = msgspec.field(default_factory=dict, name="inputRequests")
+    state: msgspec.Raw = msgspec.field(default=ABSENT, name="requestState")
+
+
+_decode_result = msgspec.json.Decoder(_Result).decode
+
+
+def _read_result(result: msgspec.Raw) -> _Result:
+    try:
+        found = _decode_result(result)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadAnswer(UNREADABLE.format(error)) from None
+    if found.state and decode_text(found.state) is None:
+        raise BadAnswer(UNREADABLE.format("its `requestState` is no text"))
+    if not (found.requests or found.state):
+        raise BadAnswer(UNREADABLE.format("it has neither `inputRequests` nor `requestState`"))
+    return found

@@ -1,0 +1,87 @@
+"""The lists of a server, page by page, each entry as it came: within bounds, and not all lost to one."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.errors import BadAnswer, RemoteError, TooDeep, size_of
+from mcp_workbench.protocol.lists import MAX_DEPTH, Kind
+from mcp_workbench.protocol.names import METHOD_NOT_FOUND
+from mcp_workbench.wire.message import ABSENT, decode, decode_members, decode_text
+from mcp_workbench.wire.salvage import without_deep_values
+from mcp_workbench.wire.threads import in_thread
+
+if TYPE_CHECKING:
+    from mcp_workbench.downstream.conversation.session import Session
+    from mcp_workbench.protocol.lists import Entries
+
+MAX_PAGES: Final = 1000
+MAX_ENTRIES: Final = 100_000
+MAX_SIZE: Final = 64 * 1024 * 1024
+MOST_TO_SAVE: Final = 4 * 1024 * 1024
+"""Bytes of a list that is nested too deeply and still looked through, which is done by hand."""
+
+log = logging.getLogger(__name__)
+
+
+_decode_entries = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+async def list_all(session: Session, kind: Kind, limit: float) -> Entries:
+    """The whole list, with so many seconds for each page. Raises WireError."""
+    entries: list[msgspec.Raw] = []
+    seen: set[str] = set()
+    size = 0
+    cursor: tuple[bytes, ...] = ()
+    for _ in range(MAX_PAGES):
+        try:
+            answer = await session.ask(kind.method, *cursor, limit=limit)
+        except RemoteError as error:
+            if error.code == METHOD_NOT_FOUND and not entries:
+                return ()  # a server of something else
+            raise
+        except TooDeep as error:
+            answer = await _save_what_is_not_deep(session.label, kind, error, limit)
+        page, next_cursor = _read_page(kind, answer)
+        entries += page
+        size += len(answer)
+        if len(entries) > MAX_ENTRIES or size > MAX_SIZE:
+            most = f"more than {MAX_ENTRIES:,} or {size_of(MAX_SIZE)}"
+            raise BadAnswer(f"its list of {kind.noun} is too long: {most}")
+        # What is no text counts as the end, so that one slip does not lose the list. The modern era says that
+        # an empty cursor is a cursor; legacy servers mean the end by it.
+        following = decode_text(next_cursor)
+        if following is None or not (following or session.is_modern):
+            return tuple(entries)
+        if following in seen:
+            raise BadAnswer(f"its list of {kind.noun} never ends: the same cursor came twice")
+        seen.add(following)
+        cursor = (b'"cursor":%b' % next_cursor,)
+    raise BadAnswer(f"its list of {kind.noun} never ends: more than {MAX_PAGES:,} pages")
+
+
+def _read_page(kind: Kind, answer: msgspec.Raw) -> tuple[list[msgspec.Raw], msgspec.Raw]:
+    """The entries of a page, and the cursor of the next."""
+    try:
+        members = decode_members(answer)
+        if kind.member not in members:
+            raise BadAnswer(f"its list of {kind.noun} could not be read: `{kind.member}` is missing")
+        return _decode_entries(members[kind.member]), members.get("nextCursor", ABSENT)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadAnswer(f"its list of {kind.noun} could not be read: {error}") from None
+
+
+async def _save_what_is_not_deep(label: str, kind: Kind, error: TooDeep, limit: float) -> msgspec.Raw:
+    """A page without the entries that nobody could look into."""
+    if len(error.line) > MOST_TO_SAVE:
+        raise error
+    log.warning("leaves out %s that are nested too deeply", kind.noun, extra={"server": label})
+    # The line, its result, the list, the entry. All others would wait for it, so it is done beside them.
+    saving = in_thread(lambda: without_deep_values(error.line, 4, MAX_DEPTH), limit)
+    try:
+        return decode(await saving).result
+    except TimeoutError:
+        raise error from None

@@ -1,0 +1,246 @@
+"""Opening a conversation with a server in a protocol version that it speaks.
+
+The rules are those of the specification for stdio: probe with `server/discover`, take a modern answer or a
+modern error for modern, and everything else, silence included, for legacy. A server that is slow to start is
+silent too, so after a short wait `initialize` is sent as well. From then on what the server *accepts*
+decides: a result to `initialize` makes the session legacy, whatever the probe is answered with.
+
+Many servers speak both versions, and on a modern connection they cannot ask anything by a request of their
+own. So a server is spoken to in its client's version where it can be: for a legacy client `initialize` comes
+first, and a server that is known to be modern only never gets it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from mcp_workbench.downstream.conversation.offer import Offer, read_offer
+from mcp_workbench.errors import BadAnswer, BrokenOff, RemoteError
+from mcp_workbench.protocol.caller import OWN_META
+from mcp_workbench.protocol.names import (
+    IMPLEMENTATION,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    LEGACY_VERSIONS,
+    META_SERVER,
+    METHOD_NOT_FOUND,
+    MISSING_CAPABILITY,
+    MODERN,
+    UNSUPPORTED_VERSION,
+)
+from mcp_workbench.storage.protocol_versions import Versions
+from mcp_workbench.wire.message import ABSENT, members_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from mcp_workbench.downstream.conversation.session import Session
+    from mcp_workbench.storage.protocol_versions import Era
+    from mcp_workbench.wire.peer import Peer
+    from mcp_workbench.wire.request import AwaitedRequest
+
+PATIENCE: Final = 0.75
+"""Seconds that a silent server is given to recognise the probe."""
+REMOTE_PATIENCE: Final = 5.0
+"""The same for one that is reached over HTTP, where whoever does not know the probe says so."""
+UNANSWERED_SECONDS: Final = 5.0
+"""How long a server that has answered the probe may take to answer `initialize`, which it got as well."""
+REFUSALS: Final = (UNSUPPORTED_VERSION, METHOD_NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST)
+"""Codes with which a server says that it does not know `initialize`."""
+
+Approach = Literal["only legacy", "only modern", "legacy first", "modern first", "probe"]
+"""How a conversation is opened. `only`: the configuration leaves no choice. `modern first`: the server is
+known to be modern, and gets `initialize` only if it denies that. `probe`: nothing is known."""
+
+FIRST_TO_DECLARE_COMPLETIONS: Final = "2025-03-26"
+"""Servers of earlier versions may have completions, and no way to say so."""
+
+OLDER_VERSIONS: Final = ("2024-10-07",)
+"""Legacy versions that we do not offer to clients, but understand from servers."""
+
+_PROBE: Final = b"{%b}" % OWN_META
+
+
+class _Discovered(msgspec.Struct):
+    supported: list[str] = msgspec.field(name="supportedVersions")
+    capabilities: msgspec.Raw = ABSENT
+    meta: msgspec.Raw = msgspec.field(name="_meta", default=ABSENT)
+
+
+class _Initialized(msgspec.Struct):
+    version: str = msgspec.field(name="protocolVersion")
+    capabilities: msgspec.Raw = ABSENT
+    server_info: msgspec.Raw = msgspec.field(name="serverInfo", default=ABSENT)
+
+
+class _VersionData(msgspec.Struct):
+    supported: list[str]
+
+
+async def open_conversation(
+    session: Session, approach: Approach, *, limit: float, patience: float = PATIENCE
+) -> Agreed:
+    """Agrees with the server on a protocol version. Returns which, and what was learned. Raises WireError."""
+    agreed = await _Agreement(session, limit, patience).reach(approach)
+    if agreed.era == "legacy":
+        session.speak_legacy(agreed.offer)
+    else:
+        session.speak_modern(agreed.offer)
+    return agreed
+
+
+class Agreed(msgspec.Struct, frozen=True):
+    """The protocol version that a conversation is held in, and what opening it has shown."""
+
+    era: Era
+    offer: Offer = Offer()
+    learned: Versions = Versions()
+    """What the server is known to speak by now, and not to speak."""
+
+
+class _Agreement:
+    """The messages that it takes to agree."""
+
+    def __init__(self, session: Session, limit: float, patience: float) -> None:
+        self._peer = session.peer
+        self._limit = limit
+        self._patience = patience
+        self._initialize_params = b'{"protocolVersion":"%b","capabilities":%b,"clientInfo":%b}' % (
+            LEGACY_VERSIONS[0].encode(),
+            session.declare(),
+            IMPLEMENTATION,
+        )
+
+    async def reach(self, approach: Approach) -> Agreed:
+        match approach:
+            case "only legacy":
+                return await self._initialize()
+            case "only modern":
+                return await self._discover()
+            case "legacy first":
+                return await self._initialize_first()
+            case "modern first":
+                return await self._probe(self._limit)
+            case "probe":
+                return await self._probe(self._patience)
+
+    async def _initialize(self) -> Agreed:
+        with self._initializing() as request:
+            return _read_initialized(await request.answer)
+
+    async def _discover(self) -> Agreed:
+        with self._discovering() as request:
+            await asyncio.wait([request.answer])
+            agreed = _read_discovered(request)
+            if agreed.era != MODERN:
+                raise BadAnswer(f'it does not speak MCP {MODERN}, which "protocol" asks for')
+            return agreed
+
+    async def _initialize_first(self) -> Agreed:
+        """Sends the probe only to a server that has refused `initialize`."""
+        try:
+            return await self._initialize()
+        except (RemoteError, BadAnswer) as error:
+            refusal = error
+        with self._discovering() as discover:
+            await asyncio.wait([discover.answer], timeout=self._patience)
+            if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
+                # Any other refusal may have a cause that passes.
+                if isinstance(refusal, RemoteError) and refusal.code in REFUSALS:
+                    return msgspec.structs.replace(agreed, learned=Versions(legacy=False, modern=True))
+                return agreed
+        raise refusal
+
+    async def _probe(self, patience: float) -> Agreed:
+        """Sends `initialize` only to a server that does not answer the probe as a modern one within so many
+        seconds.
+        """
+        with self._discovering() as discover:
+            await asyncio.wait([discover.answer], timeout=patience)
+            if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
+                return agreed
+            with self._initializing() as initialize:
+                return await self._settle(initialize, discover)
+
+    async def _settle(self, initialize: AwaitedRequest, discover: AwaitedRequest) -> Agreed:
+        """Goes by what the server accepts: one that has accepted `initialize` is in a legacy session, even if
+        it has answered the probe as well.
+        """
+        await asyncio.wait([discover.answer, initialize.answer], return_when=asyncio.FIRST_COMPLETED)
+        if not initialize.answer.done() and _read_discovered(discover).era == MODERN:
+            await asyncio.wait([initialize.answer], timeout=UNANSWERED_SECONDS)
+            if not initialize.answer.done():
+                return _read_discovered(discover)
+        await asyncio.wait([initialize.answer])
+        try:
+            agreed = _read_initialized(initialize.answer.result())
+        except (RemoteError, BadAnswer):
+            await asyncio.wait([discover.answer], timeout=PATIENCE)
+            if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
+                return agreed
+            raise
+        speaks_modern = discover.answer.done() and _read_discovered(discover).era == MODERN
+        return msgspec.structs.replace(agreed, learned=Versions(legacy=True, modern=speaks_modern))
+
+    def _initializing(self) -> AbstractContextManager[AwaitedRequest]:
+        return _asking(self._peer, "initialize", self._initialize_params, self._limit)
+
+    def _discovering(self) -> AbstractContextManager[AwaitedRequest]:
+        return _asking(self._peer, "server/discover", _PROBE, self._limit)
+
+
+@contextmanager
+def _asking(peer: Peer, method: str, params: bytes, limit: float) -> Iterator[AwaitedRequest]:
+    request = peer.ask(method, params, limit=limit)
+    try:
+        yield request
+    finally:
+        peer.forget(request)
+
+
+def _read_initialized(answer: msgspec.Raw) -> Agreed:
+    try:
+        found = msgspec.json.decode(answer, type=_Initialized)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadAnswer(f"its answer to initialize could not be read: {error}") from None
+    if found.version not in LEGACY_VERSIONS and found.version not in OLDER_VERSIONS:
+        raise BadAnswer(f'it answered initialize with the unknown protocol version "{found.version}"')
+    offer = read_offer(found.capabilities, found.server_info)
+    if found.version < FIRST_TO_DECLARE_COMPLETIONS:
+        offer = msgspec.structs.replace(offer, completions=True)
+    return Agreed("legacy", offer, Versions(legacy=True))
+
+
+def _read_discovered(discover: AwaitedRequest) -> Agreed:
+    """What an answered probe says. Raises what ended the connection, or that no version is shared."""
+    offer = Offer()
+    try:
+        found = msgspec.json.decode(discover.answer.result(), type=_Discovered)
+        supported = found.supported
+        offer = read_offer(found.capabilities, members_of(found.meta).get(META_SERVER, ABSENT))
+    except RemoteError as error:
+        if error.code == MISSING_CAPABILITY:
+            return Agreed(MODERN, learned=Versions(modern=True))
+        if error.code != UNSUPPORTED_VERSION:
+            return Agreed("legacy")
+        supported = _supported_versions(error)
+    except (BadAnswer, BrokenOff, msgspec.DecodeError, RecursionError):
+        return Agreed("legacy")
+    if MODERN in supported:
+        return Agreed(MODERN, offer, Versions(modern=True))
+    if supported and not any(version in LEGACY_VERSIONS for version in supported):
+        ours = ", ".join((MODERN, *LEGACY_VERSIONS))
+        raise BadAnswer(f"it speaks only MCP {', '.join(supported)}; the workbench speaks {ours}")
+    return Agreed("legacy")
+
+
+def _supported_versions(error: RemoteError) -> list[str]:
+    try:
+        return msgspec.json.decode(error.data or b"", type=_VersionData).supported
+    except (msgspec.DecodeError, RecursionError):
+        return []

@@ -1,0 +1,146 @@
+"""The resources of one server that somebody wants to hear about.
+
+Owns what the server is asked for: each of them once however many want it, for as long as somebody does, and
+again after every start. A legacy server is subscribed to; a modern one gets a stream for each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.downstream.conversation.change_stream import URIS, ChangeStream
+from mcp_workbench.errors import BadAnswer, RequestTimeout
+from mcp_workbench.wire.message import ABSENT, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mcp_workbench.downstream.conversation.session import Session
+    from mcp_workbench.errors import WireError
+
+SUBSCRIBE: Final = "resources/subscribe"
+UNSUBSCRIBE: Final = "resources/unsubscribe"
+NOT_AGREED: Final = "it has not agreed to say when this resource changes"
+
+
+class _Listening(ChangeStream, kw_only=True):
+    """The stream for one resource."""
+
+    agreed: asyncio.Future[None]
+    """Done when the server has said for the first time whether it will tell of it."""
+
+    def on_acknowledged(self, agreed: Mapping[str, msgspec.Raw]) -> None:
+        """It will, if it says so."""
+        if not self.agreed.done():
+            uris = agreed.get(URIS, ABSENT)
+            if self.uri in _read_uris(uris):
+                self.agreed.set_result(None)
+            else:
+                self.fail(BadAnswer(NOT_AGREED))
+
+    def fail(self, error: WireError) -> None:
+        """It will not."""
+        if not self.agreed.done():
+            self.agreed.set_exception(error)
+            self.agreed.exception()  # seen: whoever has asked may have gone away since
+
+
+def _read_uris(raw: msgspec.Raw) -> list[str]:
+    try:
+        return msgspec.json.decode(raw, type=list[str])
+    except msgspec.DecodeError:
+        return []
+
+
+class _Watch:
+    """One resource."""
+
+    def __init__(self, uri: str, session: Session, limit: float) -> None:
+        self.users = 0
+        self._uri = uri
+        self.session = session
+        """Where the server was asked."""
+        self._stream: _Listening | None = None
+        self.asked = asyncio.create_task(self._ask(limit))
+        """Done when the server has agreed. All who want the resource share it."""
+
+    async def _ask(self, limit: float) -> None:
+        if self.session.is_modern:
+            try:
+                async with asyncio.timeout(limit):
+                    await self._listen().agreed
+            except TimeoutError:
+                raise RequestTimeout(limit, capped=False) from None
+        else:
+            await self.session.ask(SUBSCRIBE, b'"uri":%b' % encode(self._uri), limit=limit)
+
+    def ask_again(self, session: Session) -> None:
+        """The server has been started anew."""
+        self.session = session
+        self._stream = None
+        if session.is_modern:
+            self._listen()
+        else:
+            self._tell(SUBSCRIBE)
+
+    def end(self) -> None:
+        """Nobody wants it any more."""
+        is_refused = self.asked.done() and self.asked.exception() is not None
+        self.asked.cancel()
+        if self._stream is not None:
+            self._stream.close()
+        elif not is_refused:
+            self._tell(UNSUBSCRIBE)
+
+    def _listen(self) -> _Listening:
+        agreed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._stream = stream = _Listening(self.session.peer, {URIS: [self._uri]}, agreed=agreed)
+        stream.open()
+        return stream
+
+    def _tell(self, method: str) -> None:
+        self.session.tell(method, {"uri": self._uri})
+
+
+class ResourceWatches:
+    """All resources of one server that somebody wants to hear about.
+
+    Modern and legacy connections to a server may lead to two processes, which do not know of each other's
+    changes. So a resource is asked for on each that somebody wants to hear from.
+    """
+
+    def __init__(self) -> None:
+        self._watches: dict[tuple[str, bool], _Watch] = {}
+
+    async def add(self, uri: str, session: Session, limit: float) -> None:
+        """Somebody wants to hear of a resource. Returns when the server has agreed. Raises WireError."""
+        key = uri, session.is_modern
+        watch = self._watches.get(key)
+        if watch is None:
+            watch = self._watches[key] = _Watch(uri, session, limit)
+        watch.users += 1
+        try:
+            await asyncio.shield(watch.asked)
+        except BaseException:
+            self._leave(key, watch)
+            raise
+
+    def remove(self, uri: str, *, modern: bool) -> None:
+        """Somebody does not want to hear of a resource any more that the server has agreed to tell of."""
+        key = uri, modern
+        self._leave(key, self._watches[key])
+
+    def ask_again(self, session: Session, others: Sequence[Session]) -> None:
+        """Asks on a new connection for what the server was asked for on one that is no longer used."""
+        for watch in self._watches.values():
+            if watch.session not in others:
+                watch.ask_again(session)
+
+    def _leave(self, key: tuple[str, bool], watch: _Watch) -> None:
+        watch.users -= 1
+        if watch.users == 0:
+            del self._watches[key]
+            watch.end()

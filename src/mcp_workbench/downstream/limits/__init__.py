@@ -1,0 +1,1 @@
+"""Limits on the calls to one server: how many wait, whose turn is next, and when reading pauses."""

@@ -1,0 +1,59 @@
+"""The room in which calls wait for a server that is not ready for them, and how many it holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mcp_workbench.errors import Overloaded, ShareUsedUp, size_of
+from mcp_workbench.fairness import RETRY_SECONDS, Shares
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_CALLS = 10_000
+MOST_BYTES = 64 * 1024 * 1024
+"""Of the arguments of all that wait together; one call alone may have more."""
+SHARE_BYTES = 8 * 1024 * 1024
+"""The same for the calls of one principal."""
+
+
+class WaitingCalls:
+    """Calls that wait for one server."""
+
+    def __init__(self, shares: Shares | None = None) -> None:
+        self._shares = shares or Shares()
+        self.calls = 0
+        self.bytes = 0
+        self._calls_of: Counter[str] = Counter()
+        self._bytes_of: Counter[str] = Counter()
+
+    @contextmanager
+    def place(self, size: int, principal: str = "") -> Iterator[None]:
+        """Keep a place for a call with arguments of that size while it waits. Raises Overloaded."""
+        self._require_room(size, principal)
+        self.calls += 1
+        self.bytes += size
+        self._calls_of[principal] += 1
+        self._bytes_of[principal] += size
+        try:
+            yield
+        finally:
+            self.calls -= 1
+            self.bytes -= size
+            self._bytes_of[principal] -= size
+            self._calls_of[principal] -= 1
+            if not self._calls_of[principal]:
+                del self._calls_of[principal], self._bytes_of[principal]
+
+    def _require_room(self, size: int, principal: str) -> None:
+        calls, used = self._calls_of[principal], self._bytes_of[principal]
+        is_over = calls >= self._shares.limits.waiting or (calls and used + size > SHARE_BYTES)
+        if principal and is_over:
+            taken = f"{calls:,} calls of yours with {size_of(used)} of arguments wait for this server already"
+            raise Overloaded(str(ShareUsedUp(taken, "waiting", RETRY_SECONDS)))
+        if self.calls >= MOST_CALLS or (self.calls and self.bytes + size > MOST_BYTES):
+            waiting = f"{self.calls:,} calls with {size_of(self.bytes)} of arguments"
+            remedy = "Wait for some of their answers first"
+            raise Overloaded(f"{waiting} wait for this server already, and no more are taken. {remedy}")

@@ -1,0 +1,73 @@
+"""Clients for requests of our own: to authorization servers, and to a server before it is used."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import httpx2
+
+from mcp_workbench.downstream.oauth.challenge import challenge_of
+from mcp_workbench.errors import LoginFailed
+from mcp_workbench.protocol.names import META_CAPABILITIES, META_VERSION, MODERN
+from mcp_workbench.wire.threads import in_thread
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from mcp_workbench.config import ServerConfig
+    from mcp_workbench.downstream.oauth.challenge import Challenge
+
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@asynccontextmanager
+async def open_client(limit: float) -> AsyncIterator[httpx2.AsyncClient]:
+    """For requests that may wait for so many seconds each."""
+    # Beside the loop: to read the certificates of the system takes longer than a request.
+    certificates = await in_thread(httpx2.create_ssl_context, limit)
+    # A server on this machine is not behind the proxy of the house.
+    direct = {f"all://{f'[{host}]' if ':' in host else host}": None for host in LOOPBACK}
+    async with httpx2.AsyncClient(verify=certificates, timeout=limit, mounts=direct) as client:
+        yield client
+
+
+LIMIT = 30.0
+"""Seconds for the server to answer."""
+
+# It asks for nothing, and a server of any era gets to it only after it has looked at the token.
+_QUESTION = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "server/discover",
+    "params": {
+        "_meta": {
+            META_VERSION: MODERN,
+            META_CAPABILITIES: {},
+        }
+    },
+}
+
+
+async def knock(config: ServerConfig, token: str | None = None) -> tuple[int, Challenge]:
+    """The status of the server's answer, and the challenge in it. Raises LoginFailed if there is none."""
+    headers = {
+        **config.headers,
+        "MCP-Protocol-Version": MODERN,
+        "Mcp-Method": "server/discover",
+        "Accept": "application/json, text/event-stream",
+        **({} if token is None else {"Authorization": f"Bearer {token}"}),
+    }
+    method, question = ("GET", None) if config.transport == "sse" else ("POST", _QUESTION)
+    try:
+        async with (
+            open_client(LIMIT) as client,
+            client.stream(method, config.url or "", headers=headers, json=question) as response,
+        ):
+            return response.status_code, challenge_of(response)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        what = str(error) or type(error).__name__
+        raise LoginFailed(
+            f"the server could not be reached: {what}", f"Check its url: {config.url}"
+        ) from None

@@ -1,0 +1,104 @@
+"""Keeps what a server offers in the catalogue, beside whoever uses the server, and without its secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.storage.catalogue import Record, identity_of
+from mcp_workbench.wire.threads import in_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_workbench.config import Origin, Secrets, ServerConfig
+    from mcp_workbench.downstream.connection import Connection
+    from mcp_workbench.storage.catalogue import Catalogue
+    from mcp_workbench.storage.protocol_versions import Era
+
+DELAY: Final = 1.0
+"""Seconds before a record is written: whoever has opened the server is served first, and of the lists of a
+server that changes them all the time only some are kept."""
+LIMIT: Final = 1.0
+"""Seconds that the end of a server waits for a record."""
+
+
+class Recorder:
+    """The entry of one server in the catalogue."""
+
+    def __init__(
+        self,
+        origin: Origin,
+        config: ServerConfig,
+        secrets: Secrets,
+        memory: Catalogue,
+        mask: Callable[[str], str],
+    ) -> None:
+        self._origin = origin
+        self._memory = memory
+        self._mask = mask
+        self._latest: Record | None = None
+        self._writing: asyncio.Task[None] | None = None
+        self._is_urgent = asyncio.Event()
+        self.adopt(config, secrets)
+
+    def adopt(self, config: ServerConfig, secrets: Secrets) -> None:
+        """Goes by another configuration from now on."""
+        self._config = config
+        self._secrets = secrets
+        self._identity = ""
+
+    def recall(self) -> Record | None:
+        """What is known of the server, from this process or another."""
+        return self._memory.recall(self._key)
+
+    def take(self, connection: Connection, era: Era) -> None:
+        """Has what the server has just listed kept soon, unless it lists something else before that."""
+        info = connection.session.offer.server_info
+        self._latest = Record(connection.listed, info, era, time.time())
+        if self._writing is None:
+            self._is_urgent.clear()
+            self._writing = asyncio.create_task(self._write())
+
+    def hasten(self) -> tuple[asyncio.Task[None], ...]:
+        """What is still to be waited for, which does not take long."""
+        self._is_urgent.set()
+        return () if self._writing is None else (self._writing,)
+
+    @property
+    def _key(self) -> str:
+        if not self._identity:
+            self._identity = identity_of(self._origin, self._config, self._secrets.mask)
+        return self._identity
+
+    async def _write(self) -> None:
+        try:
+            while self._latest is not None:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(DELAY):
+                        await self._is_urgent.wait()
+                record, self._latest = self._latest, None
+                with suppress(TimeoutError):  # then it goes on alone
+                    await in_thread(partial(self._keep, self._key, record), LIMIT)
+        finally:
+            self._writing = None
+
+    def _keep(self, identity: str, record: Record) -> None:
+        self._memory.keep(identity, masked(record, self._mask))
+
+
+def masked(record: Record, mask: Callable[[str], str]) -> Record:
+    """The same without secrets. A tool that would be of no use without them is left out."""
+    from mcp_workbench.downstream.definitions import (  # noqa: PLC0415 - the start does without it
+        masked_json,
+        masked_tools,
+        objects_of,
+    )
+
+    tools, _ = masked_tools(objects_of(record.tools), mask)
+    return msgspec.structs.replace(record, tools=tools, server_info=masked_json(record.server_info, mask))

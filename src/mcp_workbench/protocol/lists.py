@@ -1,0 +1,37 @@
+"""The lists that MCP servers have: how each is asked for, and which entries can be passed on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.wire.salvage import depth_of
+
+if TYPE_CHECKING:
+    Entries = tuple[msgspec.Raw, ...]
+
+MAX_DEPTH: Final = 200
+"""Levels of nesting in one entry."""
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """What is listed."""
+
+    noun: str
+    method: str
+    member: str
+    """Of the result: where the entries are."""
+
+
+TOOLS: Final = Kind("tools", "tools/list", "tools")
+RESOURCES: Final = Kind("resources", "resources/list", "resources")
+TEMPLATES: Final = Kind("resource templates", "resources/templates/list", "resourceTemplates")
+PROMPTS: Final = Kind("prompts", "prompts/list", "prompts")
+
+
+def is_deep(entry: msgspec.Raw) -> bool:
+    """Whether an entry is nested too deeply to be passed on."""
+    raw = bytes(entry)
+    # To count brackets takes no time, and few entries have that many.
+    return raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and depth_of(raw) > MAX_DEPTH

@@ -1,0 +1,33 @@
+"""What a server asks of a client, and how a modern request brings the answers back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.wire.message import ABSENT, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp_workbench.wire.message import Body
+
+    Answers = Mapping[str, msgspec.Raw]
+
+
+class Question(msgspec.Struct, frozen=True):
+    """One question: what the client is asked to do."""
+
+    method: str
+    params: msgspec.Raw = ABSENT
+
+
+def retry_fields(answers: Answers | None, state: Body) -> list[bytes]:
+    """The members that a modern request has in addition when it is made again."""
+    fields = []
+    if answers is not None:
+        fields.append(b'"inputResponses":%b' % encode(answers))
+    if state:
+        fields.append(b'"requestState":%b' % bytes(state))
+    return fields

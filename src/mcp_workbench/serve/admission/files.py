@@ -1,0 +1,155 @@
+"""Keeps the gate as its two files say: the configuration, and the file of tokens.
+
+Owns what has to be there before anybody can be let in, and what happens when the file of tokens has changed.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.config.hosts import is_loopback
+from mcp_workbench.config.model.access import ALL
+from mcp_workbench.errors import ConfigError, NoTokens, Problem
+from mcp_workbench.serve.admission.admission import Admission
+from mcp_workbench.serve.admission.last_use import LastUse, UseFile
+from mcp_workbench.serve.watch import Watcher, is_special
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.config.tokens import LoadedTokens
+    from mcp_workbench.serve.admission.admission import AdmittedClients
+    from mcp_workbench.serve.logs import StderrHandler
+
+_HOW = """\
+Make a token, and name the file that it is in:
+      mcp-workbench token alice > tokens.json
+      mcp-workbench serve --http {address} --token-file tokens.json
+    Or let an issuer of yours say who people are: "oauth" under "http" in the configuration.
+    Or listen on this machine only: --http 127.0.0.1:8000"""
+
+log = logging.getLogger(__name__)
+
+
+def load_credentials(
+    host: str, port: int, token_file: str | None, loaded: LoadedConfig, environ: Mapping[str, str]
+) -> LoadedTokens | None:
+    """The tokens to start with. Raises ConfigError, also where strangers could come in without one."""
+    if token_file is not None:
+        from mcp_workbench.config.tokens import load_tokens  # noqa: PLC0415 - only where there is such a file
+
+        return load_tokens(token_file, environ)
+    if not is_loopback(host) and loaded.config.http.oauth is None:
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        what = "whoever can reach this address could use every tool, so that a token is needed"
+        raise ConfigError(f"--http {address}", [Problem("", what, _HOW.format(address=address))])
+    return None
+
+
+class AdmissionFiles:
+    """Has the gate, and keeps it up to date until it is closed."""
+
+    def __init__(
+        self,
+        host: str,
+        loaded: LoadedConfig,
+        tokens: LoadedTokens | None,
+        *,
+        environ: Mapping[str, str],
+        log_handler: StderrHandler,
+        guests: AdmittedClients,
+    ) -> None:
+        self.admission = Admission(host, loaded.config.http, tokens, guests)
+        self._loaded = loaded
+        self._tokens = tokens
+        self._environ = environ
+        self._log_handler = log_handler
+        self._watcher: Watcher | None = None
+        self._last_use: LastUse | None = None
+
+    def start(self) -> None:
+        """Watches the file of tokens from now on, if there is one."""
+        if self._tokens is not None:
+            self._greet(self._tokens)
+            self._watcher = Watcher(self._tokens.path, self._tokens.stamp, self.reload)
+            self._watcher.start()
+            file = UseFile(self._tokens.path, self._environ)
+            self._last_use = LastUse(file, self.admission.file_tokens)
+            self._last_use.start()
+
+    def close(self) -> None:
+        """Leaves the gate as it is."""
+        if self._watcher is not None:
+            self._watcher.close()
+        self.admission.close()
+
+    async def write_last_use(self) -> None:
+        """Write when tokens were last used, for the last time."""
+        if self._last_use is not None:
+            await self._last_use.close()
+
+    def reconfigure(self, loaded: LoadedConfig) -> None:
+        """Goes by another configuration from now on."""
+        self._loaded = loaded
+        self.admission.reconfigure(loaded.config.http)
+        if self._tokens is not None:
+            self._warn_of_unknown(self._tokens)
+
+    def reload(self) -> None:
+        """Reads the file of tokens, and goes by it if it can be used."""
+        from mcp_workbench.config.tokens import load_tokens  # noqa: PLC0415 - only where there is such a file
+
+        if self._tokens is None:
+            return
+        if is_special(self._tokens.path):
+            what = Problem("", "this is a pipe or a device, and no file", "Put a file there.")
+            self._shut(self._tokens, NoTokens(self._tokens.path, [what]))
+            return
+        try:
+            tokens = load_tokens(self._tokens.path, self._environ)
+        except NoTokens as error:
+            self._shut(self._tokens, error)
+            return
+        except ConfigError as error:
+            problems = "; ".join(problem.brief for problem in error.problems)
+            log.error(  # noqa: TRY400 - no traceback
+                "%s has changed and cannot be used; the tokens stay as they were "
+                "(to refuse everybody, empty or delete the file): %s",
+                error.path,
+                problems,
+            )
+            return
+        self._tokens = tokens
+        self._greet(tokens)
+        self.admission.renew_tokens(tokens)
+        log.info("%s has changed; the tokens are reloaded", tokens.path)
+
+    def _shut(self, tokens: LoadedTokens, error: NoTokens) -> None:
+        """Nobody may enter any more. Said once, however often an empty file changes."""
+        if tokens.tokens:
+            log.error(
+                "%s holds no tokens any more, and nobody is admitted with one from now on: %s. "
+                "To admit somebody again, write a token into the file: mcp-workbench token NAME makes one",
+                error.path,
+                "; ".join(problem.brief for problem in error.problems),
+            )
+        # Not None: that would mean that no token is needed.
+        self._tokens = msgspec.structs.replace(tokens, tokens={})
+        self.admission.renew_tokens(self._tokens)
+
+    def _greet(self, tokens: LoadedTokens) -> None:
+        self._log_handler.hide(tokens.secrets)
+        for warning in tokens.warnings:
+            log.warning("warning: %s: %s", tokens.path, warning)
+        self._warn_of_unknown(tokens)
+
+    def _warn_of_unknown(self, tokens: LoadedTokens) -> None:
+        known = {ALL, *self._loaded.config.toolboxes}
+        for name, token in tokens.tokens.items():
+            if unknown := [toolbox for toolbox in token.toolboxes if toolbox not in known]:
+                what = f"{name} may use a toolbox that is not there: {', '.join(unknown)}"
+                log.warning("warning: %s: %s", tokens.path, what)

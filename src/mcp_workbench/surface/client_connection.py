@@ -1,0 +1,294 @@
+"""The server that a client sees: both eras on one connection, chosen request by request.
+
+Owns the client's requests from arrival to answer. What a meta-tool does is the workbench's; how lines
+travel is the wire's.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.errors import CallError
+from mcp_workbench.protocol.caller import NOBODY
+from mcp_workbench.protocol.names import (
+    BATCHING_VERSION,
+    IMPLEMENTATION,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    LEGACY_VERSIONS,
+    META_VERSION,
+    METHOD_NOT_FOUND,
+    MODERN_VERSIONS,
+    PARSE_ERROR,
+)
+from mcp_workbench.surface import metatools
+from mcp_workbench.surface.announcements import Announcements
+from mcp_workbench.surface.callers import read_level
+from mcp_workbench.surface.questions.asking import Asker
+from mcp_workbench.surface.questions.bridge import Bridge
+from mcp_workbench.surface.questions.sealing import bind
+from mcp_workbench.surface.relay import results
+from mcp_workbench.surface.relay.calls import Calls
+from mcp_workbench.surface.requests import Refusal, read_filter, read_params
+from mcp_workbench.surface.resources.shared_lists import SharedLists
+from mcp_workbench.surface.resources.subscriptions import Subscriptions
+from mcp_workbench.wire.message import encode, error_line, members_of, result_line, starts_with
+from mcp_workbench.wire.peer import Peer
+from mcp_workbench.workbench.builtin import TOOLBOX
+
+if TYPE_CHECKING:
+    from mcp_workbench.protocol.caller import Caller
+    from mcp_workbench.surface.client_session import ClientSession
+    from mcp_workbench.surface.output import ClientOutput
+    from mcp_workbench.surface.requests import Backpressure, Meta, NotificationFilter, RequestParams
+    from mcp_workbench.wire.lines import Line
+    from mcp_workbench.wire.message import Body, Id, Undecodable
+
+NEITHER_ERA: Final = (
+    f"Invalid params: send `initialize` first (protocol versions up to {LEGACY_VERSIONS[0]}), or carry "
+    f"_meta['{META_VERSION}'] in every request (from {MODERN_VERSIONS[0]} on)"
+)
+
+log = logging.getLogger(__name__)
+
+
+class _Cancelled(msgspec.Struct):
+    request_id: int | str = msgspec.field(name="requestId")
+    reason: str = ""
+
+
+class ClientConnection:
+    """One client's view of the workbench."""
+
+    def __init__(
+        self, client_session: ClientSession, outlet: ClientOutput, backpressure: Backpressure
+    ) -> None:
+        self._client_session = client_session
+        self._backpressure = backpressure
+        view = client_session.view
+        self._peer = Peer(outlet.write, self, is_strict=True)
+        self._asker = Asker(self._peer)
+        self._bridge = Bridge(self._asker, client_session.parking, client_session.seal)
+        self._callers = client_session.callers
+        streams: dict[Id, NotificationFilter] = {}
+        self._calls = Calls(view, outlet, self._callers, self._bridge, streams)
+        subscriptions = Subscriptions(self._peer, view)
+        self._announcements = Announcements(
+            self._peer,
+            self._callers,
+            self._calls,
+            self._asker,
+            subscriptions,
+            streams=streams,
+            view=view,
+        )
+        self._shared_lists = SharedLists(view, self._calls, self._bridge, subscriptions, backpressure)
+        self.version: str | None = None
+        """The version that was agreed on in a handshake, if there was one."""
+        view.join(self._announcements)
+
+    def receive(self, line: Line) -> None:
+        """Takes one line off the wire. Never raises for what the client sent."""
+        plain = metatools.read_plain_use(line)
+        if plain is None or not self._calls.relay(plain):
+            self._peer.receive(line)
+
+    def take(self, line: Line, plain: metatools.PlainUse | None) -> None:
+        """The same with a line of which is known that it is this call, or that it is no plain one."""
+        if plain is None or not self._calls.relay(plain):
+            self._peer.receive(line)
+
+    def receive_overlong(self, edges: bytes, *, is_over: bool) -> None:
+        """Takes the beginning of a line that is too long to keep, and when it is over also its end."""
+        self._peer.receive_overlong(edges, is_over=is_over)
+
+    def tell_tools_changed(self) -> None:
+        """Our own tools are no longer what they were."""
+        self._announcements.tools_changed()
+
+    async def drain(self, seconds: float) -> None:
+        """Lets the calls in flight finish, within limits."""
+        await self._calls.drain(seconds)
+
+    def end_streams(self) -> None:
+        """Ends the subscriptions in good order: nothing more will be told."""
+        self._announcements.close()
+
+    def close(self) -> None:
+        """Drops the calls that are still in flight, and ends the subscriptions."""
+        self._announcements.close()
+        self._calls.close()
+        self._client_session.view.part(self._announcements)
+        # A server that has asked something outside of any call is told at once that there is no answer.
+        self._peer.stop_listening("the client has left")
+
+    def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
+        """Answers at once what needs no waiting."""
+        try:
+            self._handle(request_id, method, params)
+        except Refusal as refusal:
+            self._peer.send(error_line(request_id, refusal.code, refusal.message, refusal.data))
+        except Exception:  # noqa: BLE001 - the client must get an answer
+            self._calls.fail(request_id)
+
+    def on_notification(self, method: str, params: msgspec.Raw) -> None:
+        """Cancels what the client no longer wants, and passes on what concerns servers."""
+        if method == "notifications/cancelled":
+            self._on_cancelled(params)
+        elif method == "notifications/progress":
+            self._asker.on_progress(members_of(params))
+        elif method == "notifications/roots/list_changed":
+            for session in self._client_session.view.sessions:
+                session.tell_roots_changed()
+
+    def _on_cancelled(self, params: msgspec.Raw) -> None:
+        try:
+            cancelled = msgspec.json.decode(params, type=_Cancelled)
+        except (msgspec.DecodeError, RecursionError):
+            return
+        self._announcements.close_stream(cancelled.request_id)
+        if self._calls.cancel(cancelled.request_id):
+            log.debug("request %r was cancelled by the client: %s", cancelled.request_id, cancelled.reason)
+
+    def on_garbage(self, problem: Undecodable) -> None:
+        """Says what was wrong with a line, under its id if it has one that can be read."""
+        if problem.is_json:
+            # An error under an id in use would be taken for the answer to what it is in use by.
+            request_id = problem.request_id
+            if request_id in self._calls or request_id in self._announcements.streams:
+                request_id = None
+            self._peer.send(error_line(request_id, INVALID_REQUEST, f"Invalid Request: {problem}"))
+        else:
+            self._peer.send(error_line(None, PARSE_ERROR, f"Parse error: {problem}"))
+
+    def _handle(self, request_id: Id, method: str, raw: msgspec.Raw) -> None:
+        if request_id in self._calls or request_id in self._announcements.streams:
+            raise Refusal(
+                INVALID_REQUEST, f"Invalid Request: id {request_id!r} is in use by a request in flight"
+            )
+        params = read_params(raw)
+        if method == "initialize" and META_VERSION not in params.meta:
+            self._peer.send(result_line(request_id, self._initialize(params)))
+            return
+        if (caller := self._caller(params.meta, method)).is_modern and method == "subscriptions/listen":
+            self._announcements.open_stream(request_id, read_filter(params.notifications))
+        elif method == "tools/call":
+            metatools.refuse_misplaced(members_of(raw))
+            self._call(request_id, params, caller)
+        elif self._shared_lists.takes(method, caller):
+            self._shared_lists.handle(request_id, method, params, raw, caller)
+        else:
+            self._send_own(request_id, (self._answer(method, params, caller),), caller)
+
+    def _caller(self, meta: Meta, method: str) -> Caller:
+        caller = self._callers.of(meta)
+        if caller is None and method != "ping":
+            raise Refusal(INVALID_PARAMS, NEITHER_ERA)
+        return caller or NOBODY
+
+    def _send_own(self, request_id: Id, result: tuple[Body, ...], caller: Caller) -> None:
+        self._peer.send(result_line(request_id, *results.own(result, caller)))
+
+    def _initialize(self, params: RequestParams) -> bytes:
+        if params.version is None:
+            raise Refusal(INVALID_PARAMS, "Invalid params: initialize needs a `protocolVersion`")
+        version = params.version if params.version in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
+        self._callers.greet(params.capabilities)
+        self._peer.takes_batches = version == BATCHING_VERSION
+        self.version = version
+        return b'{"protocolVersion":"%b","capabilities":%b,"serverInfo":%b,"instructions":%b}' % (
+            version.encode(),
+            self._client_session.capabilities,
+            IMPLEMENTATION,
+            self._client_session.instructions,
+        )
+
+    def _answer(self, method: str, params: RequestParams, caller: Caller) -> bytes:
+        if method == "ping" and not caller.is_modern:
+            return b"{}"
+        if method == "tools/list":
+            if params.cursor is not None:
+                raise Refusal(INVALID_PARAMS, "Invalid params: unknown cursor; the list has one page")
+            caching = b"," + results.CACHEABLE if caller.is_modern else b""
+            return b'{"tools":%b%b}' % (self._client_session.tools, caching)
+        if method == "server/discover" and caller.is_modern:
+            return b'{"supportedVersions":%b,"capabilities":%b,"instructions":%b,%b}' % (
+                encode(MODERN_VERSIONS),
+                self._client_session.capabilities,
+                self._client_session.instructions,
+                results.CACHEABLE,
+            )
+        if method == "logging/setLevel" and not caller.is_modern:
+            return self._set_log_level(read_level(params.level, "`level`"))
+        raise Refusal(METHOD_NOT_FOUND, f"Method not found: {method}")
+
+    def _set_log_level(self, level: int) -> bytes:
+        self._callers.set_log_level(level)
+        for session in self._client_session.view.sessions:
+            session.review_log_level()
+        return b"{}"
+
+    def _call(self, request_id: Id, params: RequestParams, caller: Caller) -> None:
+        """Takes a call of either tool, in whatever form."""
+        if params.arguments and not starts_with(params.arguments, b"{"):
+            raise Refusal(INVALID_PARAMS, "Invalid params: `arguments` must be an object")
+        try:
+            self._calls.require_room()
+            if params.name == metatools.OPEN_TOOLBOX:
+                self._calls.work(request_id, partial(self._open, params.arguments, caller), caller)
+            elif params.name == metatools.USE_TOOL:
+                self._use(request_id, params, caller)
+            else:
+                known = f"this server has {metatools.OPEN_TOOLBOX} and {metatools.USE_TOOL}"
+                raise Refusal(INVALID_PARAMS, f"Unknown tool: {params.name} ({known})")
+        except CallError as error:
+            self._send_own(request_id, results.error_result(error), caller)
+
+    def _use(self, request_id: Id, params: RequestParams, caller: Caller) -> None:
+        tool, arguments = metatools.read_use(params.arguments)
+        extra: tuple[bytes, ...] | None = ()
+        if caller.is_modern and (params.state or params.responses):
+            bound = bind("tools/call", tool.toolbox, tool.server, tool.tool, arguments=arguments)
+            extra = self._bridge.retry(self._calls, request_id, caller, params, bound)
+        client_results = self._client_session.view.client_results
+        if client_results is not None and tool.toolbox == TOOLBOX:
+            from mcp_workbench.surface.kept import builtin  # noqa: PLC0415 - most configurations do not have it
+
+            self._calls.work(request_id, partial(builtin.use, client_results, tool, arguments), caller)
+        elif extra is not None:
+            self._calls.use(request_id, tool, arguments, params.meta, caller=caller, extra=extra)
+
+    async def _open(self, arguments: Body, caller: Caller) -> tuple[Body, ...]:
+        from mcp_workbench.surface.listing import found, opened  # noqa: PLC0415 - the start does without them
+        from mcp_workbench.surface.listing.open_request import read_open  # noqa: PLC0415 - likewise
+        from mcp_workbench.surface.listing.rendering import rendered  # noqa: PLC0415 - likewise
+
+        view = self._client_session.view
+        wanted = read_open(arguments, [box.name for box in view.boxes()])
+        if wanted.queries:
+            findings = await view.find(wanted.queries, wanted.limit, wanted.toolbox)
+            budget = view.listing_budget(wanted.toolbox)
+            hits = sum(map(len, findings.found))
+            return await rendered(
+                view, self._backpressure, hits, partial(found.findings_result, findings, wanted, budget)
+            )
+        if wanted.toolbox is None:
+            known = view.known_tools()
+            return await rendered(
+                view, self._backpressure, len(known), partial(found.named_result, known, wanted)
+            )
+        if view.has_own(wanted.toolbox):
+            return opened.own_result(wanted)
+        opening = await view.open(wanted.toolbox, modern=caller.is_modern)
+        # It may have megabytes, and a client that does not read may ask again and again.
+        await self._backpressure.wait()
+        if (written := opened.remembered(opening, wanted)) is not None:
+            return written
+        tools = sum(len(index) for _, index in opening.tools)
+        return await rendered(
+            view, self._backpressure, tools, partial(opened.opening_result, opening, wanted)
+        )

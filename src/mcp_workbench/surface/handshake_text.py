@@ -1,0 +1,89 @@
+"""What a model reads before its first call: the instructions and the two tools, which share a budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.surface.metatools import definitions
+from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.text.estimate import estimate_tokens
+from mcp_workbench.workbench.text.shortening import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_workbench.workbench.toolbox import ToolboxSummary
+
+
+INSTRUCTIONS_CHARACTERS: Final = 2000
+"""Some clients cut instructions there."""
+DESCRIPTION_CHARACTERS: Final = 400
+INSTRUCTION_WIDTHS: Final = (DESCRIPTION_CHARACTERS, 200, 120, 80, 60, 40, 25, 12)
+"""Lengths to which descriptions are shortened, one after another, until the whole fits."""
+
+EMPTY: Final = (
+    'No toolboxes are configured yet. To add one, put it under "toolboxes" in workbench-config.json: '
+    '{"toolboxes": {"dev": {"description": "Files of this project", "mcpServers": {"filesystem": '
+    '{"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."]}}}}}'
+)
+
+BUDGET_TOKENS: Final = 600
+"""Tokens, by estimate. Many toolboxes may take more: each keeps its name and a few words."""
+WIDTHS: Final = ((400, 40), (400, 20), (400, 0), (200, 0), (120, 0), (80, 0), (60, 0), (40, 0))
+"""Of a toolbox's description in the instructions, and in the definition of `open_toolbox`, which repeats it
+for clients that show no instructions."""
+AT_LEAST: Final = (60, 0)
+"""Where there are too many toolboxes for the budget at any width: fewer words would not save it."""
+
+
+class HandshakeText(msgspec.Struct, frozen=True):
+    """What there is to read."""
+
+    instructions: str
+    tools: bytes
+    """As JSON."""
+
+    @property
+    def tokens(self) -> int:
+        """What it costs, by estimate."""
+        return estimate_tokens(self.instructions) + estimate_tokens(self.tools)
+
+
+def handshake_text(toolboxes: Sequence[ToolboxSummary]) -> HandshakeText:
+    """As rich in words as the budget allows."""
+    for widths in WIDTHS:
+        if (words := _worded(toolboxes, widths)).tokens <= BUDGET_TOKENS:
+            return words
+    return _worded(toolboxes, AT_LEAST)
+
+
+def _worded(toolboxes: Sequence[ToolboxSummary], widths: tuple[int, int]) -> HandshakeText:
+    instructed, defined = widths
+    return HandshakeText(instructions(toolboxes, instructed), definitions(toolboxes, defined))
+
+
+def instructions(toolboxes: Sequence[ToolboxSummary], longest: int = DESCRIPTION_CHARACTERS) -> str:
+    """The text for the handshake. Descriptions are cut to that many characters, or to fit; names never."""
+    if not toolboxes:
+        return EMPTY
+    example = encode(toolboxes[0].name).decode()
+    usage = (
+        "\n\nopen_toolbox connects a toolbox's servers and returns their tools, or finds tools in all "
+        "toolboxes by a query; use_tool calls one by its structured identifier:\n"
+        f'{{"tool": {{"toolbox": {example}, "server": "<source_server>", "tool": "<name>"}}, '
+        '"arguments": {}}'
+    )
+    text = ""
+    for width in filter(longest.__ge__, INSTRUCTION_WIDTHS):
+        lines = [f"- {box.name} ({_count(box)}): {shorten(box.description, width)}" for box in toolboxes]
+        text = "Available Toolboxes:\n" + "\n".join(lines) + usage
+        if len(text) <= INSTRUCTIONS_CHARACTERS:
+            return text
+    lines = [f"- {box.name} ({_count(box)})" for box in toolboxes]
+    return "Available Toolboxes:\n" + "\n".join(lines) + usage
+
+
+def _count(box: ToolboxSummary) -> str:
+    return f"{box.servers} server{'' if box.servers == 1 else 's'}"

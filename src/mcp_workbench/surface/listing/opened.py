@@ -1,0 +1,175 @@
+"""What `open_toolbox` shows of a toolbox that was opened."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from mcp_workbench.config.model.workbench import LISTING_BUDGET
+from mcp_workbench.surface.listing.detail import FOR_THE_WHOLE, DefinitionReader, ListedTool, fit, named
+from mcp_workbench.surface.listing.document import Document
+from mcp_workbench.surface.listing.found import add_named
+from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench import builtin
+from mcp_workbench.workbench.text.sanitise import clean_text
+from mcp_workbench.workbench.toolbox import ToolboxSummary
+
+if TYPE_CHECKING:
+    from mcp_workbench.errors import StartError
+    from mcp_workbench.surface.listing.detail import DetailLevel, Fit
+    from mcp_workbench.surface.listing.open_request import OpenRequest
+    from mcp_workbench.wire.message import Body
+    from mcp_workbench.workbench.toolbox import Opening, Toolbox
+    from mcp_workbench.workbench.toolbox_server import Index
+
+MAX_REMEMBERED_BYTES: Final = 1024 * 1024
+"""Bytes of the longest list that is remembered, for each toolbox and level of detail."""
+NO_ROOM: Final = "There was no room for {:,} more: find them with query."
+
+
+class _Remembered(msgspec.Struct, frozen=True):
+    """A list that was written, and what it was written from."""
+
+    indexes: list[Index]
+    notes: list[list[str]]
+    result: tuple[Body, ...]
+
+    def is_of(self, opening: Opening) -> bool:
+        """Whether writing the list again would lead to the same."""
+        indexes = [index for _, index in opening.tools]
+        return (
+            len(indexes) == len(self.indexes)
+            and all(new is old for new, old in zip(indexes, self.indexes, strict=True))
+            and self.notes == [toolbox_server.notes for toolbox_server, _ in opening.tools]
+        )
+
+
+_remembered: Final[WeakKeyDictionary[Toolbox, dict[str, _Remembered]]] = WeakKeyDictionary()
+
+
+def remembered(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...] | None:
+    """The list, if it was written already and is still true."""
+    known = _remembered.get(opening.toolbox, {}).get(wanted.detail)
+    if known is None or not _is_plain(opening, wanted) or not known.is_of(opening):
+        return None
+    return known.result
+
+
+def opening_result(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
+    """Its tools, all or those that are wanted by name. Raises ToolsNotFound.
+
+    A list of all is remembered for as long as the tools are the same: to write one of hundreds of tools takes
+    tens of milliseconds, and all members of a team ask for it.
+    """
+    if (known := remembered(opening, wanted)) is not None:
+        return known  # written while this one waited for its turn
+    # Before writing: what changes meanwhile makes it another list.
+    indexes, notes = (
+        [index for _, index in opening.tools],
+        [[*toolbox_server.notes] for toolbox_server, _ in opening.tools],
+    )
+    result = _written(opening, wanted)
+    if _is_plain(opening, wanted) and sum(map(len, result)) <= MAX_REMEMBERED_BYTES:
+        lists = _remembered.setdefault(opening.toolbox, {})
+        lists[wanted.detail] = _Remembered(indexes, notes, result)
+    return result
+
+
+def _is_plain(opening: Opening, wanted: OpenRequest) -> bool:
+    """Whether the list shows all tools of servers that are all ready."""
+    return not (wanted.names or opening.starting or opening.failures)
+
+
+def _written(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
+    toolbox = opening.toolbox
+    tools = [
+        ListedTool(toolbox_server.origin, name, definition)
+        for toolbox_server, index in opening.tools
+        for name, definition in index.items()
+    ]
+    box = ToolboxSummary(toolbox.name, toolbox.description, len(opening.tools))
+    reader = DefinitionReader()
+    document = _begin(box, tools, wanted, toolbox.listing_budget, reader)
+    notes = [
+        {"server": toolbox_server.server.name, "note": clean_text(note)}
+        for toolbox_server, _ in opening.tools
+        for note in toolbox_server.notes
+    ]
+    document.add_members(
+        {
+            "starting_servers": [_starting(server, toolbox.open_deadline) for server in opening.starting],
+            "failed_servers": [_failure(failure) for failure in opening.failures],
+            "notes": notes + reader.notes(),
+        }
+    )
+    document.add(b"}")
+    return document.result()
+
+
+def own_result(wanted: OpenRequest) -> tuple[Body, ...]:
+    """The tools of the toolbox of our own, all or those that are wanted by name. Raises ToolsNotFound."""
+    box = ToolboxSummary(builtin.TOOLBOX, builtin.DESCRIPTION, 1)
+    tools = [ListedTool(builtin.ORIGIN, name, definition) for name, definition in builtin.TOOLS.items()]
+    document = _begin(box, tools, wanted, LISTING_BUDGET, DefinitionReader())
+    document.add(b"}")
+    return document.result()
+
+
+def _begin(
+    box: ToolboxSummary, tools: list[ListedTool], wanted: OpenRequest, budget: int, reader: DefinitionReader
+) -> Document:
+    """All that is to be said of a toolbox of which everything has gone well."""
+    document = Document()
+    document.add(
+        b'{"toolbox":%b,"description":%b,"servers_connected":%d,'
+        % (encode(box.name), encode(box.description), box.servers)
+    )
+    if wanted.names:
+        add_named(document, tools, wanted, reader, where=f"toolbox '{box.name}'")
+        return document
+
+    def show(level: DetailLevel, tool: ListedTool) -> bytes:
+        if level.is_full:
+            return reader.whole(tool)
+        words = reader.words(level, tool)
+        return encode(words if level.name == "signatures" else named(tool, words))
+
+    _add_all(document, fit(tools, wanted.detail, budget, show))
+    return document
+
+
+def _add_all(document: Document, fitting: Fit) -> None:
+    """Whole definitions as a list, else lines by server: to name it in each would cost as much as a line."""
+    if fitting.level.is_full:
+        document.add(b'"tools":[')
+        document.add_list(definition for _, definition in fitting.shown)
+        document.add(b"]")
+        return
+    others = NO_ROOM.format(fitting.left_out) if fitting.left_out else ""
+    hint = f"{FOR_THE_WHOLE} {others}".rstrip()
+    document.add(b'"detail":"%b","hint":%b,"tools":{' % (fitting.level.name.encode(), encode(hint)))
+    by_server = groupby(fitting.shown, key=lambda pair: pair[0].origin[1])
+    for number, (server, of_server) in enumerate(by_server):
+        comma = b"," if number else b""
+        document.add(b"%b%b:[%b]" % (comma, encode(server), b",".join(line for _, line in of_server)))
+    document.add(b"}")
+
+
+def _starting(server: str, deadline: float) -> dict[str, str]:
+    message = (
+        f"still starting after {deadline:g} s. It goes on: call open_toolbox again in a while for its tools, "
+        "or use_tool, which waits until it is ready"
+    )
+    return {"server": server, "message": message}
+
+
+def _failure(failure: StartError) -> dict[str, object]:
+    entry: dict[str, object] = {"server": failure.server, "error": clean_text(str(failure))}
+    if failure.stderr:
+        entry["stderr"] = [clean_text(line) for line in failure.stderr]
+    if failure.hint:
+        entry["hint"] = failure.hint
+    return entry

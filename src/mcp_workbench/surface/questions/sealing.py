@@ -1,0 +1,171 @@
+"""Seals what a modern client carries from one round of a call to the next, so that it comes back as it left.
+
+Owns the form of our `requestState`: authenticated, good for one call of one tool with the same arguments, for
+a limited time, and once. Only the process that made a state accepts it: it alone knows whether it was used.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from mcp_workbench.config.load import STATE_KEY
+from mcp_workbench.protocol.names import INVALID_PARAMS
+from mcp_workbench.surface.requests import Refusal
+from mcp_workbench.wire.message import ABSENT, NULL, encode
+from mcp_workbench.workbench.replica import REPLICA
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp_workbench.wire.message import Body
+
+VERSION: Final = "wb2"
+NONCE_SIZE: Final = 16
+MAC_SIZE: Final = 32
+KEY_SIZE: Final = 32
+MOST_REMEMBERED: Final = 100_000
+"""States that are known to have been used; their time is up long before there are so many."""
+
+WHAT_TO_DO: Final = (
+    "Send the retry to the process that asked (a load balancer has to be sticky for that), "
+    "or make the request anew"
+)
+
+Kind = Literal["parked", "passed", "anew"]
+"""What a retry means: a call of ours goes on; the server gets its own state back; the call is a new one."""
+
+
+class State(msgspec.Struct, frozen=True, array_like=True):
+    """What is sealed."""
+
+    kind: Kind
+    nonce: bytes
+    """Makes it one of a kind. A parked call is found by it."""
+    expires: float
+    bound: bytes
+    """Stands for the request that it belongs to."""
+    replica: str
+    """The id of the workbench process that made it."""
+    inner: msgspec.Raw = ABSENT
+    """The server's own state."""
+
+
+_decode_state = msgspec.json.Decoder(State).decode
+_encode_sorted = msgspec.json.Encoder(order="deterministic").encode
+
+
+def bind(*names: str, arguments: Body) -> bytes:
+    """Stands for a request: its method, what it asks of whom, and its arguments, however they are written."""
+    from hashlib import sha256  # noqa: PLC0415 - takes a while, and only some calls need it
+
+    try:
+        canonical = _encode_sorted(msgspec.json.decode(arguments))
+    except (msgspec.DecodeError, RecursionError):
+        canonical = bytes(arguments)
+    return sha256(b"%b%b" % (encode(names), canonical)).digest()
+
+
+class UsedStates:
+    """The states that were used already, of all clients of this process, for as long as they are valid."""
+
+    def __init__(self) -> None:
+        self._expiries: dict[bytes, float] = {}
+        """When each state expires, by its nonce."""
+
+    def __contains__(self, state: State) -> bool:
+        return state.nonce in self._expiries
+
+    def add(self, state: State) -> None:
+        """Remember a state until it has expired."""
+        if len(self._expiries) >= MOST_REMEMBERED:
+            now = time.time()
+            self._expiries = {nonce: end for nonce, end in self._expiries.items() if end > now}
+        if len(self._expiries) >= MOST_REMEMBERED:
+            del self._expiries[next(iter(self._expiries))]
+        self._expiries[state.nonce] = state.expires
+
+
+class Seal:
+    """Makes the states of one client, and tells which can be trusted."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        owner: str = "",
+        used: UsedStates | None = None,
+        replica: str = REPLICA,
+    ) -> None:
+        self._secret = environ.get(STATE_KEY, "").encode()
+        self._owner = owner.encode()
+        """Who alone can come back with them."""
+        self._key = b""
+        # Shared, because with a common key a seal outlives the client it was made for.
+        self._used = UsedStates() if used is None else used
+        self._replica = replica
+
+    def close(
+        self, kind: Kind, bound: bytes, seconds: float, inner: msgspec.Raw = ABSENT
+    ) -> tuple[bytes, str]:
+        """A state that is good for so long: its nonce, and the text of it."""
+        from base64 import urlsafe_b64encode  # noqa: PLC0415 - only some calls need it
+
+        state = State(
+            kind, os.urandom(NONCE_SIZE), time.time() + seconds, bound, self._replica, inner or NULL
+        )
+        payload = encode(state)
+        sealed = urlsafe_b64encode(self._mac(payload) + payload).decode()
+        return state.nonce, f"{VERSION}.{sealed}"
+
+    def open(self, text: str, bound: bytes) -> State:
+        """What was sealed, which can be had once. Raises Refusal."""
+        state = self._read(text)
+        if state.replica != self._replica:
+            raise _refused(
+                f"it was made by another workbench process (replica {state.replica}, and this is "
+                f"{self._replica}), or before a restart, and is not used up by this. {WHAT_TO_DO}"
+            )
+        if state.bound != bound:
+            raise _refused("it belongs to another request: the tool and its arguments have to be the same")
+        if state.expires <= time.time():
+            raise _refused("it has expired, and what it was for has been given up. Make the request anew")
+        if state in self._used:
+            raise _refused("it has been used already, and is good for one retry only")
+        self._used.add(state)
+        return msgspec.structs.replace(state, inner=ABSENT) if state.inner == NULL else state
+
+    def _read(self, text: str) -> State:
+        from base64 import urlsafe_b64decode, urlsafe_b64encode  # noqa: PLC0415 - only some calls need it
+        from hmac import compare_digest  # noqa: PLC0415 - only some calls need it
+
+        version, _, sealed = text.partition(".")
+        try:
+            raw = urlsafe_b64decode(sealed)
+        except ValueError:
+            raw = b""
+        mac, payload = raw[:MAC_SIZE], raw[MAC_SIZE:]
+        # Several texts stand for the same bytes, of which we have made one.
+        is_ours = version == VERSION and urlsafe_b64encode(raw) == sealed.encode()
+        if not (compare_digest(mac, self._mac(payload)) and is_ours):
+            raise _refused(
+                "it was not made by this workbench process, or before a restart, or it has been changed. "
+                f"{WHAT_TO_DO}"
+            )
+        return _decode_state(payload)
+
+    def _mac(self, payload: bytes) -> bytes:
+        from hashlib import sha256  # noqa: PLC0415 - takes a while, and only some calls need it
+        from hmac import digest  # noqa: PLC0415 - the same
+
+        if not self._key:
+            key = sha256(self._secret).digest() if self._secret else os.urandom(KEY_SIZE)
+            # With the version, so that what an earlier one has sealed is never read in another form.
+            self._key = digest(key, b"%b %b" % (VERSION.encode(), self._owner), "sha256")
+        return digest(self._key, payload, "sha256")
+
+
+def _refused(reason: str) -> Refusal:
+    return Refusal(INVALID_PARAMS, f"Invalid params: `requestState` is refused: {reason}")

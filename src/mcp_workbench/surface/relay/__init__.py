@@ -1,0 +1,1 @@
+"""Requests that a server answers for a client, rendered in the client's protocol version."""

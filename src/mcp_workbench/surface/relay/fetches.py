@@ -1,0 +1,87 @@
+"""Requests for what a server has beyond tools, while they are in flight. They fail with JSON-RPC errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from mcp_workbench.errors import RemoteError
+from mcp_workbench.protocol.names import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND
+from mcp_workbench.surface.questions.sealing import bind
+from mcp_workbench.surface.relay.relayed import RelayedRequest
+from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.text.sanitise import clean_text
+
+if TYPE_CHECKING:
+    from mcp_workbench.downstream.connection import Connection
+    from mcp_workbench.downstream.conversation.offer import Capability
+    from mcp_workbench.errors import CallError, WireError
+    from mcp_workbench.wire.message import Body
+
+
+class ServerFetch(RelayedRequest, kw_only=True):
+    """A request for a prompt or a completion. Its arguments are all of its parameters but `_meta`."""
+
+    method: str
+    capability: Capability
+    """What the server has to have for it."""
+
+    @property
+    def tool(self) -> None:
+        """None is called."""
+
+    def send(self, connection: Connection) -> None:
+        """Asks the server, if it can be."""
+        self.session = session = connection.session
+        if self.calls.principal:
+            self.tally = connection.turns.tally(self.calls.principal)
+        if not session.offer.has(self.capability):
+            self.fail_with(self.not_offered())
+            return
+        method = b',"method":"%b","params":' % self.method.encode()
+        extra = self.extra if session.is_modern else ()
+        head: tuple[Body, ...] = (method, memoryview(self.arguments)[:-1], *extra)
+        session.call(self, head, self.meta, connection.timeout, size=len(self.arguments))
+
+    def bound(self) -> bytes:
+        """Stands for the method and all parameters."""
+        return bind(self.method, *self.toolbox_server.origin, self.name, arguments=self.arguments)
+
+    def refuse(self, error: CallError) -> None:
+        """Says so to the client."""
+        self.fail_with(RemoteError(INTERNAL_ERROR, clean_text(str(error)), None))
+
+    def explain(self, error: WireError) -> None:
+        """Passes the server's own error on, or says what went wrong."""
+        if isinstance(error, RemoteError):
+            self.fail_with(self.toolbox_server.masked(error))
+        else:
+            self.refuse(self.toolbox_server.explain(None, error, self.session))
+
+    def not_offered(self) -> RemoteError:
+        """What is wrong if the server does not have such things at all."""
+        toolbox, server = self.toolbox_server.origin
+        reason = f"Server '{server}' (toolbox '{toolbox}') does not offer {self.capability}"
+        return RemoteError(INVALID_PARAMS, reason, None)
+
+    def fail_with(self, error: RemoteError) -> None:
+        """Ends it."""
+        self.calls.fail_with(self.request_id, error)
+
+
+class ResourceRead(ServerFetch, kw_only=True):
+    """A request for a resource."""
+
+    uri: str
+    """As the client has it."""
+    is_cacheable: ClassVar[bool] = True
+
+    def not_offered(self) -> RemoteError:
+        """Then the resource does not exist."""
+        reason = super().not_offered().message
+        return RemoteError(RESOURCE_NOT_FOUND, reason, encode({"uri": self.uri}))
+
+    def fail_with(self, error: RemoteError) -> None:
+        """End it, with the code that the client's protocol version has for it."""
+        if error.code == RESOURCE_NOT_FOUND and self.caller.is_modern:
+            error = RemoteError(INVALID_PARAMS, error.message, error.data)
+        super().fail_with(error)

@@ -1,0 +1,140 @@
+"""Finishing a result for the era of whoever asked. Legacy results go out as they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.errors import BadAnswer
+from mcp_workbench.protocol.names import IMPLEMENTATION, META_SERVER
+from mcp_workbench.protocol.results import TOO_DEEP, read_stamps
+from mcp_workbench.wire.message import ABSENT, END, decode_members, decode_text, encode
+from mcp_workbench.workbench.text.sanitise import clean_text
+
+if TYPE_CHECKING:
+    from mcp_workbench.errors import CallError
+    from mcp_workbench.protocol.caller import Caller
+    from mcp_workbench.protocol.results import Stamps
+    from mcp_workbench.wire.message import Body
+
+
+_TYPE: Final = b'"resultType":"complete"'
+_SERVER: Final = b'"%b":%b' % (META_SERVER.encode(), IMPLEMENTATION)
+_META: Final = b'"_meta":{%b}' % _SERVER
+
+PIECE: Final = 4096
+QUOTE: Final = 0x22
+"""The first byte of a member."""
+
+CACHEABLE: Final = b'"ttlMs":60000,"cacheScope":"private"'
+"""For what depends on the configuration alone, which may change while we run: a minute. Private: another
+user's workbench is another one."""
+_STALE: Final = b'"ttlMs":0'
+_PRIVATE: Final = b'"cacheScope":"private"'
+UNCACHED: Final = b"%b,%b" % (_STALE, _PRIVATE)
+"""For what may be another the next moment."""
+
+
+class _Hints(msgspec.Struct):
+    ttl: msgspec.Raw = msgspec.field(default=ABSENT, name="ttlMs")
+    scope: msgspec.Raw = msgspec.field(default=ABSENT, name="cacheScope")
+
+
+_decode_hints = msgspec.json.Decoder(_Hints).decode
+
+
+def own(result: tuple[Body, ...], caller: Caller) -> tuple[Body, ...]:
+    """A result of our own making; a modern one with the members that every result has in that era."""
+    if not caller.is_modern:
+        return result
+    first, *others = result
+    return (*_stamped(first, [_TYPE, _META]), *others)
+
+
+def asking(questions: bytes) -> tuple[Body, ...]:
+    """A result of our own making in which a modern client is asked something, given without its type."""
+    return _stamped(questions, [b'"resultType":"input_required"', _META])
+
+
+def modern(result: Body, stamps: Stamps | None = None, *, is_cacheable: bool = False) -> tuple[Body, ...]:
+    """A server's result with the members that every modern one has, or every one that can be kept for a
+    while; what it brings itself stays as it is.
+
+    One without stamps comes from a legacy server, where a type of results means nothing.
+    """
+    is_legacy = stamps is None
+    if stamps is None:
+        stamps = read_stamps(result)
+    missing: list[bytes] = []
+    replaced: dict[str, bytes] = {}
+    if not stamps.result_type:
+        missing.append(_TYPE)
+    elif is_legacy and decode_text(stamps.result_type) != "complete":
+        replaced["resultType"] = b'"complete"'
+    if not stamps.meta:
+        missing.append(_META)
+    elif (completed := _with_server(stamps.meta)) is not None:
+        replaced["_meta"] = completed
+    if is_cacheable:
+        missing += _missing_hints(result)
+    if replaced:
+        return _rebuilt(result, missing, replaced)
+    return _stamped(result, missing) if missing else (result,)
+
+
+def _missing_hints(result: Body) -> list[bytes]:
+    try:
+        hints = _decode_hints(result)
+    except RecursionError:
+        raise BadAnswer(TOO_DEEP) from None
+    return [member for member, has in ((_STALE, hints.ttl), (_PRIVATE, hints.scope)) if not has]
+
+
+def _stamped(result: Body, stamps: list[bytes]) -> tuple[Body, ...]:
+    head = b"{%b" % b",".join(stamps)
+    rest = memoryview(result)[1:]
+    return (head, rest) if _is_end(rest) else (head, b",", rest)
+
+
+def _with_server(meta: msgspec.Raw) -> bytes | None:
+    """`meta` and who has answered, if it does not say so itself."""
+    try:
+        members = decode_members(meta)
+    except (msgspec.DecodeError, RecursionError):
+        return None  # not an object, or one that nobody can look into: the server's to answer for
+    if META_SERVER in members:
+        return None
+    return b"{%b}" % b",".join([*_pairs(members), _SERVER])
+
+
+def _rebuilt(result: Body, missing: list[bytes], replaced: dict[str, bytes]) -> tuple[Body, ...]:
+    try:
+        members = decode_members(result)
+    except RecursionError:
+        raise BadAnswer(TOO_DEEP) from None
+    members |= {key: msgspec.Raw(value) for key, value in replaced.items()}
+    parts: list[Body] = [b"{", *(b"%b," % stamp for stamp in missing)]
+    for key, value in members.items():
+        parts += encode(key), b":", value, b","
+    parts[-1] = b"}"
+    return tuple(parts)
+
+
+def _pairs(members: dict[str, msgspec.Raw]) -> list[bytes]:
+    return [b"%b:%b" % (encode(key), value) for key, value in members.items()]
+
+
+def _is_end(rest: memoryview) -> bool:
+    """Whether an object that has been opened is closed without a member."""
+    if rest[0] == QUOTE:
+        return False  # nearly always: it goes on with a member
+    # In pieces: it may be long.
+    pieces = (bytes(rest[at : at + PIECE]).lstrip() for at in range(0, len(rest), PIECE))
+    return next(filter(None, pieces))[0] == END
+
+
+def error_result(error: CallError, advice: str = "") -> tuple[bytes, ...]:
+    """A failure that the model should know of, and what it can do about it."""
+    text = clean_text(str(error)) + (f"\n{advice}" if advice else "")
+    return (b'{"content":[{"type":"text","text":%b}],"isError":true}' % encode(text),)

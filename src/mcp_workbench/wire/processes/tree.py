@@ -1,0 +1,95 @@
+"""All that came from one child: its group, and those that left the group for a session of their own.
+
+Owns the signals to them, and the end of those that the child left behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from mcp_workbench.wire.processes.scanner import identify
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from mcp_workbench.wire.processes.scanner import LiveProcess, ProcessScanner, ProcessSnapshot
+
+HELPERS_GRACE = 0.3
+"""Seconds for those left behind after SIGTERM, when the child has gone in good order."""
+KILL_LIMIT = 0.2
+"""Seconds for them to be gone after SIGKILL: some may have started others meanwhile."""
+
+SIGKILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
+
+
+class ProcessTree:
+    """The child is the leader of its group. Those outside the group are found on Linux only."""
+
+    def __init__(self, process: subprocess.Popen[bytes], number: int, scanner: ProcessScanner) -> None:
+        self._process = process
+        self.group = process.pid
+        self._number = number
+        self._scanner = scanner
+        self._outside: set[LiveProcess] = set()
+
+    def meet(self) -> None:
+        """Takes note of those outside the group, while it can be seen whose children they are."""
+        self._add(self._scanner.recent())
+
+    def kill(self) -> None:
+        """Ends them all without asking."""
+        self.meet()
+        self._signal_all(SIGKILL)
+
+    async def end(self, *, patiently: bool) -> None:
+        """Ends those that the child has left behind: nobody else knows of them."""
+        loop = asyncio.get_running_loop()
+        if patiently:
+            await self._find()
+            if not self._signal_all(signal.SIGTERM):
+                return
+            deadline = loop.time() + HELPERS_GRACE
+            while self._signal_all(0) and loop.time() < deadline:  # noqa: ASYNC110 - nothing reports their end
+                await asyncio.sleep(0.01)
+        deadline = loop.time() + KILL_LIMIT
+        self._signal_all(SIGKILL)
+        while await self._find() and loop.time() < deadline:
+            self._signal_all(SIGKILL)
+
+    def signal_group(self, number: int) -> bool:
+        """Signals the child and its group; False when nothing of it is left."""
+        if sys.platform == "win32":
+            if number:
+                self._process.kill()
+            return False
+        try:
+            os.killpg(self.group, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+
+    def _signal_all(self, number: int) -> bool:
+        """False when nobody is left."""
+        reached = self.signal_group(number)
+        for process in self._outside:
+            if process.is_alive():
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(process.pid, number)
+                    reached = True
+        return reached
+
+    async def _find(self) -> bool:
+        """Looks for those outside the group; False when there are none."""
+        self._add(await self._scanner.fresh())
+        self._outside = {process for process in self._outside if process.is_alive()}
+        return bool(self._outside)
+
+    def _add(self, snapshot: ProcessSnapshot) -> None:
+        for process in map(identify, snapshot.descendants(self._number, self.group)):
+            if process is not None and process.group != self.group:
+                self._outside.add(process)

@@ -1,0 +1,37 @@
+"""What a model reads before its first call stays within its budget, where that can be."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_workbench.surface.handshake_text import handshake_text
+from mcp_workbench.workbench.toolbox import ToolboxSummary
+
+SENTENCE = "What there is to say about this toolbox, in a sentence that goes on and on for a while"
+
+
+def boxes(count: int, description: str = SENTENCE) -> list[ToolboxSummary]:
+    words = ("files", "git", "github", "browser", "database", "slack", "calendar", "memory", "web", "logs")
+    return [
+        ToolboxSummary(f"{words[n % 10]}{'' if n < 10 else n}", description, 1 + n % 3) for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 10])
+@pytest.mark.parametrize("description", ["Short", SENTENCE, SENTENCE * 5])
+def test_up_to_ten_toolboxes_take_600_tokens_at_most(count: int, description: str) -> None:
+    assert handshake_text(boxes(count, description)).tokens <= 600
+
+
+def test_a_few_toolboxes_have_all_their_words() -> None:
+    words = handshake_text(boxes(2))
+    assert words.instructions.count(SENTENCE) == 2
+    assert b"files (What there is to say about this" in words.tools
+
+
+def test_many_toolboxes_keep_their_names_and_what_fits_into_a_line() -> None:
+    words = handshake_text(boxes(15))
+    for box in boxes(15):
+        line = next(it for it in words.instructions.splitlines() if it.startswith(f"- {box.name} ("))
+        assert "What there is to say about this toolbox, in a" in line
+        assert f'"{box.name}"'.encode() in words.tools

@@ -1,0 +1,122 @@
+"""What one client sees of the workbench, and which servers are its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_workbench.errors import ToolboxNotFound
+from mcp_workbench.workbench.client_view import ClientView
+from mcp_workbench.workbench.principal import Principal
+from tests.support.configs import server, toolboxes
+from tests.support.processes import is_running, wait_until_gone
+from tests.workbench.test_reconfigure import built, loaded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.client import Json
+    from tests.support.journal import Journal
+
+OWN = {"isolation": "client"}
+BOB = Principal("bob", frozenset({"dev"}))
+
+
+def mixed(journal: Journal | None = None, **script: str) -> Json:
+    """A server of each kind in one toolbox, and another toolbox."""
+    own = server(journal, OWN, stderr=[script.get("stderr", "")])
+    return toolboxes(dev={"own": own, "shared": server()}, ops={"files": server()})
+
+
+async def test_where_nothing_is_anyones_own_all_see_the_same_things(tmp_path: Path) -> None:
+    workbench = built(tmp_path, toolboxes(dev={"a": server()}))
+    views = [ClientView(workbench, has_own_servers=True) for _ in range(2)]
+    assert all(view.toolboxes is workbench.toolboxes for view in views)
+    assert all(view.toolbox_servers is workbench.toolbox_servers for view in views)
+
+
+async def test_who_may_not_use_a_toolbox_finds_nothing_of_it(tmp_path: Path) -> None:
+    view = ClientView(built(tmp_path, mixed()), BOB, has_own_servers=True)
+    assert set(view.toolboxes) == {"dev"}
+    assert set(view.toolbox_servers) == {("dev", "own"), ("dev", "shared")}
+    with pytest.raises(ToolboxNotFound) as refused:
+        view.toolbox_server("ops", "files")
+    assert "ops" not in str(refused.value).partition("Available")[2]
+    with pytest.raises(ToolboxNotFound):
+        await view.open("ops", modern=True)
+
+
+async def test_a_server_of_ones_own_is_nobody_elses(tmp_path: Path) -> None:
+    workbench = built(tmp_path, mixed())
+    one, two = (ClientView(workbench, has_own_servers=True) for _ in range(2))
+    owns = [view.toolbox_server("dev", "own").server for view in (one, two)]
+    assert len({id(it) for it in (*owns, workbench.toolbox_servers["dev", "own"].server)}) == 3
+    assert one.toolbox_server("dev", "shared") is two.toolbox_server("dev", "shared")
+
+
+async def test_where_there_is_one_client_only_nothing_is_its_own(tmp_path: Path) -> None:
+    workbench = built(tmp_path, mixed())
+    assert ClientView(workbench).toolbox_server("dev", "own") is workbench.toolbox_servers["dev", "own"]
+
+
+async def test_a_server_of_ones_own_goes_on_when_the_configuration_changes_elsewhere(
+    tmp_path: Path, journal: Journal
+) -> None:
+    workbench = built(tmp_path, mixed(journal))
+    view = ClientView(workbench, has_own_servers=True)
+    await view.open("dev", modern=True)
+    before = view.toolbox_server("dev", "own")
+    config = mixed(journal)
+    del config["toolboxes"]["ops"]
+    workbench.reconfigure(loaded(tmp_path, config))
+    view.refresh()
+    assert view.toolbox_server("dev", "own") is before
+    assert set(view.toolboxes) == {"dev"}
+    assert is_running(journal.pids[0])
+    view.close()
+    await workbench.close()
+
+
+async def test_a_server_of_ones_own_that_is_configured_anew_is_started_anew(
+    tmp_path: Path, journal: Journal
+) -> None:
+    workbench = built(tmp_path, mixed(journal))
+    view = ClientView(workbench, has_own_servers=True)
+    await view.open("dev", modern=True)
+    before = view.toolbox_server("dev", "own")
+    workbench.reconfigure(loaded(tmp_path, mixed(journal, stderr="another program")))
+    view.refresh()
+    assert view.toolbox_server("dev", "own") is not before
+    await wait_until_gone(journal.pids)
+    await view.open("dev", modern=True)
+    assert journal.starts == 2
+    await workbench.close()
+    await wait_until_gone(journal.pids)
+
+
+async def test_a_server_of_ones_own_ends_when_it_may_not_be_used_any_more(
+    tmp_path: Path, journal: Journal
+) -> None:
+    workbench = built(tmp_path, mixed(journal))
+    view = ClientView(workbench, BOB, has_own_servers=True)
+    await view.open("dev", modern=True)
+    view.refresh(Principal("bob", frozenset({"ops"})))
+    assert set(view.toolboxes) == {"ops"}
+    await wait_until_gone(journal.pids)
+    await workbench.close()
+
+
+async def test_a_client_that_is_gone_takes_its_servers_with_it_and_no_others(
+    tmp_path: Path, journal: Journal
+) -> None:
+    workbench = built(tmp_path, mixed(journal))
+    leaving, staying = (ClientView(workbench, has_own_servers=True) for _ in range(2))
+    await leaving.open("dev", modern=True)
+    await staying.open("dev", modern=True)
+    gone, kept = journal.pids
+    leaving.close()
+    await wait_until_gone([gone])
+    assert is_running(kept)
+    await workbench.close()
+    await wait_until_gone([kept])

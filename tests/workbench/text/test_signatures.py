@@ -1,0 +1,243 @@
+"""A signature says in one line how a tool is called, whatever its schema looks like."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcp_workbench.workbench.text.shortening import shorten
+from mcp_workbench.workbench.text.signatures import display_name, signature, summary
+
+if TYPE_CHECKING:
+    from tests.support.client import Json
+
+LONGEST = 2000
+DEEP = 100
+
+
+def definition(schema: Json | bool | None = None, description: str | None = None) -> bytes:
+    members: dict[str, Any] = {"name": "tool"}
+    if description is not None:
+        members["description"] = description
+    if schema is not None:
+        members["inputSchema"] = schema
+    return json.dumps(members).encode()
+
+
+def typed(schema: Json | bool, **document: Any) -> str:
+    """The type of a required parameter with this schema."""
+    whole = {"type": "object", "properties": {"it": schema}, "required": ["it"], **document}
+    line = signature("tool", definition(whole))
+    return line.removeprefix("tool(it: ").removesuffix(")")
+
+
+def test_a_signature_has_name_parameters_and_what_is_said_about_them() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "head": {"type": "integer", "description": "Only the first N lines"},
+            "path": {"type": "string", "description": "The file to read."},
+            "encoding": {"type": "string", "default": "utf-8"},
+        },
+        "required": ["path"],
+    }
+    assert signature("read_file", definition(schema, "Read the complete contents of a file")) == (
+        'read_file(path: string, head?: integer, encoding?: string = "utf-8") — '
+        "Read the complete contents of a file. path: The file to read; head: Only the first N lines"
+    )
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "string"}, "string"),
+        ({"type": "string", "format": "date-time"}, "string:date-time"),
+        ({"type": "integer", "format": "int64"}, "integer"),
+        ({"type": ["string", "null"]}, "string|null"),
+        ({"enum": ["a", "b c", 1, None]}, '"a"|"b c"|1|null'),
+        ({"const": "fixed"}, '"fixed"'),
+        ({"type": "array", "items": {"type": "string"}}, "string[]"),
+        (
+            {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
+            "(string|integer)[]",
+        ),
+        ({"type": "array", "items": {"enum": ["a", "b"]}}, '("a"|"b")[]'),
+        ({"type": "array"}, "any[]"),
+        ({"prefixItems": [{"type": "number"}, {"type": "number"}]}, "[number, number]"),
+        (
+            {"properties": {"lon": {"type": "number"}, "lat": {"type": "number"}}, "required": ["lat"]},
+            "{lat: number, lon?: number}",
+        ),
+        ({"type": "object"}, "object"),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, "{[key]: string}"),
+        ({"oneOf": [{"type": "string"}, {"type": "boolean"}, {"type": "string"}]}, "string|boolean"),
+        ({"type": "string", "anyOf": [{"minLength": 1}, {"pattern": "x"}]}, "string"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}], "default": None}, "string"),
+        ({"type": "integer", "default": 10}, "integer = 10"),
+        ({"type": "object", "default": {"a": 1}}, "object"),
+        ({"type": "string", "default": "x" * 100}, "string"),
+        ({}, "any"),
+        (True, "any"),
+        (False, "never"),
+        ({"description": "said"}, "any) — it: said"),
+    ],
+)
+def test_types_are_written_in_a_few_characters(schema: Json | bool, expected: str) -> None:
+    assert typed(schema).removesuffix(")") == expected
+
+
+def test_references_and_parts_are_put_in_their_place() -> None:
+    definitions = {
+        "Point": {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]},
+        "Named": {"properties": {"name": {"type": "string"}}},
+    }
+    both = {"allOf": [{"$ref": "#/$defs/Point"}, {"$ref": "#/$defs/Named"}]}
+    assert typed({"$ref": "#/$defs/Point"}, **{"$defs": definitions}) == "{x: number}"
+    assert typed(both, **{"$defs": definitions}) == "{x: number, name?: string}"
+
+
+def test_a_type_that_contains_itself_ends() -> None:
+    tree = {
+        "type": "object",
+        "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}},
+    }
+    assert typed({"$ref": "#/$defs/Tree"}, **{"$defs": {"Tree": tree}}) == "{children?: any[]}"
+
+
+@pytest.mark.parametrize("ref", ["#/$defs/None", "https://elsewhere.example/schema.json", "#/%", "#", 7])
+def test_a_reference_that_leads_nowhere_is_any_type(ref: object) -> None:
+    assert typed({"$ref": ref}) in ("any", "{it: any}")
+
+
+def test_long_choices_are_cut_and_say_so() -> None:
+    written = typed({"enum": [f"choice-{number}" for number in range(1000)]})
+    assert written.startswith('"choice-0"|"choice-1"|')
+    assert written.endswith("|…")
+    assert len(written) < 200
+
+
+def test_names_of_all_properties_are_rather_shown_than_the_depths_of_some() -> None:
+    inner = {"type": "object", "properties": {f"inner_{n}": {"type": "string"} for n in range(6)}}
+    schema = {"type": "object", "properties": {f"outer_{n}": inner for n in range(12)}}
+    assert typed(schema) == "{" + ", ".join(f"outer_{n}?: object" for n in range(12)) + "}"
+
+
+def test_alternatives_of_whole_objects_are_the_parameters() -> None:
+    choices = [
+        {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]} for name in "ab"
+    ]
+    assert (
+        signature("tool", definition({"type": "object", "oneOf": choices})) == "tool({a: string}|{b: string})"
+    )
+
+
+def test_a_name_that_is_not_plain_is_written_as_a_json_string() -> None:
+    schema = {"type": "object", "properties": {"a b?": {"description": "Odd"}, "x-y": {}}, "required": ["ü"]}
+    assert signature("weg (neu)\n", definition(schema)) == (
+        r'"weg (neu)\n"("ü": any, "a b?"?: any, x-y?: any) — "a b?": Odd'
+    )
+    names = ["read_file", "ns/get.v2", "a:b", "", "9", "a b", "поиск"]
+    assert [display_name(name) for name in names] == [*names[:3], '""', '"9"', '"a b"', '"поиск"']
+
+
+def test_what_the_name_says_already_is_not_said_again() -> None:
+    schema = {"properties": {"time_zone": {"type": "string", "description": "Time zone."}}}
+    assert signature("tool", definition(schema)) == "tool(time_zone?: string)"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"{}",
+        b"[]",
+        b"",
+        b"nonsense",
+        definition(True),
+        definition({"properties": [], "required": "all", "type": "object"}),
+        definition({"properties": {}, "required": []}),
+        definition({"$ref": "#"}),
+        definition({"allOf": [{"$ref": "#"}]}),
+        b'{"inputSchema":null,"description":7}',
+    ],
+)
+def test_a_tool_that_says_nothing_of_its_parameters_shows_none(raw: bytes) -> None:
+    assert signature("tool", raw) == "tool()"
+
+
+def nested(levels: int) -> Json:
+    schema: Json = {"type": "string"}
+    for level in range(levels):
+        schema = {"type": "array", "items": schema} if level % 2 else {"properties": {"deeper": schema}}
+    return schema
+
+
+FAN = {
+    f"Level{n}": {"properties": {f"p{m}": {"$ref": f"#/$defs/Level{n + 1}"} for m in range(30)}}
+    for n in range(30)
+}
+"""References that would unfold to 30 to the power of 30 types."""
+
+ODD: dict[str, Json] = {
+    "deep": {"properties": {"it": nested(DEEP)}},
+    "very deep": {"properties": {"it": nested(400)}},
+    "wide": {
+        "properties": {f"property_{n}": {"type": "string", "description": "x" * 500} for n in range(10_000)}
+    },
+    "fan": {"properties": {"it": {"$ref": "#/$defs/Level0"}}, "$defs": FAN},
+    "wrong": {
+        "properties": {
+            "a": {"type": 7, "enum": "x", "anyOf": {}, "items": 3, "format": []},
+            "b": {"type": ["string", 3, None], "properties": 3, "required": {}},
+            "c": {"type": [], "oneOf": [], "allOf": [3], "description": ["x"]},
+            "d": {"type": "object", "properties": {"x": 3}, "additionalProperties": 4, "required": [1, "y"]},
+            "e": [],
+            "f": {"type": "not a type!", "default": [1]},
+            "g": {"enum": [{"a": ["x" * 1000]}, "y" * 1000]},
+        }
+    },
+    "long names": {"properties": {"n" * 1500: {"type": "string"}}},
+}
+
+
+@pytest.mark.parametrize("schema", ODD.values(), ids=ODD)
+def test_whatever_the_schema_the_line_is_one_and_bounded(schema: Json) -> None:
+    line = signature("tool", definition(schema, "Many words. " * 1000))
+    assert line.startswith("tool(")
+    assert "\n" not in line
+    assert len(line) <= LONGEST
+
+
+def test_wrong_schemas_say_what_can_be_made_of_them() -> None:
+    assert signature("tool", definition(ODD["wrong"])) == (
+        "tool(a?: any, b?: any, c?: any, d?: {y: any, x?: any}, e?: any, f?: any, g?: any)"
+    )
+
+
+def test_a_definition_that_is_too_deep_to_be_read_is_not_read() -> None:
+    raw = b'{"inputSchema":' + b'{"items":' * 100_000 + b"1" + b"}" * 100_001
+    assert signature("tool", raw) in ("tool()", "tool(…)")
+
+
+@pytest.mark.parametrize(
+    ("description", "expected"),
+    [
+        ("", ""),
+        ("Read a file", "Read a file"),
+        ("Read a file. Then more of it.", "Read a file."),
+        ("Read a\n  file\n\nArgs: path", "Read a file"),
+        ("Reads (e.g. 'a.txt') files. More", "Reads (e.g. 'a.txt') files."),
+        ("Uses v1.2 of etc. and so on. More", "Uses v1.2 of etc. and so on."),
+        ("读取文件。然后更多", "读取文件。"),
+        ("Reads the complete contents of a file", "Reads the complete…"),
+        ("x" * 50, "x" * 19 + "…"),
+    ],
+)
+def test_a_summary_is_the_first_sentence_as_far_as_there_is_room(description: str, expected: str) -> None:
+    assert summary(description, 30 if len(description) < 37 else 20) == expected
+
+
+@pytest.mark.parametrize("width", range(12))
+def test_nothing_is_longer_than_it_may_be(width: int) -> None:
+    assert len(shorten("one two three", width)) <= width
