@@ -31,6 +31,7 @@ WorkbenchError
     ├── NotKept              a handle that leads to no result, or not any more
     ├── TooManyRequests      the client has more in flight than is kept
     ├── ShareUsedUp          the principal has all that it may have of something that is shared
+    ├── CallRefused          a policy does not allow the call: nothing was sent
     ├── OpeningFailed        too little of a toolbox came up for it to be of use
     └── ExecutionFailed      the server behind the tool did not deliver
 
@@ -349,6 +350,17 @@ class ShareUsedUp(CallError):
         self.seconds = seconds
         share = f'which is your share ("http.shares.{key}")'
         super().__init__(f"{taken}, {share}. Try again in {seconds:.0f} s, or when some of them have ended")
+
+
+class CallRefused(CallError):
+    """A decider does not allow a call. Nothing was sent to the server."""
+
+    def __init__(self, name: str, server: str, toolbox: str, reason: str) -> None:
+        self.name = name
+        self.server = server
+        self.toolbox = toolbox
+        self.reason = reason
+        super().__init__(f"Call of '{name}' in server '{server}' (toolbox '{toolbox}') refused: {reason}")
 
 
 class OpeningFailed(CallError):

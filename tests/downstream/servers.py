@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from mcp_workbench.downstream.conversation.inquiry import Inquiry
+    from mcp_workbench.downstream.conversation.inquiry import InputRequired, Pushed
     from mcp_workbench.downstream.conversation.session import Session
     from mcp_workbench.errors import WireError
     from mcp_workbench.protocol.results import Stamps
@@ -67,8 +67,11 @@ class Awaited(Call):
     def is_heard(self) -> bool:
         return not self.result.done()
 
-    def on_inquiry(self, inquiry: Inquiry) -> None:
-        raise AssertionError(f"no server of these tests asks, but one did: {inquiry.questions}")
+    def on_question(self, question: Pushed) -> None:
+        raise AssertionError(f"no server of these tests asks, but one did: {question.questions}")
+
+    def on_input_required(self, required: InputRequired) -> None:
+        raise AssertionError(f"no server of these tests asks, but one did: {required.questions}")
 
     def repeat(self) -> None:
         raise AssertionError("every server of these tests looks at what it gets")

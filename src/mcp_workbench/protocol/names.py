@@ -31,6 +31,7 @@ META_PROGRESS: Final = "progressToken"
 URI_SIGNS: Final = (b'uri"', b"\\u00")
 """JSON text with a member named `uri` has one of these in it: the key's end, or an escaped letter of it."""
 
+TOOLS_CALL: Final = "tools/call"
 ELICITATION: Final = "elicitation/create"
 SAMPLING: Final = "sampling/createMessage"
 ROOTS: Final = "roots/list"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -11,6 +12,13 @@ from mcp_workbench.wire.message import ABSENT
 
 if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body
+
+find_error: Final = re.compile(rb'"isError"\s*+:\s*+true').search
+"""Finds the member that marks the result of a tool as an error. What it finds may stand inside of the
+content.
+"""
+TAIL_BYTES: Final = 1024
+"""Bytes at the end of a result in which `isError` is looked for: all SDKs have it after the content."""
 
 TOO_DEEP: Final = "its result is nested too deeply"
 
@@ -32,3 +40,21 @@ def read_stamps(result: Body) -> Stamps:
     except RecursionError:
         # Whoever has decoded the line was a few calls nearer to the limit of them.
         raise BadAnswer(TOO_DEEP) from None
+
+
+class _ToolResult(msgspec.Struct):
+    is_error: msgspec.Raw = msgspec.field(default=ABSENT, name="isError")
+
+
+_decode_tool_result = msgspec.json.Decoder(_ToolResult).decode
+_TRUE: Final = msgspec.Raw(b"true")
+
+
+def is_tool_error(result: msgspec.Raw) -> bool:
+    """Whether the result of a tool says that it is an error, in a place where SDKs put that."""
+    if not (find_error(result, 0, TAIL_BYTES) or find_error(result, max(len(result) - TAIL_BYTES, 0))):
+        return False
+    try:
+        return _decode_tool_result(result).is_error == _TRUE
+    except (msgspec.DecodeError, RecursionError):
+        return False

@@ -11,6 +11,7 @@ from mcp_workbench.protocol.names import (
     INVALID_PARAMS,
     LOG_LEVELS,
     META_CAPABILITIES,
+    META_CLIENT,
     META_LOG_LEVEL,
     META_VERSION,
     MODERN_VERSIONS,
@@ -18,6 +19,8 @@ from mcp_workbench.protocol.names import (
 )
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import ABSENT, decode_text, encode, members_of
+from mcp_workbench.workbench.text.sanitise import clean_text
+from mcp_workbench.workbench.text.shortening import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from mcp_workbench.protocol.caller import Caller
     from mcp_workbench.surface.requests import Meta
 
+MAX_NAME_CHARACTERS = 60
+"""Length of a client's name in our log."""
 MOST_DIFFERENT = 100
 """Declarations of one client that are kept, each with something new."""
 
@@ -38,6 +43,8 @@ class Callers:
     def __init__(self) -> None:
         self.legacy: Caller | None = None
         """What it said in its handshake, if there was one: requests may come without metadata then."""
+        self._legacy_name = self._modern_name = ""
+        self._client_info = ABSENT
         self._capabilities = ABSENT
         self._level = ABSENT
         self._modern = NOBODY
@@ -52,9 +59,20 @@ class Callers:
         if self._modern is not NOBODY:
             yield self._modern
 
-    def greet(self, capabilities: msgspec.Raw) -> None:
-        """Takes what it declares in a handshake."""
+    def greet(self, capabilities: msgspec.Raw, client_info: msgspec.Raw) -> None:
+        """Take what a legacy client declares in its handshake, and who it says that it is."""
+        self._legacy_name = _name_in(client_info)
         self.legacy = legacy_caller(askable(members_of(capabilities.copy())))
+
+    def client_name(self, meta: Meta) -> str:
+        """The name that the client gives itself in a request's metadata, else in its handshake."""
+        info = meta.get(META_CLIENT)
+        if info is None:
+            return self._legacy_name
+        if info != self._client_info:
+            # Copied: it would keep the whole line in memory.
+            self._client_info, self._modern_name = info.copy(), _name_in(info)
+        return self._modern_name
 
     def set_log_level(self, level: int) -> None:
         """Takes from which level on a legacy client wants log messages."""
@@ -87,6 +105,22 @@ class Callers:
             return
         if not self._able or declared_by([*self._able, caller]) != declared_by(self._able):
             self._able.append(msgspec.structs.replace(caller, log_level=None))
+
+
+class _ClientInfo(msgspec.Struct):
+    name: str = ""
+
+
+_decode_client_info = msgspec.json.Decoder(_ClientInfo).decode
+
+
+def _name_in(client_info: msgspec.Raw) -> str:
+    """The name in a `clientInfo`, fit for a log line; empty if there is none."""
+    try:
+        name = _decode_client_info(client_info or b"{}").name
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+    return shorten(clean_text(name), MAX_NAME_CHARACTERS)
 
 
 def _read(capabilities: msgspec.Raw, level: msgspec.Raw) -> Caller:

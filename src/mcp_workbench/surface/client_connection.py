@@ -29,7 +29,7 @@ from mcp_workbench.surface import metatools
 from mcp_workbench.surface.announcements import Announcements
 from mcp_workbench.surface.callers import read_level
 from mcp_workbench.surface.questions.asking import Asker
-from mcp_workbench.surface.questions.bridge import Bridge
+from mcp_workbench.surface.questions.bridge import NO_RETRY, Bridge
 from mcp_workbench.surface.questions.sealing import bind
 from mcp_workbench.surface.relay import results
 from mcp_workbench.surface.relay.calls import Calls
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from mcp_workbench.protocol.caller import Caller
     from mcp_workbench.surface.client_session import ClientSession
     from mcp_workbench.surface.output import ClientOutput
+    from mcp_workbench.surface.questions.bridge import Retry
     from mcp_workbench.surface.requests import Backpressure, Meta, NotificationFilter, RequestParams
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body, Id, Undecodable
@@ -197,7 +198,7 @@ class ClientConnection:
         if params.version is None:
             raise Refusal(INVALID_PARAMS, "Invalid params: initialize needs a `protocolVersion`")
         version = params.version if params.version in LEGACY_VERSIONS else LEGACY_VERSIONS[0]
-        self._callers.greet(params.capabilities)
+        self._callers.greet(params.capabilities, params.client_info)
         self._peer.takes_batches = version == BATCHING_VERSION
         self.version = version
         return b'{"protocolVersion":"%b","capabilities":%b,"serverInfo":%b,"instructions":%b}' % (
@@ -250,17 +251,17 @@ class ClientConnection:
 
     def _use(self, request_id: Id, params: RequestParams, caller: Caller) -> None:
         tool, arguments = metatools.read_use(params.arguments)
-        extra: tuple[bytes, ...] | None = ()
+        retry: Retry | None = NO_RETRY
         if caller.is_modern and (params.state or params.responses):
             bound = bind("tools/call", tool.toolbox, tool.server, tool.tool, arguments=arguments)
-            extra = self._bridge.retry(self._calls, request_id, caller, params, bound)
+            retry = self._bridge.retry(self._calls, request_id, caller, params, bound)
         client_results = self._client_session.view.client_results
         if client_results is not None and tool.toolbox == TOOLBOX:
             from mcp_workbench.surface.kept import builtin  # noqa: PLC0415 - most configurations do not have it
 
             self._calls.work(request_id, partial(builtin.use, client_results, tool, arguments), caller)
-        elif extra is not None:
-            self._calls.use(request_id, tool, arguments, params.meta, caller=caller, extra=extra)
+        elif retry is not None:
+            self._calls.use(request_id, tool, arguments, params.meta, caller=caller, retry=retry)
 
     async def _open(self, arguments: Body, caller: Caller) -> tuple[Body, ...]:
         from mcp_workbench.surface.listing import found, opened  # noqa: PLC0415 - the start does without them

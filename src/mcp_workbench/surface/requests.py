@@ -38,6 +38,7 @@ class RequestParams(msgspec.Struct):
     cursor: str | None = None
     version: str | None = msgspec.field(default=None, name="protocolVersion")
     capabilities: msgspec.Raw = ABSENT
+    client_info: msgspec.Raw = msgspec.field(default=ABSENT, name="clientInfo")
     level: msgspec.Raw = ABSENT
     responses: msgspec.Raw = msgspec.field(default=ABSENT, name="inputResponses")
     state: msgspec.Raw = msgspec.field(default=ABSENT, name="requestState")

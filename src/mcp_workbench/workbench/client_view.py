@@ -70,6 +70,8 @@ class ClientView:
         """Whom the client's own servers talk to: nobody but the client."""
         self._own: dict[Origin, ToolboxServer] = {}
         self.principal = principal
+        self.door = workbench.door
+        """Where the client's calls begin and end."""
         self.emitted = emitted or EmittedUris()
         """Which server has sent the client which resource URIs."""
         self.listing_turn = asyncio.Lock()

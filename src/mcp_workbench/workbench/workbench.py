@@ -21,6 +21,7 @@ from mcp_workbench.storage.catalogue import Catalogue
 from mcp_workbench.storage.protocol_versions import VersionMemory
 from mcp_workbench.wire.processes.guard import Guard
 from mcp_workbench.workbench import builtin
+from mcp_workbench.workbench.door import Door
 from mcp_workbench.workbench.own_servers import OwnServers
 from mcp_workbench.workbench.toolbox import Toolbox
 from mcp_workbench.workbench.toolbox_server import NO_LIMIT, ToolboxServer
@@ -48,9 +49,15 @@ class Workbench:
     """The toolboxes and servers that are configured. State is the process's, never a session's."""
 
     def __init__(
-        self, toolboxes: Sequence[Toolbox], context: ServerContext, cache: StrPath = os.devnull
+        self,
+        toolboxes: Sequence[Toolbox],
+        context: ServerContext,
+        cache: StrPath = os.devnull,
+        door: Door | None = None,
     ) -> None:
         self._context = context
+        self.door = door or Door()
+        """Where all calls begin and end."""
         self._cache = cache
         """Where files may be kept."""
         self._retiring: dict[Server, asyncio.Task[None]] = {}
@@ -217,14 +224,16 @@ def build(
     environ: Mapping[str, str],
     cache: StrPath,
     hide: Callable[[Secrets], None] = lambda _: None,
+    door: Door | None = None,
 ) -> Workbench:
     """The workbench that a configuration describes. Starts nothing.
 
-    What is worth remembering is kept in the directory `cache`. `hide` gets what no log may hold.
+    What is worth remembering is kept in the directory `cache`. `hide` gets what no log may hold. Calls pass
+    the `door`, with its deciders and observers.
     """
     context = ServerContext(
         environ, VersionMemory(cache), Catalogue(cache), Guard(environ), FlowControl(), Listeners(), hide
     )
-    workbench = Workbench([], context, cache)
+    workbench = Workbench([], context, cache, door)
     workbench.reconfigure(loaded)
     return workbench

@@ -19,7 +19,7 @@ from tests.downstream.servers import Awaited
 from tests.wire.loops import IN_JUMPING_TIME, now
 
 if TYPE_CHECKING:
-    from mcp_workbench.downstream.conversation.inquiry import Inquiry
+    from mcp_workbench.downstream.conversation.inquiry import InputRequired, Inquiry
 
 pytestmark = IN_JUMPING_TIME
 
@@ -44,8 +44,11 @@ class Asking(Awaited, kw_only=True):
     def conversation(self) -> object:
         return self.asked or self
 
-    def on_inquiry(self, inquiry: Inquiry) -> None:
-        self.inquired.append(inquiry)
+    def on_question(self, question: Pushed) -> None:
+        self.inquired.append(question)
+
+    def on_input_required(self, required: InputRequired) -> None:
+        self.inquired.append(required)
 
 
 class Asker:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from mcp_workbench.protocol.results import TAIL_BYTES
 from mcp_workbench.surface.relay.advice import LONGEST_RESULT, LONGEST_SHOWN
-from mcp_workbench.surface.relay.relayed import LONGEST_KEPT, MOST_KEPT, TAIL
+from mcp_workbench.surface.relay.relayed import MAX_KEPT_BYTES, MAX_KEPT_CALLS
 from mcp_workbench.workbench.text.misfit import LONGEST_ARGUMENTS
 from tests.serve.relayed import MODERN_META, Relayed, written
 
@@ -189,23 +190,23 @@ async def test_a_long_definition_is_asked_for(tmp_path: Path) -> None:
 
 
 async def test_an_error_that_is_long_is_recognised_by_its_end(plain: Failing) -> None:
-    result = json.loads(plain.answered(error("x" * 10 * TAIL)))
-    assert [block["text"] for block in result["content"]] == ["x" * 10 * TAIL, MISSING]
+    result = json.loads(plain.answered(error("x" * 10 * TAIL_BYTES)))
+    assert [block["text"] for block in result["content"]] == ["x" * 10 * TAIL_BYTES, MISSING]
 
 
 async def test_long_arguments_are_not_kept_to_be_looked_at(plain: Failing) -> None:
-    assert LONGEST_KEPT <= LONGEST_ARGUMENTS
-    long = json.dumps({"x": "x" * LONGEST_KEPT})
+    assert MAX_KEPT_BYTES <= LONGEST_ARGUMENTS
+    long = json.dumps({"x": "x" * MAX_KEPT_BYTES})
     assert plain.answered(error("no"), long) == error("no")
     assert plain.refused(INVALID_PARAMS, "no", long).endswith(f"no\n{REFUSED}")
 
 
 async def test_of_many_calls_at_once_not_all_keep_their_arguments(plain: Failing) -> None:
     first = plain.latest_id + 1
-    for _ in range(MOST_KEPT + 1):
+    for _ in range(MAX_KEPT_CALLS + 1):
         plain.call()
     answers = []
-    for number in (first, first + MOST_KEPT):
+    for number in (first, first + MAX_KEPT_CALLS):
         plain.server_says(f'{{"jsonrpc":"2.0","id":{number},"result":{error("no")}}}'.encode())
         answers.append(len(json.loads(written(plain.to_client[-1]))["result"]["content"]))
     assert answers == [2, 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -14,7 +14,7 @@ from mcp_workbench.wire.message import OBJECT, QUOTED_LIMIT, decode_text
 from mcp_workbench.wire.request import Request
 
 if TYPE_CHECKING:
-    from mcp_workbench.downstream.conversation.inquiry import Inquiry, Pushed
+    from mcp_workbench.downstream.conversation.inquiry import Pushed
     from mcp_workbench.downstream.conversation.session import Session
     from mcp_workbench.errors import WireError
     from mcp_workbench.protocol.caller import Caller
@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 _COMPLETE: Final = msgspec.Raw(b'"complete"')
 
 
+class EndRecord(Protocol):
+    """Where the end of a call is noted."""
+
+    def answered(self, result: msgspec.Raw) -> None:
+        """Note that the server returned a result."""
+
+
 class _Passed(Request, kw_only=True):
+    record: EndRecord | None = None
+    """Where the end of the call is noted, if anything observes calls."""
     session: Session = msgspec.UNSET  # type: ignore[assignment] # a call is sent before anything else
     """Where it is sent. Set when it is."""
     inquiries: dict[Pushed, None] | None = None
@@ -35,6 +44,11 @@ class Call(_Passed):
     """Who wants it made says what becomes of it. Of the ends, exactly one comes, unless it was cancelled."""
 
     caller: Caller
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether the call was ever sent to its server."""
+        return self.session is not msgspec.UNSET  # type: ignore[comparison-overlap] # see above
 
     @property
     def is_waiting(self) -> bool:
@@ -78,8 +92,12 @@ class Call(_Passed):
         """The members of a log message that its client wants to have."""
 
     @abstractmethod
-    def on_inquiry(self, inquiry: Inquiry) -> None:
-        """It goes on when this is answered."""
+    def on_question(self, question: Pushed) -> None:
+        """Ask the client what a legacy server wants to know. The call goes on when that is answered."""
+
+    @abstractmethod
+    def on_input_required(self, required: InputRequired) -> None:
+        """Ask the client what a modern server wants to know. The call is made again when that is answered."""
 
     @abstractmethod
     def again(self, *fields: bytes) -> None:
@@ -109,10 +127,14 @@ class Call(_Passed):
             else:
                 if inquiry is None:
                     self.on_result(result, stamps)
+                    if self.record is not None:
+                        self.record.answered(result)
                 else:
-                    self.on_inquiry(inquiry)
+                    self.on_input_required(inquiry)
         else:
             self.on_result(result, None)
+            if self.record is not None:
+                self.record.answered(result)
 
     def fail(self, error: WireError) -> None:
         """Ends it, and tells the server if it need not go on."""
@@ -141,7 +163,7 @@ class Call(_Passed):
         for inquiry in list(self.inquiries or ()):
             inquiry.leave(self)
 
-    def _read_incomplete(self, result: msgspec.Raw, stamps: Stamps) -> Inquiry | None:
+    def _read_incomplete(self, result: msgspec.Raw, stamps: Stamps) -> InputRequired | None:
         kind = decode_text(stamps.result_type)
         if kind == "complete":
             return None

@@ -110,7 +110,7 @@ class ServerMessages:
         elif calls is None:
             inquiry.refuse(INTERNAL_ERROR, f"{asked.method}: {AMBIGUOUS}")
         elif calls:
-            calls[0].on_inquiry(inquiry)
+            calls[0].on_question(inquiry)
         else:
             self._listeners.ask(inquiry)
 

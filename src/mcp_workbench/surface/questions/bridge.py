@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.downstream.conversation.inquiry import InputRequired, Pushed
 from mcp_workbench.errors import RemoteError
 from mcp_workbench.fairness import RETRY_SECONDS
 from mcp_workbench.protocol.names import ELICITATION, INTERNAL_ERROR, INVALID_PARAMS
@@ -35,8 +34,8 @@ from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, enco
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcp_workbench.downstream.conversation.inquiry import Inquiry
-    from mcp_workbench.protocol.caller import Caller
+    from mcp_workbench.downstream.conversation.inquiry import InputRequired, Pushed
+    from mcp_workbench.protocol.caller import Caller, MissingCapability
     from mcp_workbench.surface.questions.asking import Asker
     from mcp_workbench.surface.questions.parking import ParkedCall, ParkedCalls
     from mcp_workbench.surface.questions.sealing import Seal
@@ -58,6 +57,19 @@ CROWDED: Final = (
 NO_ANSWERS: Final = "Invalid params: `inputResponses` must be an object of objects"
 
 
+class Retry(msgspec.Struct, frozen=True):
+    """What a call carries because its client answers questions with it."""
+
+    extra: tuple[bytes, ...] = ()
+    """Members of the request for a modern server, each after a comma."""
+    parent: int | None = None
+    """The number of the call that was ended with the questions, if calls are recorded."""
+
+
+NO_RETRY: Final = Retry()
+"""For a call that answers no question."""
+
+
 class Bridge:
     """Brings the questions of servers to one client."""
 
@@ -66,19 +78,34 @@ class Bridge:
         self._parking = parking
         self._seal = seal
 
-    def ask(self, call: RelayedRequest, inquiry: Inquiry) -> None:
-        """Asks the caller what the server wants to know before the call can go on."""
-        lacks = (call.caller.lack(asked.method, asked.params) for asked in inquiry.questions.values())
-        if lack := next(filter(None, lacks), None):
-            inquiry.refuse(lack.code, lack.message)
-        elif isinstance(inquiry, Pushed) and not self._is_within_share(call.principal, inquiry):
-            inquiry.refuse(INTERNAL_ERROR, CROWDED)
-        elif not call.caller.is_modern:
-            self._put(call, inquiry)
-        elif isinstance(inquiry, Pushed):
-            self._park(call, inquiry)
-        elif isinstance(inquiry, InputRequired):
-            self._pass(call, inquiry)
+    def ask(self, call: RelayedRequest, question: Pushed) -> None:
+        """Ask the client what a legacy server wants to know. The server waits, with the call in flight."""
+        if lack := _lack(call.caller, question.questions):
+            question.refuse(lack.code, lack.message)
+        elif not self._is_within_share(call.principal, question):
+            question.refuse(INTERNAL_ERROR, CROWDED)
+        elif call.caller.is_modern:
+            self._park(call, question)
+        else:
+            write = call.calls.outlet.about(call.request_id)
+            asked = self._asker.ask(question, question.session.input_timeout, write)
+            question.on_withdrawn = asked.take_back
+
+    def ask_before_retry(self, call: RelayedRequest, required: InputRequired) -> None:
+        """Ask the client what a modern server wants to know before the call is made again."""
+        if lack := _lack(call.caller, required.questions):
+            required.refuse(lack.code, lack.message)
+        elif call.caller.is_modern:
+            self._pass(call, required)
+        elif call.rounds >= MOST_ROUNDS:
+            required.refuse(INTERNAL_ERROR, ENDLESS)
+        elif required.questions:
+            write = call.calls.outlet.about(call.request_id)
+            call.undo = self._asker.ask(required, required.session.input_timeout, write).take_back
+        else:
+            wait = min(FIRST_WAIT * 2**call.rounds, LONGEST_WAIT)
+            timer = asyncio.get_running_loop().call_later(wait, required.answer, {})
+            call.undo = lambda _: timer.cancel()
 
     def _is_within_share(self, principal: str, inquiry: Pushed) -> bool:
         """Whether a legacy server may have one more question open for a principal: it has only so many."""
@@ -96,20 +123,6 @@ class Bridge:
         else:
             inquiry.on_withdrawn = self._asker.ask(inquiry, inquiry.session.input_timeout).take_back
 
-    def _put(self, call: RelayedRequest, inquiry: Inquiry) -> None:
-        """To a legacy client."""
-        limit, write = inquiry.session.input_timeout, call.calls.outlet.about(call.request_id)
-        if isinstance(inquiry, Pushed):
-            inquiry.on_withdrawn = self._asker.ask(inquiry, limit, write).take_back
-        elif call.rounds >= MOST_ROUNDS:
-            inquiry.refuse(INTERNAL_ERROR, ENDLESS)
-        elif inquiry.questions:
-            call.undo = self._asker.ask(inquiry, limit, write).take_back
-        else:
-            wait = min(FIRST_WAIT * 2**call.rounds, LONGEST_WAIT)
-            timer = asyncio.get_running_loop().call_later(wait, inquiry.answer, {})
-            call.undo = lambda _: timer.cancel()
-
     def _park(self, call: RelayedRequest, inquiry: Pushed) -> None:
         """To a modern client, which a legacy server waits for."""
         if parked := call.calls.parked.get(call.request_id):
@@ -122,11 +135,12 @@ class Bridge:
             self._parking.add(ticket, call, inquiry)
 
     def _pass(self, call: RelayedRequest, inquiry: InputRequired) -> None:
-        """To a modern client, which a modern server does not wait for."""
+        """Answer a modern client with the questions of a modern server, which does not wait for it."""
         limit = inquiry.session.input_timeout
-        _, state = self._seal.close("passed", call.bound(), limit, inquiry.state)
+        _, state = self._seal.close("passed", call.bound(), limit, inquiry.state, call.number)
         result = _with_state(inquiry, state)
         call.ask_back(*results.modern(result, read_stamps(result)))
+        call.end_with_question()
 
     def send_user(self, call: RelayedRequest, error: RemoteError) -> bool:
         """Tells the client that a legacy server wants its user to go somewhere, before the call is made anew.
@@ -136,8 +150,10 @@ class Bridge:
         if not visits or any(call.caller.lack(asked.method, asked.params) for asked in visits.values()):
             return False
         if call.caller.is_modern:
-            _, state = self._seal.close("anew", call.bound(), call.session.input_timeout)
+            limit = call.session.input_timeout
+            _, state = self._seal.close("anew", call.bound(), limit, parent=call.number)
             self._answer(call, visits, state)
+            call.end_with_question()
         else:
             # What is to be visited has to stay as it is; the rest is an error like any other.
             message = call.toolbox_server.masked(error).message
@@ -153,20 +169,20 @@ class Bridge:
 
     def retry(
         self, calls: Calls, request_id: Id, caller: Caller, params: RequestParams, bound: bytes
-    ) -> tuple[bytes, ...] | None:
-        """Takes a modern request that answers questions. What it has in addition if it is to be made as a new
-        one; None if it was one that waited, and goes on. Raises Refusal.
+    ) -> Retry | None:
+        """Take a modern request that answers questions. Return what a new call needs of it; None if the
+        request resumes a call that waited for it. Raises Refusal.
         """
         answers = _read_answers(params.responses)
         if not params.state:
             # Nobody has asked, as far as we know: the server says what it makes of it, or asks.
-            return tuple(b",%b" % field for field in retry_fields(answers, b""))
+            return Retry(tuple(b",%b" % field for field in retry_fields(answers, b"")))
         state = self._seal.open(decode_text(params.state) or "", bound)
         if state.kind == "anew":
-            return ()
+            return Retry(parent=state.parent)
         if state.kind == "passed":
             fields = retry_fields(answers if params.responses else None, state.inner)
-            return tuple(b",%b" % field for field in fields)
+            return Retry(tuple(b",%b" % field for field in fields), state.parent)
         parked = self._parking.take(state.nonce)
         calls.resume(parked.call, request_id, caller, params.meta)
         self._resume(parked, answers)
@@ -196,6 +212,12 @@ def _read_visits(error: RemoteError) -> dict[str, Question]:
         return {}
     visits = [visit for visit in found if starts_with(visit, b"{")]
     return {str(number): Question(ELICITATION, visit) for number, visit in enumerate(visits, 1)}
+
+
+def _lack(caller: Caller, questions: Mapping[str, Question]) -> MissingCapability | None:
+    """What the client does not offer of that which it would be asked for."""
+    lacks = (caller.lack(asked.method, asked.params) for asked in questions.values())
+    return next(filter(None, lacks), None)
 
 
 def _read_answers(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:

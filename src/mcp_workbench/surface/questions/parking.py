@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mcp_workbench.fairness import Shares
     from mcp_workbench.surface.relay.relayed import RelayedRequest
     from mcp_workbench.wire.message import Id, Outgoing
+    from mcp_workbench.workbench.door import Outcome
 
 MOST: Final = 1000
 """Calls that are parked at once where nobody has to say who they are."""
@@ -42,7 +43,9 @@ class ParkedCall:
         self.answer: Callable[[Id], Outgoing] | None = None
         """Its answer, if it was answered all the same: a server may go on without what it asked for."""
         self._on_end = on_end
-        self._timer = asyncio.get_running_loop().call_later(call.session.input_timeout, self.end, ABANDONED)
+        self._timer = asyncio.get_running_loop().call_later(
+            call.session.input_timeout, self.end, ABANDONED, "client_gone"
+        )
         self.add(inquiry)
 
     def add(self, inquiry: Pushed) -> None:
@@ -55,11 +58,11 @@ class ParkedCall:
         self._timer.cancel()
         self._on_end()
 
-    def end(self, reason: str) -> None:
+    def end(self, reason: str, outcome: Outcome = "cancelled") -> None:
         """Gives the call up."""
         self.leave()
         if self.answer is None:
-            self.call.cancel(reason)
+            self.call.cancel(reason, outcome)
 
 
 class ParkedCalls:

@@ -52,6 +52,8 @@ class State(msgspec.Struct, frozen=True, array_like=True):
     """The id of the workbench process that made it."""
     inner: msgspec.Raw = ABSENT
     """The server's own state."""
+    parent: int | None = None
+    """The number of the call that ended with the question, if calls are recorded."""
 
 
 _decode_state = msgspec.json.Decoder(State).decode
@@ -108,13 +110,18 @@ class Seal:
         self._replica = replica
 
     def close(
-        self, kind: Kind, bound: bytes, seconds: float, inner: msgspec.Raw = ABSENT
+        self,
+        kind: Kind,
+        bound: bytes,
+        seconds: float,
+        inner: msgspec.Raw = ABSENT,
+        parent: int | None = None,
     ) -> tuple[bytes, str]:
         """A state that is good for so long: its nonce, and the text of it."""
         from base64 import urlsafe_b64encode  # noqa: PLC0415 - only some calls need it
 
         state = State(
-            kind, os.urandom(NONCE_SIZE), time.time() + seconds, bound, self._replica, inner or NULL
+            kind, os.urandom(NONCE_SIZE), time.time() + seconds, bound, self._replica, inner or NULL, parent
         )
         payload = encode(state)
         sealed = urlsafe_b64encode(self._mac(payload) + payload).decode()

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import re
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,7 +19,7 @@ import msgspec
 from mcp_workbench.errors import CallError, TooManyRequests
 from mcp_workbench.protocol.names import INTERNAL_ERROR
 from mcp_workbench.surface.relay import results
-from mcp_workbench.surface.relay.relayed import ToolCall
+from mcp_workbench.surface.relay.relayed import MAX_KEPT_BYTES, MAX_KEPT_CALLS, RelayedRequest, ToolCall
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import error_line, notification_line, result_line
 
@@ -30,9 +31,8 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.callers import Callers
     from mcp_workbench.surface.metatools import PlainUse, ToolId
     from mcp_workbench.surface.output import ClientOutput
-    from mcp_workbench.surface.questions.bridge import Bridge
+    from mcp_workbench.surface.questions.bridge import Bridge, Retry
     from mcp_workbench.surface.questions.parking import ParkedCall
-    from mcp_workbench.surface.relay.relayed import RelayedRequest
     from mcp_workbench.surface.requests import Meta
     from mcp_workbench.wire.message import Body, Id, Outgoing
     from mcp_workbench.workbench.client_view import ClientView
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 MOST_IN_FLIGHT = 50_000
 """Requests of one client that are kept at once, whatever they wait for."""
 
+CLIENT_LEFT = "the client has left"
 OUR_FAULT = "Internal error: this is a fault of the workbench; its log has the details"
 
 log = logging.getLogger(__name__)
@@ -76,8 +77,8 @@ class Calls:
         self._in_flight: dict[Id, RelayedRequest | asyncio.Task[None]] = {}
         self.in_flight: Collection[Id] = self._in_flight
         """The ids of these, to be counted."""
-        self._unheard: set[asyncio.Task[None]] = set()
-        """Work for requests whose client has yet to come back."""
+        self._finishing: set[asyncio.Task[None]] = set()
+        """Work on results that has to be done before they are passed on."""
         self._quiet: asyncio.Event | None = None
         """Set when no call is in flight, once somebody waits for that."""
         self.bridge = bridge
@@ -94,6 +95,10 @@ class Calls:
     def emitted(self) -> EmittedUris:
         """Which server has sent the client which resource URIs."""
         return self._view.emitted
+
+    def client_name(self, meta: Meta) -> str:
+        """The name that the client gives itself, in the metadata of a request or in its handshake."""
+        return self._callers.client_name(meta)
 
     def __contains__(self, request_id: Id | None) -> bool:
         return request_id in self._in_flight
@@ -122,9 +127,14 @@ class Calls:
                 (connection := toolbox_server.ready(tool.tool, caller.is_modern, self.principal)) is None
             ):
                 return False
-            use = ToolCall(caller, self, request_id, toolbox_server, tool.tool, arguments.arguments, meta)
-            self._in_flight[request_id] = use
-            use.send(connection)
+            call = ToolCall(
+                *(caller, self._view, toolbox_server, tool.tool, arguments.arguments, meta),
+                *(self, request_id),
+                may_forget_arguments=len(arguments.arguments) > MAX_KEPT_BYTES
+                or len(self._in_flight) >= MAX_KEPT_CALLS,
+            )
+            self._in_flight[request_id] = call
+            call.send(connection)
         except Refusal:
             return False
         except Exception:  # noqa: BLE001 - the client must get an answer
@@ -139,32 +149,28 @@ class Calls:
         meta: Meta,
         *,
         caller: Caller,
-        extra: tuple[bytes, ...],
+        retry: Retry,
     ) -> None:
-        """Calls a tool. Raises CallError."""
+        """Call a tool. Raises CallError."""
         toolbox_server = self._view.toolbox_server(tool.toolbox, tool.server)
-        request = ToolCall(caller, self, request_id, toolbox_server, tool.tool, arguments, meta, extra)
+        call = ToolCall(
+            *(caller, self._view, toolbox_server, tool.tool, arguments, meta, self, request_id),
+            may_forget_arguments=len(arguments) > MAX_KEPT_BYTES or len(self._in_flight) >= MAX_KEPT_CALLS,
+            extra=retry.extra,
+            parent=retry.parent,
+        )
         if (client_results := self._view.client_results) is not None and refer(arguments):
-            self._in_flight[request_id] = asyncio.create_task(self._fill_in(request, client_results))
-        else:
-            self.start(request)
+            call.preparation = partial(_fill_in, call, client_results)
+        self.begin(call)
 
-    def start(self, request: RelayedRequest) -> None:
-        """Makes a request, at once if it can be; else when its server is ready."""
-        if connection := request.toolbox_server.ready(request.tool, request.caller.is_modern, self.principal):
-            self._in_flight[request.request_id] = request
-            request.send(connection)
-        else:
-            self._in_flight[request.request_id] = asyncio.create_task(self._start_later(request))
+    def begin(self, call: RelayedRequest) -> None:
+        """Begin a call whose target is known, under the id of the client's request."""
+        self._in_flight[call.request_id] = call
+        call.begin()
 
-    def start_again(self, request: RelayedRequest) -> None:
-        """Makes a request once more, of the server that is configured by now: nobody would end another."""
-        try:
-            request.toolbox_server = self._view.toolbox_server(*request.toolbox_server.origin)
-        except CallError as error:
-            request.refuse(error)
-        else:
-            self.start(request)
+    def replace(self, call: RelayedRequest) -> None:
+        """Let another object stand for a call that is made again."""
+        self._in_flight[call.request_id] = call
 
     def start_after(self, request_id: Id, prepare: Callable[[], Awaitable[None]]) -> None:
         """Run `prepare`, which starts a request under this id or raises Refusal."""
@@ -174,18 +180,17 @@ class Calls:
         """Answers with a result of ours that takes its time."""
         self._in_flight[request_id] = asyncio.create_task(self._work(request_id, make, caller))
 
-    def finish_after(self, request: RelayedRequest, work: Callable[[], Awaitable[None]]) -> None:
-        """Lets work be done before a request is answered, which the client can cancel meanwhile."""
-        task = asyncio.create_task(self._finish_after(request, work))
-        if request.request_id in self._in_flight:
-            self._in_flight[request.request_id] = task
-        else:
-            self._unheard.add(task)
-            task.add_done_callback(self._unheard.discard)
+    def finish_after(self, call: RelayedRequest, work: Callable[[], Awaitable[None]]) -> None:
+        """Do some work before a call is answered. The client can cancel it meanwhile."""
+        call.task = task = asyncio.create_task(self._finish_after(call, work))
+        # The call may be parked, and then only the task itself refers to it.
+        self._finishing.add(task)
+        task.add_done_callback(self._finishing.discard)
 
     def resume(self, request: RelayedRequest, request_id: Id, caller: Caller, meta: Meta) -> None:
         """Goes on with a request that was parked, as the answer to this one."""
         request.calls = self
+        request.view = self._view
         request.request_id = request_id
         request.caller = caller
         request.meta = meta
@@ -217,7 +222,10 @@ class Calls:
         calls = list(self._in_flight.values())
         self._in_flight.clear()
         for call in calls:
-            call.cancel()
+            if isinstance(call, RelayedRequest):
+                call.cancel(CLIENT_LEFT, "client_gone")
+            else:
+                call.cancel()
         if self._quiet is not None:
             self._quiet.set()
 
@@ -272,18 +280,6 @@ class Calls:
         if self._quiet is not None and not self._in_flight:
             self._quiet.set()
 
-    async def _start_later(self, request: RelayedRequest) -> None:
-        try:
-            connection = await request.toolbox_server.connect(
-                request.tool, len(request.arguments), self.principal, modern=request.caller.is_modern
-            )
-            self._in_flight[request.request_id] = request
-            request.send(connection)
-        except CallError as error:
-            request.refuse(error)
-        except Exception:  # noqa: BLE001 - the client must get an answer
-            self.fail(request.request_id)
-
     async def _start_after(self, request_id: Id, prepare: Callable[[], Awaitable[None]]) -> None:
         try:
             await prepare()
@@ -292,24 +288,13 @@ class Calls:
         except Exception:  # noqa: BLE001 - the client must get an answer
             self.fail(request_id)
 
-    async def _fill_in(self, request: ToolCall, client_results: ClientResults) -> None:
-        """Makes a call whose arguments refer to what is kept."""
-        from mcp_workbench.surface.kept.arguments import fill_in  # noqa: PLC0415 - few calls do
-
-        try:
-            filled = await fill_in(request.arguments, client_results)
-            request.given, request.arguments = request.arguments, filled
-            self.start(request)
-        except CallError as error:
-            request.refuse(error)
-        except Exception:  # noqa: BLE001 - the client must get an answer
-            self.fail(request.request_id)
-
-    async def _finish_after(self, request: RelayedRequest, work: Callable[[], Awaitable[None]]) -> None:
+    async def _finish_after(self, call: RelayedRequest, work: Callable[[], Awaitable[None]]) -> None:
         try:
             await work()
         except Exception:  # noqa: BLE001 - the client must get an answer
-            request.calls.fail(request.request_id)
+            call.fault()
+        finally:
+            call.task = None
 
     async def _work(self, request_id: Id, make: Callable[[], Awaitable[Parts]], caller: Caller) -> None:
         try:
@@ -321,3 +306,11 @@ class Calls:
                 self._fail_with_refusal(request_id, refusal)
         except Exception:  # noqa: BLE001 - the client must get an answer
             self.fail(request_id)
+
+
+async def _fill_in(call: ToolCall, client_results: ClientResults) -> None:
+    """Replace the references in a call's arguments by the results that they stand for. Raises CallError."""
+    from mcp_workbench.surface.kept.arguments import fill_in  # noqa: PLC0415 - few calls do
+
+    filled = await fill_in(call.arguments, client_results)
+    call.given, call.arguments = call.arguments, filled

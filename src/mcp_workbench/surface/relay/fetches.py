@@ -12,42 +12,18 @@ from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.text.sanitise import clean_text
 
 if TYPE_CHECKING:
-    from mcp_workbench.downstream.connection import Connection
-    from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.errors import CallError, WireError
-    from mcp_workbench.wire.message import Body
 
 
-class ServerFetch(RelayedRequest, kw_only=True):
-    """A request for a prompt or a completion. Its arguments are all of its parameters but `_meta`."""
-
-    method: str
-    capability: Capability
-    """What the server has to have for it."""
-
-    @property
-    def tool(self) -> None:
-        """None is called."""
-
-    def send(self, connection: Connection) -> None:
-        """Asks the server, if it can be."""
-        self.session = session = connection.session
-        if self.calls.principal:
-            self.tally = connection.turns.tally(self.calls.principal)
-        if not session.offer.has(self.capability):
-            self.fail_with(self.not_offered())
-            return
-        method = b',"method":"%b","params":' % self.method.encode()
-        extra = self.extra if session.is_modern else ()
-        head: tuple[Body, ...] = (method, memoryview(self.arguments)[:-1], *extra)
-        session.call(self, head, self.meta, connection.timeout, size=len(self.arguments))
+class ServerFetch(RelayedRequest):
+    """A client's request for a prompt or a completion. The arguments are all parameters but `_meta`."""
 
     def bound(self) -> bytes:
         """Stands for the method and all parameters."""
         return bind(self.method, *self.toolbox_server.origin, self.name, arguments=self.arguments)
 
-    def refuse(self, error: CallError) -> None:
-        """Says so to the client."""
+    def on_refusal(self, error: CallError) -> None:
+        """Tell the client in a JSON-RPC error why the request was not sent."""
         self.fail_with(RemoteError(INTERNAL_ERROR, clean_text(str(error)), None))
 
     def explain(self, error: WireError) -> None:
@@ -55,7 +31,11 @@ class ServerFetch(RelayedRequest, kw_only=True):
         if isinstance(error, RemoteError):
             self.fail_with(self.toolbox_server.masked(error))
         else:
-            self.refuse(self.toolbox_server.explain(None, error, self.session))
+            self.on_refusal(self.toolbox_server.explain(None, error, self.session))
+
+    def on_not_offered(self) -> None:
+        """Tell the client that the server does not offer such things."""
+        self.fail_with(self.not_offered())
 
     def not_offered(self) -> RemoteError:
         """What is wrong if the server does not have such things at all."""
@@ -74,6 +54,10 @@ class ResourceRead(ServerFetch, kw_only=True):
     uri: str
     """As the client has it."""
     is_cacheable: ClassVar[bool] = True
+
+    def on_not_offered(self) -> None:
+        """Tell the client that the server does not offer such things."""
+        self.fail_with(self.not_offered())
 
     def not_offered(self) -> RemoteError:
         """Then the resource does not exist."""

@@ -2,118 +2,90 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
-import msgspec
-
-from mcp_workbench.downstream.conversation.call import Call
-from mcp_workbench.errors import BadAnswer, NotTaken, RemoteError
+from mcp_workbench.errors import BadAnswer, RemoteError
 from mcp_workbench.protocol.names import (
     INVALID_PARAMS,
     META_PROGRESS,
     MISSING_CAPABILITY,
     URL_ELICITATION_REQUIRED,
 )
+from mcp_workbench.protocol.results import TAIL_BYTES, find_error
 from mcp_workbench.surface.questions.sealing import bind
 from mcp_workbench.surface.relay import results
 from mcp_workbench.surface.relay.links import LONG_BYTES, SHORT_BYTES, find_key, follow, may_hold_uris
 from mcp_workbench.surface.relay.metadata import log_line, passed_on
 from mcp_workbench.surface.relay.progress import Progress
 from mcp_workbench.surface.requests import progress_token
-from mcp_workbench.wire.message import decode_members, encode
+from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.server_call import NO_LONGER_NEEDED, ServerCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import msgspec
 
-    from mcp_workbench.downstream.connection import Connection
-    from mcp_workbench.downstream.conversation.inquiry import Inquiry
+    from mcp_workbench.downstream.conversation.inquiry import InputRequired, Pushed
     from mcp_workbench.errors import CallError, WireError
     from mcp_workbench.protocol.results import Stamps
     from mcp_workbench.surface.relay.calls import Calls
-    from mcp_workbench.surface.requests import Meta
     from mcp_workbench.wire.message import Body, Id
-    from mcp_workbench.workbench.toolbox_server import ToolboxServer
+    from mcp_workbench.workbench.door import Outcome
 
-_NAME: Final = b',"method":"tools/call","params":{"name":'
-_ARGUMENTS: Final = b',"arguments":'
-
-_find_error: Final = re.compile(rb'"isError"\s*+:\s*+true').search
-TAIL: Final = 1024
-"""Bytes at the end of a result in which it is looked for: all SDKs have it after the content."""
-
-MOST_KEPT: Final = 256
-"""Calls of one client that keep their arguments, to explain a failure with."""
-LONGEST_KEPT: Final = 64 * 1024
-"""Bytes of the arguments of each. Longer ones would not be looked at."""
+MAX_KEPT_CALLS: Final = 256
+"""Calls of one client that keep their arguments, so that a failure can be explained with them."""
+MAX_KEPT_BYTES: Final = 64 * 1024
+"""Arguments of a call that are kept. Longer ones would not be checked against the schema."""
 
 
-class RelayedRequest(Call):
-    """A request that one server answers for one client."""
+class RelayedRequest(ServerCall):
+    """A client's request that a server answers. The answer is rendered for the client's protocol version."""
 
     calls: Calls
     request_id: Id
-    toolbox_server: ToolboxServer
-    name: str
-    """What is asked for, as the server knows it."""
-    arguments: Body
-    """Given up once they are sent, where the request cannot have to be made or recognised again."""
-    meta: Meta
-    extra: tuple[bytes, ...] = ()
-    """Members that only a request has that answers questions, each after a comma; for modern servers."""
-    rounds: int = 0
-    """How often it was made again."""
-    undo: Callable[[str], None] | None = None
-    """Takes back what its client is being asked while no server works on it."""
     progress: Progress | None = None
-    """What was reported of it, if anything."""
+    """The progress that was reported of the request, if any."""
     is_followed: bool = False
-    """Whether the resource URIs in its result have been looked at."""
+    """Whether the resource URIs in the result have been looked at."""
     is_cacheable: ClassVar[bool] = False
     """Whether a modern client is told how long it may keep the result."""
 
     @property
     def is_heard(self) -> bool:
-        """Whether its client waits for it at this moment."""
+        """Whether the client waits for the answer at this moment."""
         return self.request_id in self.calls
 
     @property
     def client(self) -> object:
-        """All its calls have the same."""
+        """The calls of the client: the same object for all of its requests."""
         return self.calls
 
     @property
-    def principal(self) -> str:
-        """The principal of its client."""
-        return self.calls.principal
+    def client_name(self) -> str:
+        """The name that the client gives itself."""
+        return self.calls.client_name(self.meta)
 
     @property
     def conversation(self) -> object:
-        """A legacy client is asked as such; a modern one in the answer to one of its requests."""
+        """What a question is put to: a legacy client as such, a modern one in the answer to a request."""
         return self if self.caller.is_modern else self.calls
-
-    @property
-    @abstractmethod
-    def tool(self) -> str | None:
-        """The tool that the server has to have for it."""
-
-    @abstractmethod
-    def send(self, connection: Connection) -> None:
-        """Makes the request."""
-
-    @abstractmethod
-    def refuse(self, error: CallError) -> None:
-        """It cannot be made."""
 
     @abstractmethod
     def explain(self, error: WireError) -> None:
-        """It was made, and has failed."""
+        """Tell the client why the request failed."""
 
     @abstractmethod
     def bound(self) -> bytes:
-        """Stands for the request, in the state that a modern client brings back with it."""
+        """Return what identifies the request in the state that a modern client brings back with it."""
+
+    def on_restart(self) -> None:
+        """Answer the client's request with this object from now on."""
+        self.calls.replace(self)
+
+    def on_fault(self) -> None:
+        """Answer with an internal error, and log the exception that is being handled."""
+        self.calls.fail(self.request_id)
 
     def advised(self, result: msgspec.Raw) -> msgspec.Raw:
         """A result that may be an error, with what its client can do about that, if there is anything."""
@@ -133,7 +105,7 @@ class RelayedRequest(Call):
                 return
             if self.progress is not None:
                 self.progress.end()
-            if _find_error(result, max(size - TAIL, 0)):
+            if find_error(result, max(size - TAIL_BYTES, 0)):
                 result = self.advised(result)
             if self.caller.is_modern:
                 stamped = results.modern(result, stamps, is_cacheable=self.is_cacheable)
@@ -143,59 +115,50 @@ class RelayedRequest(Call):
         except BadAnswer as error:
             self.on_failure(error)
         except Exception:  # noqa: BLE001 - the client must get an answer
-            self.calls.fail(self.request_id)
+            self.fault()
 
     def set_aside(self, result: msgspec.Raw, stamps: Stamps | None) -> bool:  # noqa: ARG002 - see Use
         """Has a result made short that is too large to be passed on. Whether that is done."""
         return False
 
-    def on_failure(self, error: WireError) -> None:
-        """Says what went wrong, or what is to be done first."""
-        try:
-            if self.progress is not None:
-                self.progress.end()
-            if not (isinstance(error, RemoteError) and self._sends_user(error)):
-                self.explain(error)
-        except Exception:  # noqa: BLE001 - the client must get an answer
-            self.calls.fail(self.request_id)
+    def on_error(self, error: WireError) -> None:
+        """Tell the client why there is no result, or where to send its user before it tries again."""
+        if self.progress is not None:
+            self.progress.end()
+        if not (isinstance(error, RemoteError) and self._sends_user(error)):
+            self.explain(error)
 
     def _sends_user(self, error: RemoteError) -> bool:
         wants_visit = error.code == URL_ELICITATION_REQUIRED and not self.session.is_modern
         return wants_visit and self.calls.bridge.send_user(self, error)
 
-    def on_inquiry(self, inquiry: Inquiry) -> None:
-        """Asks the client."""
+    def on_question(self, question: Pushed) -> None:
+        """Ask the client what a legacy server wants to know in the middle of the call."""
         try:
-            self.calls.bridge.ask(self, inquiry)
+            self.calls.bridge.ask(self, question)
         except Exception:  # noqa: BLE001 - the client must get an answer, and the server too
-            self.calls.fail(self.request_id)
+            self.fault()
+            self.cancel()
+
+    def on_input_required(self, required: InputRequired) -> None:
+        """Ask the client what a modern server wants to know before the call is made again."""
+        try:
+            self.calls.bridge.ask_before_retry(self, required)
+        except Exception:  # noqa: BLE001 - the client must get an answer
+            self.fault()
             self.cancel()
 
     def ask_back(self, *result: Body) -> None:
-        """Answers a modern client with a question, which ends the request as far as it is concerned."""
+        """Answer a modern client with a question, which ends the client's request."""
         if self.progress is not None:
             self.progress.end()
         self.calls.answer(self.request_id, *result)
 
-    def again(self, *fields: bytes) -> None:
-        """Makes it once more. The server may have ended since, and is started then."""
-        self.undo = None
-        extra = tuple(b",%b" % field for field in fields)
-        once_more = msgspec.structs.replace(self, extra=extra, rounds=self.rounds + 1, inquiries=None)
-        self.calls.start_again(once_more)
-
-    def repeat(self) -> None:
-        """Makes it anew, of a server that has not looked at it."""
-        if self.is_heard:
-            self.calls.start_again(msgspec.structs.replace(self, inquiries=None, is_repeated=True))
-
-    def cancel(self, reason: str = "no longer needed") -> None:
-        """The client does not want it any more."""
+    def cancel(self, reason: str = NO_LONGER_NEEDED, outcome: Outcome = "cancelled") -> None:
+        """End the request without an answer."""
         if self.progress is not None:
             self.progress.drop()
-        if self.undo is not None:
-            self.undo(reason)
-        super().cancel(reason)
+        super().cancel(reason, outcome)
 
     def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
         """Passes progress on under the caller's own token, or nowhere if the caller gave none."""
@@ -210,31 +173,12 @@ class RelayedRequest(Call):
 
 
 class ToolCall(RelayedRequest):
-    """A call of a server's tool."""
+    """A client's call of a server's tool."""
 
     is_short: bool = False
-    """Whether its result is as short as it can be made."""
+    """Whether the result is as short as it can be made."""
     given: Body = b""
-    """Its arguments as the client has written them, if references in them have been replaced."""
-
-    @property
-    def tool(self) -> str:
-        """That one."""
-        return self.name
-
-    def send(self, connection: Connection) -> None:
-        """Calls the tool."""
-        self.session = session = connection.session
-        if self.calls.principal:
-            self.tally = connection.turns.tally(self.calls.principal)
-        arguments = self.arguments
-        if not (self.caller.is_modern or session.is_modern or session.may_repeat) and (
-            len(arguments) > LONGEST_KEPT or len(self.calls.in_flight) > MOST_KEPT
-        ):
-            self.arguments = b""
-        extra = self.extra if session.is_modern else ()
-        head = (_NAME, encode(self.name), _ARGUMENTS, arguments, *extra)
-        session.call(self, head, self.meta, connection.timeout, size=len(arguments))
+    """The arguments as the client wrote them, if references in them have been replaced."""
 
     def set_aside(self, result: msgspec.Raw, stamps: Stamps | None) -> bool:
         """Keeps what is large in it, for the client to read in parts."""
@@ -246,15 +190,13 @@ class ToolCall(RelayedRequest):
         self.is_short = True
         return keep(self, result, stamps, client_results)
 
-    def fail(self, error: WireError) -> None:
-        """Ends it, or makes it anew, for which it needs again what it has given up."""
-        if isinstance(error, NotTaken) and error.params is not None and not self.arguments:
-            self.arguments = decode_members(error.params)["arguments"]
-        super().fail(error)
-
-    def refuse(self, error: CallError) -> None:
-        """Says so to the model."""
+    def on_refusal(self, error: CallError) -> None:
+        """Tell the model why the tool was not called, in a result with `isError`."""
         self.calls.refuse(self.request_id, error, self.caller)
+
+    def on_not_offered(self) -> None:
+        """Never called: every server may have tools."""
+        raise AssertionError(self.name)
 
     def bound(self) -> bytes:
         """Stands for the tool and the arguments."""

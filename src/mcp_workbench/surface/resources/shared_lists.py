@@ -18,6 +18,7 @@ from mcp_workbench.errors import CallError
 from mcp_workbench.protocol.lists import PROMPTS, RESOURCES, TEMPLATES, Kind, is_deep
 from mcp_workbench.protocol.names import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_workbench.surface.listing.rendering import rendered
+from mcp_workbench.surface.questions.bridge import NO_RETRY
 from mcp_workbench.surface.relay import results
 from mcp_workbench.surface.relay.fetches import ResourceRead, ServerFetch
 from mcp_workbench.surface.requests import Refusal
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.protocol.caller import Caller
     from mcp_workbench.protocol.lists import Entries
-    from mcp_workbench.surface.questions.bridge import Bridge
+    from mcp_workbench.surface.questions.bridge import Bridge, Retry
     from mcp_workbench.surface.relay.calls import Calls
     from mcp_workbench.surface.requests import Backpressure, RequestParams
     from mcp_workbench.surface.resources.subscriptions import Subscriptions
@@ -168,8 +169,8 @@ class SharedLists:
 
     def _read_from(self, asked: ClientRequest, toolbox_server: ToolboxServer, own: str) -> None:
         read = ResourceRead(
-            *(asked.caller, self._calls, asked.id, toolbox_server, own, _arguments(asked.members, uri=own)),
-            asked.params.meta,
+            *(asked.caller, self._view, toolbox_server, own, _arguments(asked.members, uri=own)),
+            *(asked.params.meta, self._calls, asked.id),
             method=asked.method,
             capability="resources",
             uri=_text(asked.members, "uri"),
@@ -204,7 +205,8 @@ class SharedLists:
         arguments: bytes,
     ) -> None:
         fetch = ServerFetch(
-            *(asked.caller, self._calls, asked.id, toolbox_server, own, arguments, asked.params.meta),
+            *(asked.caller, self._view, toolbox_server, own, arguments, asked.params.meta),
+            *(self._calls, asked.id),
             method=asked.method,
             capability=capability,
         )
@@ -230,13 +232,13 @@ class SharedLists:
         self._calls.work(asked.id, unsubscribe, asked.caller)
 
     def _start(self, asked: ClientRequest, fetch: ServerFetch) -> None:
-        extra: tuple[bytes, ...] | None = ()
+        retry: Retry | None = NO_RETRY
         params = asked.params
         if asked.caller.is_modern and (params.state or params.responses):
-            extra = self._bridge.retry(self._calls, asked.id, asked.caller, params, fetch.bound())
-        if extra is not None:
-            fetch.extra = extra
-            self._calls.start(fetch)
+            retry = self._bridge.retry(self._calls, asked.id, asked.caller, params, fetch.bound())
+        if retry is not None:
+            fetch.extra, fetch.parent = retry.extra, retry.parent
+            self._calls.begin(fetch)
 
     _HANDLERS: ClassVar[dict[str, Callable[[SharedLists, ClientRequest], None]]] = {
         **dict.fromkeys(LISTS, _list),

@@ -1,0 +1,248 @@
+"""The door: the one place where calls to servers begin, and where it is known how each of them ended.
+
+Every call passes it, whoever makes it: a client over stdio or HTTP, in either protocol version, or a program
+that uses the library. Deciders may refuse a call or hold it before anything is sent. Observers are told when
+a call begins and, exactly once, how it ended. Both are plain objects that the composition root passes in.
+Without any, no record is kept and a call costs nothing more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from itertools import count
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import msgspec
+
+from mcp_workbench.errors import CallError, CallRefused, ExecutionFailed, Overloaded, RequestTimeout
+from mcp_workbench.protocol.results import is_tool_error
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from mcp_workbench.config import Origin
+    from mcp_workbench.errors import WireError
+
+Outcome = Literal[
+    "answered",
+    "tool_error",
+    "asked",
+    "failed",
+    "refused",
+    "cancelled",
+    "timed_out",
+    "client_gone",
+]
+"""How a call ended.
+
+`answered`: the server returned a result. `tool_error`: it returned a result with `isError`. `asked`: the
+client was answered with a question, and makes a new call with the answer. `failed`: the server or the
+connection to it failed, or answered with an error. `refused`: nothing was sent, because a decider or the
+workbench itself said no. `cancelled`: the client cancelled the request, or the workbench is shutting down.
+`timed_out`: the server did not answer in time. `client_gone`: the client left before the answer.
+"""
+
+log = logging.getLogger(__name__)
+
+
+class CallEnd(msgspec.Struct, frozen=True):
+    """How one call ended, how long it took and what came back."""
+
+    outcome: Outcome
+    error: str
+    """The name of the error class, such as `ConnectionClosed`; empty if there was no error."""
+    seconds: float
+    """Time from the beginning of the call to its end, waiting for the server and for answers included."""
+    response_bytes: int
+    """Size of the server's result as JSON; 0 if there is none."""
+
+
+class CallRecord(msgspec.Struct, eq=False):
+    """One call as the door knows it, from its beginning to its end."""
+
+    door: Door
+    number: int
+    """Counts the calls of this process, from 1 on."""
+    method: str
+    """The MCP method: `tools/call`, `resources/read`, `prompts/get` or `completion/complete`."""
+    origin: Origin
+    name: str
+    """The tool, the resource URI or the prompt, as the server knows it."""
+    principal: str
+    """The name of the principal that makes the call; empty where clients are not authenticated."""
+    client: str
+    """The name that the client gives itself (`clientInfo.name`); empty if it gives none."""
+    parent: int | None
+    """The number of the call that this one continues, after a question that was answered."""
+    begun_at: float
+    """When the call began, in seconds since the epoch."""
+    request_bytes: int
+    """Size of the arguments as JSON."""
+    started: float
+    """When the call began, by the clock of the event loop."""
+    end: CallEnd | None = None
+    """How the call ended; None while it is in flight."""
+
+    @property
+    def label(self) -> str:
+        """The call's target as people write it: `toolbox/server/name`."""
+        return "/".join((*self.origin, self.name))
+
+    def answered(self, result: msgspec.Raw) -> None:
+        """Note that the server returned a result."""
+        self.close("tool_error" if is_tool_error(result) else "answered", response_bytes=len(result))
+
+    def failed(self, error: WireError | CallError) -> None:
+        """Note that the call failed with this error, or was refused because of it."""
+        cause = error.__cause__ if isinstance(error, ExecutionFailed) else None
+        cause = error if cause is None else cause
+        outcome: Outcome = "failed"
+        if isinstance(cause, (RequestTimeout, TimeoutError)):
+            outcome = "timed_out"
+        elif isinstance(cause, (CallError, Overloaded)) and not isinstance(cause, ExecutionFailed):
+            outcome = "refused"
+        self.close(outcome, type(cause).__name__)
+
+    def close(self, outcome: Outcome, error: str = "", *, response_bytes: int = 0) -> None:
+        """End the call. Only the first end counts, and only that is told."""
+        if self.end is None:
+            seconds = asyncio.get_running_loop().time() - self.started
+            self.end = CallEnd(outcome, error, seconds, response_bytes)
+            self.door.tell_end(self, self.end)
+
+
+class Decider(Protocol):
+    """Decides whether a call may be sent: a policy, a limit, a person."""
+
+    def decide(self, record: CallRecord) -> Awaitable[None] | None:
+        """Return None to let the call pass, or an awaitable to hold it until that is done.
+
+        Raise CallRefused to refuse it, now or when awaited.
+        """
+
+
+class Observer(Protocol):
+    """Learns of every call: counters, a log, an audit, metrics."""
+
+    def on_begin(self, record: CallRecord) -> None:
+        """Take note that a call has begun. It may still be refused."""
+
+    def on_end(self, record: CallRecord, end: CallEnd) -> None:
+        """Take note of how a call ended. This is called exactly once for each call."""
+
+
+class BeginningCall(Protocol):
+    """What the door has to know of a call that begins."""
+
+    @property
+    def method(self) -> str:
+        """The MCP method of the request."""
+
+    @property
+    def origin(self) -> Origin:
+        """The names of the toolbox and of the server."""
+
+    @property
+    def name(self) -> str:
+        """The tool, the resource URI or the prompt."""
+
+    @property
+    def principal(self) -> str:
+        """The name of the principal that makes the call."""
+
+    @property
+    def client_name(self) -> str:
+        """The name that the client gives itself."""
+
+    @property
+    def parent(self) -> int | None:
+        """The number of the call that this one continues."""
+
+    @property
+    def request_bytes(self) -> int:
+        """The size of the arguments."""
+
+
+class Door:
+    """Where the calls of all clients of one workbench begin and end."""
+
+    def __init__(self, deciders: Sequence[Decider] = (), observers: Sequence[Observer] = ()) -> None:
+        self._deciders = tuple(deciders)
+        self._observers = tuple(observers)
+        self._numbers = count(1)
+        self.is_watched = bool(deciders or observers)
+        """Whether there is anything to decide or to tell. If not, no records are made."""
+
+    def begin(self, call: BeginningCall) -> CallRecord:
+        """Begin a call: make its record and tell the observers."""
+        record = CallRecord(
+            self,
+            next(self._numbers),
+            call.method,
+            call.origin,
+            call.name,
+            call.principal,
+            call.client_name,
+            call.parent,
+            time.time(),
+            call.request_bytes,
+            asyncio.get_running_loop().time(),
+        )
+        for observer in self._observers:
+            try:
+                observer.on_begin(record)
+            except Exception:
+                log.exception("an observer of calls failed at the beginning of %s", record.label)
+        return record
+
+    def decide(self, record: CallRecord) -> Awaitable[None] | None:
+        """Ask the deciders one after the other. None lets the call pass now; an awaitable holds it until
+        done.
+
+        Raises CallRefused, now or when awaited.
+        """
+        for index, decider in enumerate(self._deciders):
+            hold = self._ask(decider, record)
+            if hold is not None:
+                return self._decide_later(hold, self._deciders[index + 1 :], record)
+        return None
+
+    async def _decide_later(
+        self, hold: Awaitable[None], others: Sequence[Decider], record: CallRecord
+    ) -> None:
+        await self._wait(hold, record)
+        for decider in others:
+            if (another := self._ask(decider, record)) is not None:
+                await self._wait(another, record)
+
+    def _ask(self, decider: Decider, record: CallRecord) -> Awaitable[None] | None:
+        try:
+            return decider.decide(record)
+        except CallRefused:
+            raise
+        except Exception as error:
+            raise self._undecided(record) from error
+
+    async def _wait(self, hold: Awaitable[None], record: CallRecord) -> None:
+        try:
+            await hold
+        except CallRefused:
+            raise
+        except Exception as error:
+            raise self._undecided(record) from error
+
+    def _undecided(self, record: CallRecord) -> CallRefused:
+        """A decider that fails refuses the call: rights never widen because of a fault."""
+        log.exception("a decider failed on %s", record.label)  # noqa: LOG004 - of the caller's
+        toolbox, server = record.origin
+        return CallRefused(record.name, server, toolbox, "it could not be decided whether it is allowed")
+
+    def tell_end(self, record: CallRecord, end: CallEnd) -> None:
+        """Tell the observers how a call ended."""
+        for observer in self._observers:
+            try:
+                observer.on_end(record, end)
+            except Exception:
+                log.exception("an observer of calls failed at the end of %s", record.label)
