@@ -25,9 +25,9 @@ from mcp_workbench.surface.questions.sealing import Seal
 from mcp_workbench.wire.lines import LONG, LineSplitter
 from mcp_workbench.wire.processes.guard import Guard
 from mcp_workbench.workbench.client_view import ClientView
+from mcp_workbench.workbench.configured_server import ConfiguredServer
 from mcp_workbench.workbench.kept.store import ResultStore
 from mcp_workbench.workbench.toolbox import Toolbox
-from mcp_workbench.workbench.toolbox_server import ToolboxServer
 from mcp_workbench.workbench.workbench import Workbench
 from tests.support.kept import FilesInMemory
 
@@ -78,7 +78,7 @@ class Behind:
         )
         self._server = Server("dev", "files", config, Secrets({}), context)
         self._server.connections = [self._connection, self._connection]
-        toolbox_server = ToolboxServer("dev", self._server)
+        toolbox_server = ConfiguredServer("dev", self._server)
         toolbox = Toolbox("dev", "Files", [toolbox_server], [], open_deadline=15, listing_budget=8000)
         self.workbench = Workbench([toolbox], context)
         if results:

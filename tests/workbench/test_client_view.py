@@ -50,8 +50,8 @@ async def test_who_may_not_use_a_toolbox_finds_nothing_of_it(tmp_path: Path) -> 
 async def test_a_server_of_ones_own_is_nobody_elses(tmp_path: Path) -> None:
     workbench = built(tmp_path, mixed())
     one, two = (ClientView(workbench, has_own_servers=True) for _ in range(2))
-    owns = [view.toolbox_server("dev", "own").server for view in (one, two)]
-    assert len({id(it) for it in (*owns, workbench.toolbox_servers["dev", "own"].server)}) == 3
+    owns = [view.toolbox_server("dev", "own") for view in (one, two)]
+    assert len({id(it) for it in (*owns, workbench.toolbox_servers["dev", "own"])}) == 3
     assert one.toolbox_server("dev", "shared") is two.toolbox_server("dev", "shared")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcp_workbench.cli.servers import Row, Rows
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.storage.catalogue import Catalogue
-    from mcp_workbench.workbench.toolbox_server import ToolboxServer
+    from mcp_workbench.workbench.configured_server import ConfiguredServer
 
 AT_ONCE: Final = 8
 """Servers that are up at the same time: a hundred would be too much for some machines."""
@@ -66,7 +66,7 @@ async def fill(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) 
     workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
     turns = asyncio.Semaphore(AT_ONCE)
 
-    async def list_tools(toolbox_server: ToolboxServer, row: Row) -> None:
+    async def list_tools(toolbox_server: ConfiguredServer, row: Row) -> None:
         async with turns:
             await attempt(toolbox_server, row, on_change)
             await toolbox_server.server.close()

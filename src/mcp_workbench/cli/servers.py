@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import LoadedConfig, Origin
     from mcp_workbench.downstream.server import State
-    from mcp_workbench.workbench.toolbox_server import ToolboxServer
+    from mcp_workbench.workbench.configured_server import ConfiguredServer
 
     Rows = dict[Origin, "Row"]
 
@@ -68,7 +68,7 @@ def rows_of(loaded: LoadedConfig) -> Rows:
     }
 
 
-async def attempt(toolbox_server: ToolboxServer, row: Row, on_change: Callable[[], None]) -> None:
+async def attempt(toolbox_server: ConfiguredServer, row: Row, on_change: Callable[[], None]) -> None:
     """Starts a server, and fills in its row when it is ready or has failed."""
     started = time.perf_counter()
     row.state = "starting"

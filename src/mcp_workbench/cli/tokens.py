@@ -77,13 +77,13 @@ async def _count(loaded: LoadedConfig) -> TokenReport:
     workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
     try:
         view = ClientView(workbench)
-        toolboxes = view.toolboxes
+        toolboxes = workbench.toolboxes
         return TokenReport(
             {name: await costs_of(view, [toolbox]) for name, toolbox in toolboxes.items()},
             await costs_of(view, list(toolboxes.values())),
             [
                 origin
-                for origin, toolbox_server in view.toolbox_servers.items()
+                for origin, toolbox_server in workbench.toolbox_servers.items()
                 if toolbox_server.known() is None
             ],
         )

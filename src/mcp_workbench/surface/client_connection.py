@@ -38,7 +38,6 @@ from mcp_workbench.surface.resources.shared_lists import SharedLists
 from mcp_workbench.surface.resources.subscriptions import Subscriptions
 from mcp_workbench.wire.message import encode, error_line, members_of, result_line, starts_with
 from mcp_workbench.wire.peer import Peer
-from mcp_workbench.workbench.builtin import TOOLBOX
 
 if TYPE_CHECKING:
     from mcp_workbench.protocol.caller import Caller
@@ -255,12 +254,7 @@ class ClientConnection:
         if caller.is_modern and (params.state or params.responses):
             bound = bind("tools/call", tool.toolbox, tool.server, tool.tool, arguments=arguments)
             retry = self._bridge.retry(self._calls, request_id, caller, params, bound)
-        client_results = self._client_session.view.client_results
-        if client_results is not None and tool.toolbox == TOOLBOX:
-            from mcp_workbench.surface.kept import builtin  # noqa: PLC0415 - most configurations do not have it
-
-            self._calls.work(request_id, partial(builtin.use, client_results, tool, arguments), caller)
-        elif retry is not None:
+        if retry is not None:
             self._calls.use(request_id, tool, arguments, params.meta, caller=caller, retry=retry)
 
     async def _open(self, arguments: Body, caller: Caller) -> tuple[Body, ...]:
@@ -282,8 +276,6 @@ class ClientConnection:
             return await rendered(
                 view, self._backpressure, len(known), partial(found.named_result, known, wanted)
             )
-        if view.has_own(wanted.toolbox):
-            return opened.own_result(wanted)
         opening = await view.open(wanted.toolbox, modern=caller.is_modern)
         # It may have megabytes, and a client that does not read may ask again and again.
         await self._backpressure.wait()

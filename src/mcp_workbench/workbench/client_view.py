@@ -14,14 +14,13 @@ import msgspec
 from mcp_workbench.config import is_same_program
 from mcp_workbench.downstream.conversation.listeners import Listeners
 from mcp_workbench.errors import ToolboxNotFound
-from mcp_workbench.workbench import builtin
+from mcp_workbench.workbench.configured_server import ConfiguredServer
 from mcp_workbench.workbench.emitted_uris import EmittedUris
 from mcp_workbench.workbench.principal import ANYONE
-from mcp_workbench.workbench.toolbox import ToolboxSummary
-from mcp_workbench.workbench.toolbox_server import NO_LIMIT, KnownTools, ToolboxServer
+from mcp_workbench.workbench.toolbox_server import NO_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mcp_workbench.config import Origin
     from mcp_workbench.downstream.conversation.listeners import Listener
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
     from mcp_workbench.fairness import FairSemaphore
     from mcp_workbench.workbench.kept.client_results import ClientResults
     from mcp_workbench.workbench.principal import Principal
-    from mcp_workbench.workbench.toolbox import Opening, Toolbox
+    from mcp_workbench.workbench.toolbox import Opening, Toolbox, ToolboxSummary
+    from mcp_workbench.workbench.toolbox_server import KnownTools, ToolboxServer
     from mcp_workbench.workbench.workbench import Workbench
 
 
@@ -68,7 +68,7 @@ class ClientView:
         self._has_own_servers = has_own_servers
         self._listeners = Listeners()
         """Whom the client's own servers talk to: nobody but the client."""
-        self._own: dict[Origin, ToolboxServer] = {}
+        self._own: dict[Origin, ConfiguredServer] = {}
         self.principal = principal
         self.door = workbench.door
         """Where the client's calls begin and end."""
@@ -78,8 +78,8 @@ class ClientView:
         """Held while servers are asked which of them has a resource: one search at a time for each client."""
         self.used_at = 0.0
         """When the client was last heard of, if it has servers of its own."""
-        self.toolboxes: dict[str, Toolbox] = {}
-        self.toolbox_servers: dict[Origin, ToolboxServer] = {}
+        self.toolboxes: Mapping[str, Toolbox] = {}
+        self.toolbox_servers: Mapping[Origin, ToolboxServer] = {}
         self.client_results: ClientResults | None = None
         """What is kept for the client of results, if that is done for any server here."""
         self._client_results: ClientResults | None = None
@@ -101,7 +101,7 @@ class ClientView:
         return self.client_results is not None
 
     def refresh(self, principal: Principal | None = None) -> None:
-        """Looks at the workbench anew, with what the client may use by now if that has changed."""
+        """Look at the workbench anew, with what the client may use by now if that has changed."""
         self.principal = principal or self.principal
         workbench = self._workbench
         before, self._own = self._own, {}
@@ -114,18 +114,16 @@ class ClientView:
             # One dictionary for all, however many clients there are.
             self.toolboxes, self.toolbox_servers = workbench.toolboxes, workbench.toolbox_servers
         else:
-            toolboxes = self.toolboxes.values()
-            self.toolbox_servers = {
-                toolbox_server.origin: toolbox_server
-                for box in toolboxes
-                for toolbox_server in box.toolbox_servers.values()
-            }
-        self._look_for_client_results()
+            self.toolbox_servers = _servers_of(self.toolboxes.values())
+        self._review_client_results()
+        if self.client_results is not None:
+            self.toolboxes = {**self.toolboxes, **workbench.builtin}
+            self.toolbox_servers = {**self.toolbox_servers, **_servers_of(workbench.builtin.values())}
         for place, toolbox_server in before.items():
             if self._own.get(place) is not toolbox_server:
                 workbench.retire(toolbox_server.server)
 
-    def _look_for_client_results(self) -> None:
+    def _review_client_results(self) -> None:
         store = self._workbench.store
         if store is None:
             return
@@ -136,8 +134,9 @@ class ClientView:
         )
         self.client_results = self._client_results if is_used else None
 
-    def _with_own_servers(self, toolbox: Toolbox, before: dict[Origin, ToolboxServer]) -> Toolbox:
-        shared = toolbox.toolbox_servers.values()
+    def _with_own_servers(self, toolbox: Toolbox, before: dict[Origin, ConfiguredServer]) -> Toolbox:
+        configured = self._workbench.toolbox_servers
+        shared = [configured[toolbox.name, name] for name in toolbox.toolbox_servers]
         if not (
             self._has_own_servers
             and any(toolbox_server.server.config.isolation == "client" for toolbox_server in shared)
@@ -147,7 +146,9 @@ class ClientView:
             [self._own_or_shared(toolbox_server, before) for toolbox_server in shared]
         )
 
-    def _own_or_shared(self, shared: ToolboxServer, before: dict[Origin, ToolboxServer]) -> ToolboxServer:
+    def _own_or_shared(
+        self, shared: ConfiguredServer, before: dict[Origin, ConfiguredServer]
+    ) -> ConfiguredServer:
         server = shared.server
         if server.config.isolation != "client":
             return shared
@@ -159,7 +160,7 @@ class ClientView:
             if own is not None:
                 # Whoever wants to hear of its resources has not been told that it is another program.
                 another.watches = own.server.watches
-            own = ToolboxServer(shared.origin[0], another)
+            own = ConfiguredServer(shared.origin[0], another)
             self._workbench.own_servers.add(another, self)
         self._own[shared.origin] = own
         return own
@@ -167,11 +168,7 @@ class ClientView:
     @property
     def sessions(self) -> list[Session]:
         """The conversations with the servers that are up."""
-        return [
-            connection.session
-            for toolbox_server in self.toolbox_servers.values()
-            for connection in toolbox_server.server.up
-        ]
+        return [session for it in self.toolbox_servers.values() for session in it.sessions]
 
     def join(self, listener: Listener) -> None:
         """Somebody works here, who is told what servers say that belongs to no call."""
@@ -212,48 +209,28 @@ class ClientView:
         ]
 
     def boxes(self, toolboxes: Iterable[Toolbox] | None = None) -> list[ToolboxSummary]:
-        """What the client is told of its toolboxes, or of some; with the one of our own if it is of use."""
-        boxes = [toolbox.box for toolbox in toolboxes or self.toolboxes.values()]
-        if self.keeps_results:
-            boxes.append(ToolboxSummary(builtin.TOOLBOX, builtin.DESCRIPTION, 1))
-        return boxes
-
-    def has_own(self, toolbox: str | None) -> bool:
-        """Whether this is the toolbox of our own, and the client has it."""
-        return self.keeps_results and toolbox == builtin.TOOLBOX
+        """What the client is told of its toolboxes; or of some, and of the built-in one if it has that."""
+        if toolboxes is None:
+            return [toolbox.box for toolbox in self.toolboxes.values()]
+        builtin = self._workbench.builtin.values() if self.client_results is not None else ()
+        return [toolbox.box for toolbox in (*toolboxes, *builtin)]
 
     def listing_budget(self, toolbox: str | None) -> int:
         """Tokens that a list of tools may take, of one toolbox or of all. Raises CallError."""
-        if toolbox is None or self.has_own(toolbox):
-            return self._workbench.listing_budget
-        return self._find(toolbox).listing_budget
+        return self._workbench.listing_budget if toolbox is None else self._find(toolbox).listing_budget
 
     def _known(self, toolbox: str | None) -> dict[Origin, KnownTools | None]:
-        """What can be told of the servers of a toolbox, or of all. Raises CallError."""
-        known: dict[Origin, KnownTools | None] = {}
-        if not self.has_own(toolbox):
-            toolbox_servers = (
-                self.toolbox_servers.values()
-                if toolbox is None
-                else self._find(toolbox).toolbox_servers.values()
-            )
-            known = {toolbox_server.origin: toolbox_server.known() for toolbox_server in toolbox_servers}
-        if self.keeps_results and toolbox in (None, builtin.TOOLBOX):
-            known[builtin.ORIGIN] = KnownTools(builtin.TOOLS, None)
-        return known
+        """What is known of the servers of a toolbox, or of all. Raises CallError."""
+        servers = self.toolbox_servers if toolbox is None else self._find(toolbox).toolbox_servers
+        return {toolbox_server.origin: toolbox_server.known() for toolbox_server in servers.values()}
 
     def toolbox_server(self, toolbox: str, server: str) -> ToolboxServer:
         """The place of one server. Raises CallError."""
         return self.toolbox_servers.get((toolbox, server)) or self._find(toolbox).toolbox_server(server)
 
     def offering(self, capability: Capability) -> list[ToolboxServer]:
-        """The places of the servers that are open and have this, in the order of the configuration."""
-        toolbox_servers = self.toolbox_servers.values()
-        return [
-            toolbox_server
-            for toolbox_server in toolbox_servers
-            if (offer := toolbox_server.server.offer) and offer.has(capability)
-        ]
+        """The servers that are open and have this capability, in the order of the configuration."""
+        return [it for it in self.toolbox_servers.values() if it.offers(capability)]
 
     def close(self) -> None:
         """The client is gone, and with it go the servers that were its own, and what was kept for it."""
@@ -268,3 +245,7 @@ class ClientView:
             return self.toolboxes[toolbox]
         except KeyError:
             raise ToolboxNotFound(toolbox, [box.name for box in self.boxes()]) from None
+
+
+def _servers_of(toolboxes: Iterable[Toolbox]) -> dict[Origin, ToolboxServer]:
+    return {it.origin: it for toolbox in toolboxes for it in toolbox.toolbox_servers.values()}

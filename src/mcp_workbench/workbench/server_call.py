@@ -156,6 +156,7 @@ class ServerCall(_CallState):
         view = self.view
         if self.record is None and view.door.is_watched and not self._pass_door():
             return
+        self.task = None
         self.session = session = connection.session
         if view.principal.name:
             self.tally = connection.turns.tally(view.principal.name)
@@ -178,6 +179,13 @@ class ServerCall(_CallState):
             return
         session.call(self, head, self.meta, connection.timeout, size=len(arguments))
 
+    def deliver(self, result: msgspec.Raw) -> None:
+        """End the call with a result that no connection has brought."""
+        self.task = None
+        self.on_result(result, None)
+        if self.record is not None:
+            self.record.answered(result)
+
     async def _start_after(self, hold: Awaitable[None]) -> None:
         try:
             await hold
@@ -193,11 +201,7 @@ class ServerCall(_CallState):
             if self.preparation is not None:
                 await self.preparation()
                 self.preparation = None
-            connection = await self.toolbox_server.connect(
-                self.tool, len(self.arguments), self.principal, modern=self.caller.is_modern
-            )
-            self.task = None
-            self.send(connection)
+            await self.toolbox_server.take(self)
         except CallError as error:
             self.refuse(error)
         except Exception:  # noqa: BLE001 - the client must get an answer

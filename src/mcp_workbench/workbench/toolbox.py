@@ -28,7 +28,7 @@ class Opening(msgspec.Struct, frozen=True):
 
     toolbox: Toolbox
     tools: list[tuple[ToolboxServer, Index]]
-    """For each connected server its shelf and its tools, in the order of the configuration."""
+    """For each connected server the server and its tools, in the order of the configuration."""
     starting: list[str]
     """The servers that are not ready yet."""
     failures: list[StartError]
@@ -49,9 +49,7 @@ class Toolbox:
     ) -> None:
         self.name = name
         self.description = description
-        self.toolbox_servers = {
-            toolbox_server.server.name: toolbox_server for toolbox_server in toolbox_servers
-        }
+        self.toolbox_servers = {toolbox_server.name: toolbox_server for toolbox_server in toolbox_servers}
         self.open_deadline = open_deadline
         """Seconds after which opening it answers without those that are still starting."""
         self.listing_budget = listing_budget
@@ -81,7 +79,7 @@ class Toolbox:
         Safe to call at any time and by many: each server has one opening, which all callers share, and which
         goes on when a caller goes away or has waited long enough.
         """
-        were_up = {name for name, toolbox_server in self.toolbox_servers.items() if toolbox_server.server.up}
+        were_up = {name for name, toolbox_server in self.toolbox_servers.items() if toolbox_server.is_up}
         outcomes = await self._outcomes(modern=modern)
         opening = Opening(self, [], [], [])
         required_failed = False
@@ -91,7 +89,7 @@ class Toolbox:
                 opening.starting.append(name)
             elif isinstance(outcome, StartError):
                 opening.failures.append(outcome)
-                required_failed |= toolbox_server.server.config.required
+                required_failed |= toolbox_server.is_required
             else:
                 opening.tools.append((toolbox_server, outcome))
         if required_failed or (opening.failures and not (opening.tools or opening.starting)):
@@ -120,8 +118,8 @@ class Toolbox:
     def _clean_up(self, were_up: set[str]) -> None:
         """Ends what a failed opening has started, unless somebody else has come to need it."""
         for name, toolbox_server in self.toolbox_servers.items():
-            if name not in were_up and not toolbox_server.server.in_use:
-                toolbox_server.server.begin_to_close()
+            if name not in were_up:
+                toolbox_server.close_if_unused()
 
     def toolbox_server(self, server: str) -> ToolboxServer:
         """The place of one server. Raises ServerNotFound."""

@@ -1,271 +1,130 @@
-"""A server's place in a toolbox: its tools as the configuration lets them be seen."""
+"""A server of a toolbox as clients see it, whether it is configured or built into the workbench."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.downstream.connection import PROBE_LIMIT
-from mcp_workbench.downstream.conversation.lists import list_all
-from mcp_workbench.errors import (
-    CallError,
-    ExecutionFailed,
-    Overloaded,
-    RemoteError,
-    RequestTimeout,
-    StartError,
-    ToolNotFound,
-    WireError,
-)
-from mcp_workbench.protocol.lists import MAX_DEPTH, is_deep
-from mcp_workbench.wire.message import is_json
-from mcp_workbench.workbench.filters import compile_filters
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
-    from mcp_workbench.config import Origin, Secrets, ServerConfig
-    from mcp_workbench.downstream.connection import Connection, Tools
+    from mcp_workbench.config import Origin
+    from mcp_workbench.downstream.connection import Connection
+    from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.downstream.conversation.session import Session
-    from mcp_workbench.downstream.server import Server
+    from mcp_workbench.downstream.conversation.watches import ResourceWatches
+    from mcp_workbench.errors import ExecutionFailed, RemoteError, WireError
     from mcp_workbench.protocol.lists import Entries, Kind
-    from mcp_workbench.storage.catalogue import Record
+    from mcp_workbench.workbench.server_call import ServerCall
 
     Index = Mapping[str, msgspec.Raw]
+    """The definitions of tools, as the server listed them, by name."""
 
-SIMILAR_SHOWN = 3
-NOTES_SHOWN = 10
 NO_LIMIT = 2**63
-"""Bytes that no result has."""
-ATTEMPTS = 3
-"""How often a server is made ready for one call, if it ends before the call is sent."""
-
-log = logging.getLogger(__name__)
-
-
-class _Named(msgspec.Struct):
-    name: str
-
-
-_decode_name = msgspec.json.Decoder(_Named).decode
+"""More bytes than any result has."""
 
 
 class KnownTools(msgspec.Struct, frozen=True):
-    """The tools that a server has, as far as that can be told without starting it."""
+    """The tools that a server has, as far as that is known without starting it."""
 
     index: Index
-    """The same object for as long as they are the same."""
+    """The definitions by name: the same object for as long as they are the same."""
     listed_at: float | None
-    """When they were listed, in seconds of the epoch. None: the server is up, and this is how it is now."""
+    """When the tools were listed, in seconds since the epoch. None: the server is up and has them now."""
 
 
-class _Listing(msgspec.Struct, frozen=True, eq=False):
-    """The tools that one connection lists."""
+class ToolboxServer(ABC):
+    """One server of one toolbox: its tools, and how it is called."""
 
-    listed: Tools
-    """As they came."""
-    index: Index
-    """Those that can be seen, by name."""
-    notes: list[str]
-    """What had to be done to the list to make it usable."""
-
-
-NO_LISTING = _Listing((), {}, [])
-
-
-class ToolboxServer:
-    """One server of one toolbox, with its tools found by name."""
-
-    def __init__(self, toolbox: str, server: Server) -> None:
-        self._toolbox = toolbox
-        self._log = logging.LoggerAdapter(log, {"server": f"{toolbox}/{server.name}"})
-        self._shows = compile_filters(server.config.tool_filters)
-        self._listings = [NO_LISTING, NO_LISTING]
-        """What legacy clients see of its tools, and what modern ones do."""
-        self._recalled: tuple[Record | None, KnownTools | None] = None, None
-        """What was remembered of its tools when that was last looked at, and what it comes to."""
-        self.server = server
-        self.inline_limit = _inline_limit(server.config)
-        """Bytes from which on a result is kept and shown in short."""
+    origin: Origin
+    """The names of the toolbox and of the server."""
+    inline_limit: int = NO_LIMIT
+    """Bytes above which a result is kept and shown in short."""
+    is_required: bool = False
+    """Whether the toolbox cannot be opened without this server."""
 
     @property
-    def origin(self) -> Origin:
-        """The names of the toolbox and of the server."""
-        return self._toolbox, self.server.name
-
-    def adopt(self, config: ServerConfig, secrets: Secrets) -> None:
-        """Takes over what has changed in the configuration of a server whose program is the same."""
-        if config.tool_filters != self.server.config.tool_filters:
-            self._shows = compile_filters(config.tool_filters)
-            self._listings = [NO_LISTING, NO_LISTING]
-            self._recalled = None, None
-        self.inline_limit = _inline_limit(config)
-        self.server.adopt(config, secrets)
+    def name(self) -> str:
+        """The name of the server in its toolbox."""
+        return self.origin[1]
 
     @property
+    @abstractmethod
     def notes(self) -> list[str]:
-        """What had to be done to the lists of its tools to make them usable."""
-        legacy, modern = (listing.notes for listing in self._listings)
-        return legacy if modern is legacy else [*legacy, *(note for note in modern if note not in legacy)]
+        """What had to be changed in the lists of its tools to make them usable."""
 
+    @property
+    @abstractmethod
+    def is_up(self) -> bool:
+        """Whether a connection to the server is open."""
+
+    @property
+    @abstractmethod
+    def serves_modern(self) -> bool:
+        """Whether a connection for modern clients is open."""
+
+    @property
+    @abstractmethod
+    def sessions(self) -> Sequence[Session]:
+        """The open conversations with the server."""
+
+    @property
+    @abstractmethod
+    def watches(self) -> ResourceWatches:
+        """The resources of the server that clients are subscribed to."""
+
+    @abstractmethod
+    def offers(self, capability: Capability) -> bool:
+        """Whether the server is open and has this capability."""
+
+    @abstractmethod
     async def tools(self, *, modern: bool) -> Index:
-        """The tools that a modern client or a legacy one can use now, by name; connects first if need be.
-        Raises StartError.
-        """
-        return self._listing(await self.server.connect(modern=modern), modern=modern).index
+        """The tools that a modern or a legacy client can use now; connects first. Raises StartError."""
 
+    @abstractmethod
     def known(self) -> KnownTools | None:
-        """Its tools as they are, or as they were when the server was last asked for them, by whichever
-        process of ours; None if it never was.
-        """
-        for modern in (True, False):
-            if (connection := self.server.connections[modern]) is not None:
-                return KnownTools(self._listing(connection, modern=modern).index, None)
-        record = self.server.recalled()
-        if record is not self._recalled[0]:
-            known = None if record is None else KnownTools(self._sift(record.tools, []), record.listed_at)
-            self._recalled = record, known
-        return self._recalled[1]
+        """The tools as far as they are known without starting the server; None if it was never listed."""
 
-    def ready(self, tool: str | None, modern: bool, principal: str = "") -> Connection | None:
-        """Where a modern client or a legacy one can call a tool at once for a principal, or something that is
-        no tool (None): the server is up, and is known to have it.
-        """
-        connection = self.server.connections[modern]
-        if connection is None or not connection.is_clear:
-            return None
-        if principal and not connection.turns.may_pass(principal):
-            return None
-        listing = self._listings[modern]
-        if connection.listed is not listing.listed:
-            listing = self._listing(connection, modern=modern)
-        return connection if tool is None or tool in listing.index else None
-
+    @abstractmethod
     def definition(self, tool: str) -> msgspec.Raw | None:
-        """What the server says of a tool, if it is known to have it."""
-        found = (listing.index.get(tool) for listing in self._listings)
-        return next((definition for definition in found if definition is not None), None)
+        """The definition of a tool that the server is known to have."""
 
+    @abstractmethod
+    def ready(self, tool: str | None, modern: bool, principal: str = "") -> Connection | None:
+        """The connection that takes a call at once, for a tool or for another request (None).
+
+        None if the call has to wait, or the server is not known to have the tool.
+        """
+
+    @abstractmethod
+    async def take(self, call: ServerCall) -> None:
+        """Send a call, or answer it, as soon as that is possible. Raises CallError."""
+
+    @abstractmethod
     async def connect(self, tool: str | None, size: int, principal: str = "", *, modern: bool) -> Connection:
-        """Where a modern client or a legacy one can call a tool for a principal, or something that is no
-        tool, which it does at once, with arguments of that size. Connects first if need be, and waits for its
-        turn. Raises CallError.
+        """A connection that takes a call now, with arguments of that size; it has to be sent at once.
+
+        Connects first if need be, and waits for the call's turn. Raises CallError.
         """
-        try:
-            with self.server.waiting_room.place(size, principal):
-                return await self._connect(tool, principal, modern=modern)
-        except StartError as error:
-            raise self._failure(tool, error.explained()) from error
-        except Overloaded as error:
-            raise self._failure(tool, f"{error}.") from error
 
-    async def _connect(self, tool: str | None, principal: str, *, modern: bool) -> Connection:
-        for _ in range(ATTEMPTS):
-            connection = await self.server.connect(modern=modern)
-            index = self._listing(connection, modern=modern).index
-            if tool is not None and tool not in index:
-                raise ToolNotFound(tool, self.server.name, self._toolbox, similar_names(tool, index))
-            if await self._turn(tool, connection, principal):
-                return connection
-        raise self._failure(tool, "the server ended, again and again, as soon as it had listed its tools")
-
-    async def _turn(self, tool: str | None, connection: Connection, principal: str) -> bool:
-        try:
-            # Not counting the time in which it is found out whether the server is still there.
-            async with asyncio.timeout(connection.timeout + PROBE_LIMIT):
-                return await connection.turn(principal)
-        except TimeoutError:
-            config = self.server.config
-            waited = f"the call has waited {connection.timeout:g} s for its turn, and was not sent"
-            share = ' or on your share of them ("http.shares.calls")' if principal else ""
-            busy = (
-                f'the server works on {config.call_limit} calls ("callLimit"){share}, or does not read more'
-            )
-            raise self._failure(tool, f"{waited}: {busy}. Try again when there are fewer.") from None
-
+    @abstractmethod
     async def entries(self, kind: Kind, deadline: float, *, modern: bool) -> Entries:
-        """What the server lists of some kind for a modern client or a legacy one. If that cannot be had in
-        time it is nothing, and logged.
-        """
-        limit = self.server.config.timeout
-        wait = min(limit, deadline)
-        connection: Connection | None = None
-        try:
-            async with asyncio.timeout(limit):
-                async with asyncio.timeout(wait):
-                    connection = await self.connect(None, 0, modern=modern)
-                # Not counting the time in which the servers wait for a client that does not read.
-                return await list_all(connection.session, kind, wait)
-        except (CallError, WireError, TimeoutError) as error:
-            reason = self.server.mask(str(error)) or f"no end within {limit:g} s"
-            self._log.warning("its %s could not be listed: %s", kind.noun, reason)
-            # Until its own time is up it may just be busy.
-            is_late = isinstance(error, (RequestTimeout, TimeoutError)) and wait == limit
-            if connection is not None and is_late:
-                connection.suspect()
-            return ()
+        """What the server lists of some kind; nothing if that cannot be had before the deadline."""
 
+    @abstractmethod
     def explain(self, tool: str | None, error: WireError, session: Session) -> ExecutionFailed:
-        """What a caller is to be told about a call that has failed on a connection."""
-        return self._failure(tool, self.server.explain(error, session))
+        """The error for a call that failed on a connection, with what can be done about it."""
 
+    @abstractmethod
     def masked(self, error: RemoteError) -> RemoteError:
-        """The server's own error, fit to be passed on."""
-        mask = self.server.mask
-        data = None if error.data is None else mask(error.data.decode()).encode()
-        if data is not None and not is_json(data):
-            data = None  # the value that was taken out was no text
-        return RemoteError(error.code, mask(error.message), data)
+        """The server's own error without secret values."""
 
-    def _failure(self, tool: str | None, reason: str) -> ExecutionFailed:
-        return ExecutionFailed(tool, self.server.name, self._toolbox, reason)
+    @abstractmethod
+    def holds_secret(self, data: bytes) -> bool:
+        """Whether a secret value of the server's configuration is in this."""
 
-    def _listing(self, connection: Connection, *, modern: bool) -> _Listing:
-        """What the server lists on a connection that serves modern clients or legacy ones."""
-        listed = connection.listed
-        # Not NO_LISTING: an empty tuple is the same object as any other.
-        read = (listing for listing in self._listings if listing is not NO_LISTING)
-        known = next((listing for listing in read if listing.listed is listed), None)
-        self._listings[modern] = listing = known or self._read(listed, [*connection.notes])
-        return listing
-
-    def _read(self, listed: Tools, notes: list[str]) -> _Listing:
-        index = self._sift(listed, notes)
-        if len(notes) > NOTES_SHOWN:
-            notes[NOTES_SHOWN:] = [f"and {len(notes) - NOTES_SHOWN} more of the kind"]
-        for note in notes:
-            self._log.warning("%s", note)
-        return _Listing(listed, index, notes)
-
-    def _sift(self, listed: Tools, notes: list[str]) -> Index:
-        """One bad tool must not lose the list."""
-        index: dict[str, msgspec.Raw] = {}
-        for tool in listed:
-            try:
-                name = _decode_name(tool).name
-            except (msgspec.DecodeError, RecursionError) as error:
-                notes.append(f"left out a tool without a usable name: {error}")
-                continue
-            if is_deep(tool):
-                notes.append(f"left out the tool '{name}': it is nested more than {MAX_DEPTH} levels deep")
-            elif not name:
-                notes.append("left out a tool whose name is empty")
-            elif name in index:
-                notes.append(f"the server lists '{name}' twice; the first counts")
-            elif self._shows(name):
-                index[name] = tool
-        return index
-
-
-def _inline_limit(config: ServerConfig) -> int:
-    return NO_LIMIT if isinstance(config.results, bool) else config.results.inline_limit
-
-
-def similar_names(name: str, names: Iterable[str]) -> list[str]:
-    """Those of the names that may have been meant."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistaken call
-
-    return get_close_matches(name, names, n=SIMILAR_SHOWN)
+    @abstractmethod
+    def close_if_unused(self) -> None:
+        """End the server's processes unless a client uses them."""

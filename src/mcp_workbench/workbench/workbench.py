@@ -20,11 +20,11 @@ from mcp_workbench.fairness import FairSemaphore
 from mcp_workbench.storage.catalogue import Catalogue
 from mcp_workbench.storage.protocol_versions import VersionMemory
 from mcp_workbench.wire.processes.guard import Guard
-from mcp_workbench.workbench import builtin
+from mcp_workbench.workbench.configured_server import ConfiguredServer
 from mcp_workbench.workbench.door import Door
 from mcp_workbench.workbench.own_servers import OwnServers
 from mcp_workbench.workbench.toolbox import Toolbox
-from mcp_workbench.workbench.toolbox_server import NO_LIMIT, ToolboxServer
+from mcp_workbench.workbench.toolbox_server import NO_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -66,7 +66,9 @@ class Workbench:
         self._watches: dict[Origin, ResourceWatches] = {}
         """What clients want to hear about, by the place that the names of the resources tell."""
         self.store: ResultStore | None = None
-        """What is kept of results, once the configuration has wanted some to be."""
+        """The results that are kept, once the configuration has asked for that."""
+        self.builtin: dict[str, Toolbox] = {}
+        """The toolbox that reads kept results, by its name, once there are any to read."""
         self.flow_control = context.flow_control
         self.listeners = context.listeners
         self.catalogue = context.catalogue
@@ -101,7 +103,7 @@ class Workbench:
         """
         before = self.toolbox_servers
 
-        def keep_or_create(toolbox: str, name: str, config: ServerConfig) -> ToolboxServer:
+        def keep_or_create(toolbox: str, name: str, config: ServerConfig) -> ConfiguredServer:
             toolbox_server = before.get((toolbox, name))
             if toolbox_server is not None and is_same_program(toolbox_server.server.config, config):
                 toolbox_server.adopt(config, loaded.secrets)
@@ -110,7 +112,7 @@ class Workbench:
             # Whoever wants to hear of its resources has not been told that it is another program, or was
             # away for a while.
             server.watches = self._watches.setdefault((toolbox, name), server.watches)
-            return ToolboxServer(toolbox, server)
+            return ConfiguredServer(toolbox, server)
 
         toolboxes = []
         for name, toolbox in loaded.config.toolboxes.items():
@@ -151,12 +153,12 @@ class Workbench:
         if self._finder is None:
             self._finder = Finder(self._cache)
         sources = {
-            origin: known.index
-            for origin, toolbox_server in self.toolbox_servers.items()
+            toolbox_server.origin: known.index
+            for toolboxes in (self.toolboxes, self.builtin)
+            for toolbox in toolboxes.values()
+            for toolbox_server in toolbox.toolbox_servers.values()
             if (known := toolbox_server.known()) is not None
         }
-        if self.store is not None:
-            sources[builtin.ORIGIN] = builtin.TOOLS
         return [await self._finder.find(query, limit, sources, among, principal) for query in queries]
 
     def _prepare_to_keep(self, config: ResultsConfig) -> None:
@@ -165,9 +167,12 @@ class Workbench:
         ):
             # Most configurations do not want it.
             from mcp_workbench.storage.kept_files import KeptFiles  # noqa: PLC0415 - see above
+            from mcp_workbench.workbench.builtin_server import builtin_toolbox  # noqa: PLC0415 - see above
             from mcp_workbench.workbench.kept.store import ResultStore  # noqa: PLC0415 - see above
 
             self.store = ResultStore(KeptFiles(self._cache), self.shares)
+            toolbox = builtin_toolbox()
+            self.builtin[toolbox.name] = toolbox
         if self.store is not None:
             self.store.adopt(config)
 
@@ -195,9 +200,10 @@ class Workbench:
     def _hold(self, toolboxes: Sequence[Toolbox]) -> None:
         self.toolboxes = {toolbox.name: toolbox for toolbox in toolboxes}
         self.toolbox_servers = {
-            (toolbox.name, server): toolbox_server
+            toolbox_server.origin: toolbox_server
             for toolbox in toolboxes
-            for server, toolbox_server in toolbox.toolbox_servers.items()
+            for toolbox_server in toolbox.toolbox_servers.values()
+            if isinstance(toolbox_server, ConfiguredServer)
         }
 
     def retire(self, server: Server) -> None:

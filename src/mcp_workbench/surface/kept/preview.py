@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.wire.message import encode
-from mcp_workbench.workbench.builtin import READ_RESULT, SEARCH_RESULT, SERVER, TOOLBOX
+from mcp_workbench.workbench.kept.definitions import READ_RESULT, SEARCH_RESULT, SERVER, TOOLBOX
 from mcp_workbench.workbench.kept.json_parts import items_of, kind_of, members_of
 from mcp_workbench.workbench.kept.reading import line_at, piece_of_bytes
 from mcp_workbench.workbench.kept.shape import count_lines, shape_of_json, shape_of_text

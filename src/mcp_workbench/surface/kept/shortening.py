@@ -219,7 +219,7 @@ def keep(use: ToolCall, result: msgspec.Raw, stamps: Stamps | None, client_resul
     short = shorten(result, limit)
     if short is None:
         return False
-    client_results.keep_now(short.contents, use.toolbox_server.server, limit)
+    client_results.keep_now(short.contents, use.toolbox_server, limit)
     use.on_result(short.result, stamps)
     return True
 
@@ -227,7 +227,7 @@ def keep(use: ToolCall, result: msgspec.Raw, stamps: Stamps | None, client_resul
 async def _keep_later(
     use: ToolCall, result: msgspec.Raw, stamps: Stamps | None, client_results: ClientResults
 ) -> None:
-    server, limit = use.toolbox_server.server, use.toolbox_server.inline_limit
+    server, limit = use.toolbox_server, use.toolbox_server.inline_limit
     try:
         short = await client_results.work(partial(shorten, result, limit), LIMIT_SECONDS)
     except TimeoutError:

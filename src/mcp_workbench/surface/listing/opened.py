@@ -8,12 +8,10 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from mcp_workbench.config.model.workbench import LISTING_BUDGET
 from mcp_workbench.surface.listing.detail import FOR_THE_WHOLE, DefinitionReader, ListedTool, fit, named
 from mcp_workbench.surface.listing.document import Document
 from mcp_workbench.surface.listing.found import add_named
 from mcp_workbench.wire.message import encode
-from mcp_workbench.workbench import builtin
 from mcp_workbench.workbench.text.sanitise import clean_text
 from mcp_workbench.workbench.toolbox import ToolboxSummary
 
@@ -94,7 +92,7 @@ def _written(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
     reader = DefinitionReader()
     document = _begin(box, tools, wanted, toolbox.listing_budget, reader)
     notes = [
-        {"server": toolbox_server.server.name, "note": clean_text(note)}
+        {"server": toolbox_server.name, "note": clean_text(note)}
         for toolbox_server, _ in opening.tools
         for note in toolbox_server.notes
     ]
@@ -105,15 +103,6 @@ def _written(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
             "notes": notes + reader.notes(),
         }
     )
-    document.add(b"}")
-    return document.result()
-
-
-def own_result(wanted: OpenRequest) -> tuple[Body, ...]:
-    """The tools of the toolbox of our own, all or those that are wanted by name. Raises ToolsNotFound."""
-    box = ToolboxSummary(builtin.TOOLBOX, builtin.DESCRIPTION, 1)
-    tools = [ListedTool(builtin.ORIGIN, name, definition) for name, definition in builtin.TOOLS.items()]
-    document = _begin(box, tools, wanted, LISTING_BUDGET, DefinitionReader())
     document.add(b"}")
     return document.result()
 

@@ -64,9 +64,7 @@ def emitter(view: ClientView, uri: str, *, is_modern: bool) -> ToolboxServer | N
 async def find_lister(view: ClientView, uri: str, *, is_modern: bool) -> ToolboxServer:
     """The only running server that lists a URI or has a template for it. Starts none. Raises Refusal."""
     async with view.listing_turn:
-        running = [
-            toolbox_server for toolbox_server in view.offering("resources") if toolbox_server.server.up
-        ]
+        running = [toolbox_server for toolbox_server in view.offering("resources") if toolbox_server.is_up]
         lists = await asyncio.gather(*(_lists(view, toolbox_server) for toolbox_server in running))
         matcher = TemplateMatcher(uri)
         having: list[ToolboxServer] = []
@@ -97,7 +95,7 @@ async def find_lister(view: ClientView, uri: str, *, is_modern: bool) -> Toolbox
 async def _lists(view: ClientView, toolbox_server: ToolboxServer) -> tuple[Entries, Entries]:
     deadline = view.toolboxes[toolbox_server.origin[0]].open_deadline
     # On a connection that is there: another one would be started.
-    modern = toolbox_server.server.connections[True] is not None
+    modern = toolbox_server.serves_modern
     resources, templates = await asyncio.gather(
         toolbox_server.entries(RESOURCES, deadline, modern=modern),
         toolbox_server.entries(TEMPLATES, deadline, modern=modern),

@@ -71,7 +71,7 @@ class _Subscription:
                 reason = f"Server '{server}' (toolbox '{toolbox}') does not say when a resource has changed"
                 raise Refusal(INVALID_PARAMS, reason, {"uri": self.uri})
             self._modern = connection.session.is_modern
-            watches = self.toolbox_server.server.watches
+            watches = self.toolbox_server.watches
             await watches.add(self.own, connection.session, connection.timeout)
         except RemoteError as error:
             own = self.toolbox_server.masked(error)

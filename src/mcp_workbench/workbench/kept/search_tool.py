@@ -8,7 +8,7 @@ import msgspec
 
 from mcp_workbench.errors import InvalidCall
 from mcp_workbench.wire.message import encode
-from mcp_workbench.workbench.builtin import MOST_CONTEXT, MOST_MATCHES
+from mcp_workbench.workbench.kept.definitions import MOST_CONTEXT, MOST_MATCHES
 from mcp_workbench.workbench.kept.reading import piece_of_bytes
 from mcp_workbench.workbench.kept.search import BadPattern, find_pattern, find_text
 

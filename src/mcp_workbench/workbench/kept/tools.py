@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from mcp_workbench.errors import InvalidCall, ServerNotFound, ToolNotFound
-from mcp_workbench.surface.kept import found, part
+from mcp_workbench.errors import InvalidCall
 from mcp_workbench.wire.message import encode
-from mcp_workbench.workbench.builtin import READ_RESULT, SEARCH_RESULT, SERVER, TOOLBOX, TOOLS
+from mcp_workbench.workbench.kept import read_tool, search_tool
 from mcp_workbench.workbench.kept.client_results import SEARCH_LIMIT, not_kept
+from mcp_workbench.workbench.kept.definitions import SEARCH_RESULT
 
 if TYPE_CHECKING:
-    from mcp_workbench.surface.metatools import ToolId
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.kept.client_results import ClientResults
 
-Form = TypeVar("Form", part.ReadRequest, found.SearchRequest)
+Form = TypeVar("Form", read_tool.ReadRequest, search_tool.SearchRequest)
 
 SOON: Final = 256 * 1024
 """Bytes of a content that are looked through in less than 5 ms."""
@@ -29,30 +28,26 @@ LIMIT: Final = 30.0
 """Seconds for any other."""
 
 
-async def use(client_results: ClientResults, tool: ToolId, arguments: Body) -> tuple[Body, ...]:
-    """The result of a call of one of them. Raises CallError."""
-    if tool.server != SERVER:
-        raise ServerNotFound(tool.server, TOOLBOX, [SERVER], disabled=False)
-    asked: part.ReadRequest | found.SearchRequest
-    if tool.tool == READ_RESULT:
-        asked = _read(arguments, part.ReadRequest)
-    elif tool.tool == SEARCH_RESULT:
-        asked = _read(arguments, found.SearchRequest)
+async def answer(client_results: ClientResults, tool: str, arguments: Body) -> msgspec.Raw:
+    """The result of a call of one of these tools. Raises CallError."""
+    asked: read_tool.ReadRequest | search_tool.SearchRequest
+    if tool == SEARCH_RESULT:
+        asked = _read(arguments, search_tool.SearchRequest)
     else:
-        raise ToolNotFound(tool.tool, SERVER, TOOLBOX, list(TOOLS))
+        asked = _read(arguments, read_tool.ReadRequest)
     asked.check()
     kept = client_results.find(asked.handle)
     data = None if kept is None else await client_results.read(kept)
     if kept is None or data is None:
         raise not_kept(asked.handle)
     content = msgspec.structs.replace(kept.content, data=data)
-    answer = partial(asked.answer, content, kept.limit)
+    find = partial(asked.answer, content, kept.limit)
     if asked.is_quick and len(data) <= SOON:
-        return _result(answer())
+        return _result(find())
     try:
         if asked.is_quick:
-            return _result(await client_results.work(answer, LIMIT))
-        return _result(await client_results.search(answer, len(data)))
+            return _result(await client_results.work(find, LIMIT))
+        return _result(await client_results.search(find, len(data)))
     except TimeoutError:
         limit = LIMIT if asked.is_quick else SEARCH_LIMIT
         remedy = (
@@ -70,5 +65,5 @@ def _read(arguments: Body, form: type[Form]) -> Form:
         raise InvalidCall(f"Invalid arguments: {error}. It takes {takes}") from None
 
 
-def _result(blocks: list[msgspec.Raw]) -> tuple[Body, ...]:
-    return (encode({"content": blocks}),)
+def _result(blocks: list[msgspec.Raw]) -> msgspec.Raw:
+    return msgspec.Raw(encode({"content": blocks}))

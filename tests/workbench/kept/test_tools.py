@@ -13,10 +13,9 @@ import pytest
 import regex
 
 from mcp_workbench.errors import CallError
-from mcp_workbench.surface.kept import builtin
-from mcp_workbench.surface.metatools import ToolId
-from mcp_workbench.workbench.builtin import TOOLS
+from mcp_workbench.workbench.kept import tools
 from mcp_workbench.workbench.kept.client_results import Content
+from mcp_workbench.workbench.kept.definitions import TOOLS
 from tests.support.kept import Bench, Maker
 from tests.support.waiting import PATIENCE
 
@@ -50,9 +49,8 @@ async def client_results() -> ClientResults:
 
 
 async def call(client_results: ClientResults, tool: str, **arguments: object) -> list[dict[str, Any]]:
-    identifier = ToolId("workbench", "results", tool)
-    parts = await builtin.use(client_results, identifier, json.dumps(arguments).encode())
-    blocks: list[dict[str, Any]] = json.loads(b"".join(map(bytes, parts)))["content"]
+    result = await tools.answer(client_results, tool, json.dumps(arguments).encode())
+    blocks: list[dict[str, Any]] = json.loads(bytes(result))["content"]
     return blocks
 
 
