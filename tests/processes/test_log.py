@@ -154,4 +154,10 @@ async def test_what_is_logged_goes_on_after_a_crash(start: Start) -> None:
     assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
     await session.client.close()
     lines = session.client.stderr.splitlines()
-    assert [line for line in lines if not line.startswith("mcp-workbench: [dev/files] ")] == []
+    of_calls = [line for line in lines if line.startswith("mcp-workbench: dev/files/")]
+    assert [line.split()[1:3] for line in of_calls] == [
+        ["dev/files/crash", "failed"],
+        ["dev/files/echo", "ok"],
+    ]
+    others = [line for line in lines if line not in of_calls]
+    assert [line for line in others if not line.startswith("mcp-workbench: [dev/files] ")] == []

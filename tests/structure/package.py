@@ -29,7 +29,21 @@ class Module:
 
     def imports(self) -> Iterator[tuple[int, str]]:
         """Line and full name of all that it imports, in functions and for type checkers too."""
-        for node in ast.walk(self.tree):
+        yield from self._imports(self.tree)
+
+    def runtime_imports(self) -> Iterator[tuple[int, str]]:
+        """Line and full name of all that it imports when it runs, in functions too."""
+        for_types = {
+            line
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            for statement in node.body
+            for line, _ in self._imports(statement)
+        }
+        yield from ((line, name) for line, name in self.imports() if line not in for_types)
+
+    def _imports(self, tree: ast.AST) -> Iterator[tuple[int, str]]:
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 yield from ((node.lineno, alias.name) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):

@@ -58,6 +58,33 @@ def test_imports_point_down_only() -> None:
     assert [found for module in modules() for found in violations(module)] == []
 
 
+def downstream_imports(module: Module) -> list[str]:
+    """What a module imports of `downstream` when it runs: imports for type checkers do not count."""
+    return [
+        f"{module.name}:{line} imports {name}"
+        for line, name in module.runtime_imports()
+        if name.startswith(f"{PACKAGE}.downstream.")
+    ]
+
+
+def test_surface_reaches_servers_only_through_the_workbench() -> None:
+    above = [module for module in modules() if module.layer in ("surface", "serve")]
+    assert [found for module in above for found in downstream_imports(module)] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("from mcp_workbench.downstream.server import Server", 1),
+        ("def later():\n    from mcp_workbench.downstream import server", 1),
+        ("if TYPE_CHECKING:\n    from mcp_workbench.downstream.server import Server", 0),
+    ],
+)
+def test_a_way_around_the_workbench_is_found(source: str, count: int) -> None:
+    module = Module("mcp_workbench.surface.relay.calls", is_package=False, tree=ast.parse(source))
+    assert len(downstream_imports(module)) == count
+
+
 @pytest.mark.parametrize(
     "source",
     [

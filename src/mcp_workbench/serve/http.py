@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
@@ -19,17 +19,13 @@ from mcp_workbench.serve.address import Address, listen
 from mcp_workbench.serve.admission import AdmissionFiles, metadata, metadata_paths
 from mcp_workbench.serve.connection_limits import MAX_CONNECTIONS, ConnectionLimits, allowed_connections
 from mcp_workbench.serve.connections import LimitedConnection
-from mcp_workbench.serve.reload import Reloader
-from mcp_workbench.serve.running import begin, close, first, loop_runner
-from mcp_workbench.serve.signals import SecondSignal
-from mcp_workbench.storage.protocol_versions import cache_directory
+from mcp_workbench.serve.running import Service, begin, loop_runner
 from mcp_workbench.surface.http.clients import Clients
 from mcp_workbench.surface.http.endpoint import Endpoint
-from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Iterator, Mapping
+    from collections.abc import AsyncIterator, Iterator, Mapping
 
     from starlette.requests import Request
     from starlette.types import Message, Receive, Scope, Send
@@ -77,44 +73,56 @@ async def _serve(
     tokens: LoadedTokens | None,
 ) -> None:
     sockets, address, limits = listening
-    workbench = build(loaded, environ=environ, cache=cache_directory(environ), hide=log_handler.hide)
-    interrupted = asyncio.Event()
-    second_signal = SecondSignal(interrupted.set)
-    clients = Clients(workbench, environ)
-    doorkeeper = AdmissionFiles(
-        address.host, loaded, tokens, environ=environ, log_handler=log_handler, guests=clients
+    service = Service(loaded, environ, log_handler)
+    async with serving_http(service, address.host, tokens) as application:
+        refusals = application.admission.refusals
+        server = _Server(_settings(application, limits, refusals))
+        serving = asyncio.create_task(server.serve(sockets))
+        log.info("serving at http://%s%s (Ctrl-C ends it)", address, PATH)
+        await service.interrupted.wait()
+        log.info("ending: calls in flight have %g s to finish (Ctrl-C again: at once)", DRAIN_LIMIT)
+    server.should_exit = True
+    server.force_exit = service.second_signal.is_set()
+    await serving
+
+
+@asynccontextmanager
+async def serving_http(
+    service: Service, host: str, tokens: LoadedTokens | None
+) -> AsyncIterator[HttpApplication]:
+    """The ASGI application of a service, from its start to the end of its servers and clients."""
+    clients = Clients(service.workbench, service.environ)
+    admission_files = AdmissionFiles(
+        host,
+        service.loaded,
+        tokens,
+        environ=service.environ,
+        log_handler=service.log_handler,
+        guests=clients,
     )
-    endpoint = Endpoint(clients, doorkeeper.admission)
-    server = _Server(
-        _settings(HttpApplication(endpoint, doorkeeper.admission), limits, doorkeeper.admission.refusals)
-    )
+    endpoint = Endpoint(clients, admission_files.admission)
 
     def on_reload(reloaded: LoadedConfig) -> None:
-        doorkeeper.reconfigure(reloaded)
+        admission_files.reconfigure(reloaded)
         clients.look_again()
 
-    reloader = Reloader(loaded, environ, workbench, log_handler, on_reload)
-    reloader.start()
-    doorkeeper.start()
-    serving = asyncio.create_task(server.serve(sockets))
-    gc.freeze()
-    gc.enable()
-    workbench.warm_up()
-    log.info("serving at http://%s%s (Ctrl-C ends it)", address, PATH)
-    await interrupted.wait()
-    reloader.close()
-    doorkeeper.close()
-    endpoint.is_closing = True
-    clients.release()
-    log.info("ending: calls in flight have %g s to finish (Ctrl-C again: at once)", DRAIN_LIMIT)
-    await first(clients.drain(DRAIN_LIMIT), second_signal.wait())
-    endpoint.is_closed = True
-    await first(doorkeeper.write_last_use(), second_signal.wait())
-    await close(workbench, second_signal)
-    clients.close()
-    server.should_exit = True
-    server.force_exit = second_signal.is_set()
-    await serving
+    async def drain() -> None:
+        endpoint.is_closing = True
+        clients.release()
+        await service.unless_hurried(clients.drain(DRAIN_LIMIT))
+        endpoint.is_closed = True
+        await service.unless_hurried(admission_files.write_last_use())
+
+    async with AsyncExitStack() as stack:
+        # Closed in reverse: no new requests, then the calls, then the servers, then the clients.
+        stack.callback(clients.close)
+        stack.push_async_callback(service.close)
+        stack.push_async_callback(drain)
+        stack.callback(admission_files.close)
+        stack.callback(service.stop_watching)
+        service.start(on_reload)
+        admission_files.start()
+        yield HttpApplication(endpoint, admission_files.admission)
 
 
 def _settings(front: HttpApplication, limits: ConnectionLimits, refusals: Refusals) -> uvicorn.Config:
@@ -178,7 +186,7 @@ class HttpApplication:
 
     def __init__(self, endpoint: Endpoint, admission: Admission) -> None:
         self._endpoint = endpoint
-        self._admission = admission
+        self.admission = admission
         self._others = Starlette(
             routes=[
                 Route("/healthz", self._is_alive),
@@ -202,7 +210,7 @@ class HttpApplication:
 
     async def _serve_page(self, origin: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves a request that a web page makes, and tells its browser that it may."""
-        origins = self._admission.origins
+        origins = self.admission.origins
         asked = next((value for name, value in scope["headers"] if name == _ASKED_HEADERS), b"")
         if scope["method"] == "OPTIONS" and (allowed := origins.preflight(origin, asked)):
             await send({"type": "http.response.start", "status": 204, "headers": allowed})
@@ -226,9 +234,9 @@ class HttpApplication:
         return Response('{"status":"ready"}', media_type="application/json")
 
     async def _describe(self, request: Request) -> Response:
-        issuer = self._admission.issuer
+        issuer = self.admission.issuer
         try:
-            self._admission.check(request.scope["headers"], request.client.host if request.client else "")
+            self.admission.check(request.scope["headers"], request.client.host if request.client else "")
         except Denied as denied:
             return Response(denied.reason, denied.status)
         if issuer is None or request.url.path not in metadata_paths(issuer):
@@ -236,5 +244,5 @@ class HttpApplication:
         answer = Response(metadata(issuer), media_type="application/json")
         # A page that may come has to find out where to log in.
         origin = request.headers.get("origin", "").encode("latin-1")
-        answer.raw_headers.extend(self._admission.origins.cors(origin))
+        answer.raw_headers.extend(self.admission.origins.cors(origin))
         return answer

@@ -16,7 +16,7 @@ from mcp_workbench.workbench.text.sanitise import clean_text, show_name
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     Mask = Callable[[str], str]
     ToLine = Callable[[logging.LogRecord, Mask], bytes]
@@ -52,6 +52,33 @@ class _Object(msgspec.Struct, omit_defaults=True):
     traceback: str | msgspec.UnsetType = msgspec.UNSET
 
 
+class Entry(msgspec.Struct, frozen=True):
+    """An event at level `info` that is written together with others. Its message names the server itself."""
+
+    logger: str
+    created: float
+    """When it happened, in seconds since the epoch."""
+    server: str
+    message: str
+
+
+def together(entries: Sequence[Entry], mask: Mask, *, as_json: bool) -> list[bytes]:
+    """The lines of several events, masked and cleaned in one go."""
+    messages = _without_secrets("\n".join(entry.message for entry in entries), mask).split("\n")
+    if len(messages) != len(entries):
+        # A name has a line break in it, or a secret spans two lines.
+        messages = [_in_one_line(_without_secrets(entry.message, mask)) for entry in entries]
+    if not as_json:
+        return [f"{PROGRAM}{message}\n".encode() for message in messages]
+    return [
+        msgspec.json.encode(
+            _Object(_time(entry.created), "info", entry.logger, show_name(entry.server), message)
+        )
+        + b"\n"
+        for entry, message in zip(entries, messages, strict=True)
+    ]
+
+
 def to_text(record: logging.LogRecord, mask: Mask) -> bytes:
     """A line for people. A traceback follows on lines of its own."""
     label = _label(record)
@@ -68,9 +95,8 @@ def to_text(record: logging.LogRecord, mask: Mask) -> bytes:
 
 def to_json(record: logging.LogRecord, mask: Mask) -> bytes:
     """One JSON object in one line."""
-    seconds, thousandths = divmod(int(record.created * 1000), 1000)
     it = _Object(
-        time=time.strftime(f"%Y-%m-%dT%H:%M:%S.{thousandths:03d}Z", time.gmtime(seconds)),
+        time=_time(record.created),
         level=record.levelname.lower(),
         logger=record.name,
         server=_label(record) or None,
@@ -82,6 +108,11 @@ def to_json(record: logging.LogRecord, mask: Mask) -> bytes:
     if trace is not None:
         it.traceback = _cut_start(trace, room - _size_in_json(it.message), _size_in_json)
     return encode(it) + b"\n"
+
+
+def _time(created: float) -> str:
+    seconds, thousandths = divmod(int(created * 1000), 1000)
+    return time.strftime(f"%Y-%m-%dT%H:%M:%S.{thousandths:03d}Z", time.gmtime(seconds))
 
 
 def _label(record: logging.LogRecord) -> str:

@@ -19,15 +19,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.config import Secrets
-from mcp_workbench.serve.log_lines import LONGEST_LINE, to_json, to_text
+from mcp_workbench.serve.log_lines import LONGEST_LINE, to_json, to_text, together
 from mcp_workbench.wire.processes.stderr import LOGGER as SERVERS_STDERR
 from mcp_workbench.workbench.text.sanitise import show_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from types import TracebackType
 
     from mcp_workbench.errors import ConfigError
-    from mcp_workbench.serve.log_lines import ToLine
+    from mcp_workbench.serve.log_lines import Entry, ToLine
 
     Fault = tuple[type[BaseException], BaseException, TracebackType | None]
 
@@ -72,6 +73,21 @@ class StderrHandler(logging.Handler):
         except Exception:  # noqa: BLE001 - whoever logs is not to be stopped by that
             self._dropped += 1
 
+    def write_together(self, entries: Sequence[Entry]) -> None:
+        """Write a line for each of several events. Never raises and never waits."""
+        try:
+            self._catch_up(0)
+            lines = together(entries, self._secrets.mask, as_json=self._to_line is to_json)
+            for chunk in _chunks(lines):
+                if not self._waiting and _takes_bytes(self._descriptor, 0):
+                    os.write(self._descriptor, chunk)
+                elif len(self._waiting) >= MOST_WAITING:
+                    self._dropped += chunk.count(b"\n")
+                else:
+                    self._waiting.append(chunk)
+        except Exception:  # noqa: BLE001 - whoever logs is not to be stopped by that
+            self._dropped += len(entries)
+
     def flush(self) -> None:
         """Gives whoever reads a last moment to take what waits: `logging` calls this in the end."""
         with suppress(Exception):
@@ -89,6 +105,17 @@ class StderrHandler(logging.Handler):
             else:
                 os.write(self._descriptor, self._waiting[0])
                 self._waiting.popleft()
+
+
+def _chunks(lines: Sequence[bytes]) -> Iterator[bytes]:
+    """Lines joined to as many bytes as a pipe that is writable takes at once."""
+    chunk = b""
+    for line in lines:
+        if len(chunk) + len(line) > LONGEST_LINE:
+            yield chunk
+            chunk = b""
+        chunk += line
+    yield chunk
 
 
 def _record(level: int, message: str, fault: Fault | None = None) -> logging.LogRecord:

@@ -1,12 +1,21 @@
-"""What serving has in common, whatever it is that clients come by: how it begins, and how it ends."""
+"""What serving over stdio and over HTTP have in common: its start, its lifetime and its end."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config.load import STATE_KEY
+from mcp_workbench.serve import call_log
+from mcp_workbench.serve.call_log import CallLog
+from mcp_workbench.serve.reload import Reloader
+from mcp_workbench.serve.signals import SecondSignal
+from mcp_workbench.storage.protocol_versions import cache_directory
+from mcp_workbench.workbench.call_counts import CallCounts
+from mcp_workbench.workbench.door import Door
+from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -14,8 +23,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.serve.logs import StderrHandler
-    from mcp_workbench.serve.signals import SecondSignal
-    from mcp_workbench.workbench.workbench import Workbench
+    from mcp_workbench.workbench.door import Observer
 
 SHORTEST_KEY = 32
 """Characters of a key that need not be warned of."""
@@ -40,15 +48,6 @@ async def first(*waits: Coroutine[Any, Any, object]) -> None:
         task.cancel()
 
 
-async def close(workbench: Workbench, second_signal: SecondSignal) -> None:
-    """Ends all servers, in good order unless somebody is in a hurry."""
-    closing = asyncio.create_task(workbench.close())
-    await first(asyncio.wait([closing]), second_signal.wait())
-    if second_signal.is_set():
-        workbench.kill()
-    await closing
-
-
 def loop_runner() -> Callable[[Coroutine[Any, Any, None]], None]:
     """What runs the event loop."""
     try:
@@ -56,3 +55,59 @@ def loop_runner() -> Callable[[Coroutine[Any, Any, None]], None]:
     except ImportError:
         return asyncio.run
     return uvloop.run
+
+
+class Service:
+    """A workbench while it serves, with its calls observed, its configuration watched and signals handled.
+
+    Owns what every way of serving has in common. Close it last of all that uses the workbench.
+    """
+
+    def __init__(self, loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler) -> None:
+        self.loaded = loaded
+        self.environ = environ
+        self.log_handler = log_handler
+        self._reloader: Reloader | None = None
+        self.counts = CallCounts()
+        """How often each tool was called, and how the calls ended."""
+        self._call_log = CallLog(log_handler)
+        observers: list[Observer] = [self.counts, self._call_log] if call_log.is_wanted() else [self.counts]
+        self.workbench = build(
+            loaded,
+            environ=environ,
+            cache=cache_directory(environ),
+            hide=log_handler.hide,
+            door=Door(observers=observers),
+        )
+        self.interrupted = asyncio.Event()
+        """Set when the process is asked to end."""
+        self.second_signal = SecondSignal(self.interrupted.set)
+        """Set when the process is asked to end at once."""
+
+    def start(self, on_reload: Callable[[LoadedConfig], None]) -> None:
+        """Watch the configuration, and load what some servers need. Everything else is set up by now."""
+        reloader = Reloader(self.loaded, self.environ, self.workbench, self.log_handler, on_reload)
+        self._reloader = reloader
+        reloader.start()
+        # What is there now stays: it need not be looked through again and again.
+        gc.freeze()
+        gc.enable()
+        self.workbench.warm_up()
+
+    def stop_watching(self) -> None:
+        """Leave the configuration as it is."""
+        if self._reloader is not None:
+            self._reloader.close()
+
+    async def unless_hurried(self, work: Coroutine[Any, Any, object]) -> None:
+        """Do some work, and give it up at a second signal."""
+        await first(work, self.second_signal.wait())
+
+    async def close(self) -> None:
+        """End all servers: in good order, or at once after a second signal. Log the calls that this ended."""
+        closing = asyncio.create_task(self.workbench.close())
+        await self.unless_hurried(asyncio.wait([closing]))
+        if self.second_signal.is_set():
+            self.workbench.kill()
+        await closing
+        self._call_log.flush()

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import stat
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from mcp_workbench.serve.pressure import StdioBackpressure
-from mcp_workbench.serve.reload import Reloader
-from mcp_workbench.serve.running import begin, close, first, loop_runner
-from mcp_workbench.serve.signals import SecondSignal
-from mcp_workbench.storage.protocol_versions import cache_directory
+from mcp_workbench.serve.running import Service, begin, first, loop_runner
 from mcp_workbench.surface.client_connection import ClientConnection
 from mcp_workbench.surface.client_session import ClientSession
 from mcp_workbench.surface.output import SingleOutput
@@ -24,7 +20,6 @@ from mcp_workbench.surface.questions.sealing import Seal
 from mcp_workbench.wire.reader import LineReader, read_lines
 from mcp_workbench.wire.writer import open_writer
 from mcp_workbench.workbench.client_view import ClientView
-from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -86,10 +81,9 @@ def _modes_restored(*descriptors: int) -> Iterator[None]:
 async def _serve(
     loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler, stdin: int, stdout: int
 ) -> None:
-    workbench = build(loaded, environ=environ, cache=cache_directory(environ), hide=log_handler.hide)
+    service = Service(loaded, environ, log_handler)
+    workbench, interrupted = service.workbench, service.interrupted
     ended = asyncio.Event()
-    interrupted = asyncio.Event()
-    second_signal = SecondSignal(interrupted.set)
     pressure = StdioBackpressure(workbench)
     read_too = _are_one_socket(stdin, stdout)
     output = os.fdopen(stdout, "wb", 0)
@@ -98,42 +92,46 @@ async def _serve(
     parking = ParkedCalls()
     client_session = ClientSession(view, parking, Seal(environ))
     client_connection = ClientConnection(client_session, SingleOutput(client.write), pressure)
+    reader = LineReader(client_connection.receive, ended.set, client_connection.receive_overlong)
 
     def on_reload(_: LoadedConfig) -> None:
         view.refresh()
         if client_session.look_again():
             client_connection.tell_tools_changed()
 
-    reloader = Reloader(loaded, environ, workbench, log_handler, on_reload)
-    reloader.start()
-    reader = LineReader(client_connection.receive, ended.set, client_connection.receive_overlong)
-    pressure.watch(client, reader)
-    await read_lines(os.fdopen(stdin, "rb", 0), reader)
-    # What is there now stays: it need not be looked through again and again.
-    gc.freeze()
-    gc.enable()
-    workbench.warm_up()
-    if os.isatty(0):
-        log.info(
-            "waiting for an MCP client on stdin; this command is meant to be launched by one (Ctrl-C ends it)"
-        )
-    await first(ended.wait(), interrupted.wait())
-    reloader.close()
-    if not interrupted.is_set():
-        await first(client_connection.drain(DRAIN_LIMIT), interrupted.wait())
-    reader.close()
-    client_connection.close()
-    parking.close()
-    pressure.close()
-    await close(workbench, second_signal)
-    client.close()
-    await first(_flush(client), second_signal.wait())
+    async with AsyncExitStack() as stack:
+        # Closed in reverse: no new requests, then the calls, then the servers, then the client.
+        stack.push_async_callback(_flush, client, service)
+        stack.callback(client.close)
+        stack.push_async_callback(service.close)
+        stack.callback(pressure.close)
+        stack.callback(parking.close)
+        stack.callback(client_connection.close)
+        stack.callback(reader.close)
+        stack.callback(service.stop_watching)
+        pressure.watch(client, reader)
+        await read_lines(os.fdopen(stdin, "rb", 0), reader)
+        service.start(on_reload)
+        if os.isatty(0):
+            log.info(
+                "waiting for an MCP client on stdin; "
+                "this command is meant to be launched by one (Ctrl-C ends it)"
+            )
+        await first(ended.wait(), interrupted.wait())
+        service.stop_watching()
+        if not interrupted.is_set():
+            await first(client_connection.drain(DRAIN_LIMIT), interrupted.wait())
 
 
-async def _flush(client: Writer) -> None:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(FLUSH_LIMIT):
-            await client.closed()
+async def _flush(client: Writer, service: Service) -> None:
+    """Let the client take the last answers, within limits."""
+
+    async def flush() -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FLUSH_LIMIT):
+                await client.closed()
+
+    await service.unless_hurried(flush())
 
 
 def _are_one_socket(stdin: int, stdout: int) -> bool:

@@ -1,0 +1,66 @@
+"""Counts of calls per tool: how many, how they ended, how long they took and how much was sent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.protocol.names import TOOLS_CALL
+
+if TYPE_CHECKING:
+    from mcp_workbench.config import Origin
+    from mcp_workbench.workbench.door import CallEnd, CallRecord
+
+    ToolKey = tuple[Origin, str]
+    """A server, and the name of one of its tools; or an MCP method, for calls that are not of a tool."""
+
+UNKNOWN_TOOL = "(unknown tool)"
+"""Stands for all tools that a server does not have: their names are whatever a client sends."""
+
+SUCCESSES = ("answered", "asked")
+"""The outcomes that are no errors."""
+
+
+class ToolCounts(msgspec.Struct):
+    """The calls of one tool that have ended."""
+
+    calls: int = 0
+    errors: Counter[str] = msgspec.field(default_factory=Counter)
+    """How many calls did not succeed, by the name of the error, or by the outcome where there is no error."""
+    seconds: float = 0.0
+    """The time that all calls took together."""
+    request_bytes: int = 0
+    response_bytes: int = 0
+
+    def add(self, record: CallRecord, end: CallEnd) -> None:
+        """Count one more call."""
+        self.calls += 1
+        self.seconds += end.seconds
+        self.request_bytes += record.request_bytes
+        self.response_bytes += end.response_bytes
+        if end.outcome not in SUCCESSES:
+            self.errors[end.error or end.outcome] += 1
+
+
+class CallCounts:
+    """An observer of calls that counts them per tool."""
+
+    def __init__(self) -> None:
+        self.tools: dict[ToolKey, ToolCounts] = {}
+        """The counts of each tool that was called, by server and tool."""
+
+    def on_begin(self, record: CallRecord) -> None:
+        """Do nothing: a call is counted when it has ended."""
+
+    def on_end(self, record: CallRecord, end: CallEnd) -> None:
+        """Count a call."""
+        name = record.name if record.method == TOOLS_CALL else record.method
+        if end.error == "ToolNotFound":
+            name = UNKNOWN_TOOL
+        key = record.origin, name
+        counts = self.tools.get(key)
+        if counts is None:
+            counts = self.tools[key] = ToolCounts()
+        counts.add(record, end)
