@@ -11,6 +11,7 @@ from mcp_workbench.downstream.session import Session
 from mcp_workbench.downstream.shares import Shares
 from mcp_workbench.downstream.turns import Turns
 from mcp_workbench.errors import RequestTimeout, WireError
+from mcp_workbench.wire.shared import outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +134,7 @@ class Connection:
         # At most two: the one under way may have been asked for before the change, the next one not.
         for _ in range(2):
             if self._is_stale:
-                await asyncio.shield(self._refreshing())
+                await outcome_of(self._refreshing())
         return self.listed
 
     async def turn(self, principal: str = "") -> bool:
