@@ -60,12 +60,12 @@ def cpu_of(pid: int) -> float:
 
 
 def descriptors_of(pid: int) -> list[str]:
-    """What its open descriptors lead to."""
+    """What its open descriptors lead to. Libraries do not count: libffi keeps its own file open."""
     found = []
     for name in Path(f"/proc/{pid}/fd").iterdir():
         with suppress(FileNotFoundError):
             found.append(str(name.readlink()))
-    return found
+    return [target for target in found if ".so" not in Path(target).suffixes]
 
 
 def children_of(pid: int) -> set[int]:

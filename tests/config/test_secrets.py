@@ -154,6 +154,7 @@ def test_secrets_that_overlap_are_hidden_as_a_whole() -> None:
     assert secrets.mask("x abcdefghijk y") == "x <env B> y"
 
 
+@pytest.mark.slow
 def test_a_text_that_is_full_of_secrets_takes_no_longer_than_one_that_is_long() -> None:
     # A copy of the text for each of them would take an hour.
     for spelled in ("hunter2!", "hunter2%21", r"hunter2\u0021"):

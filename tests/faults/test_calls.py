@@ -194,7 +194,7 @@ FAULTS = (
     answers("answers_under_its_id_as_text"),
     either("answers_under_its_id_as_a_float"),
     refused("answers_with_nan", "could not be read"),
-    refused("answers_nested_100_000_deep", "nested too deeply"),
+    refused("answers_nested_a_million_deep", "nested too deeply"),
     answers("babbles_100_000_deep_before_the_answer"),
     refused("refuses_with_text", "went wrong"),
     refused("refuses_with_a_number", "5"),

@@ -17,6 +17,8 @@ from tests.serve.relayed import Relayed, arrived, written
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.untraced
+
 MEGABYTE = 1_000_000
 SIZES = [100, 10_000, MEGABYTE]
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+pytestmark = pytest.mark.untraced
+
 MEGABYTE = 1_000_000
 
 

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.grid.features import FEATURES, proves
 from tests.grid.page import page
 from tests.grid.proofs import Proofs
@@ -13,8 +15,6 @@ from tests.structure.package import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 PAGE = ROOT / "docs" / "compatibility.md"
 
@@ -25,6 +25,7 @@ def proved(mark: pytest.MarkDecorator | None, **params: object) -> Proofs:
     return proofs
 
 
+@pytest.mark.slow
 def test_the_page_says_what_the_tests_prove(tmp_path: Path) -> None:
     written = tmp_path / "page.md"
     collect = ["-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "-p", "tests.grid.plugin"]

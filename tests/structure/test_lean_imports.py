@@ -10,6 +10,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.structure.package import PACKAGE
 from tests.support.client import RawClient, clean_environment, serve_command, write_config
 from tests.support.configs import server, toolboxes
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.client import Json
+
+pytestmark = [pytest.mark.slow, pytest.mark.untraced]
 
 IMPORTED = re.compile(r"^import time:\s+\d+ \|\s+\d+ \|\s+(\S+)$", re.MULTILINE)
 

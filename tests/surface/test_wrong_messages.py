@@ -9,6 +9,7 @@ import pytest
 
 from tests.servers.scripted import MODERN_VERSION, RESERVED
 from tests.support.configs import acting, server, toolboxes
+from tests.support.nesting import TOO_DEEP
 from tests.support.sessions import LegacySession, ModernSession, text_of
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ async def test_requests_may_arrive_in_one_piece_or_in_crumbs(start: Start) -> No
 
 
 async def test_json_nested_beyond_reason_does_not_end_the_connection(start: Start) -> None:
-    deep = b"[" * 100_000 + b"]" * 100_000
+    deep = b"[" * TOO_DEEP + b"]" * TOO_DEEP
     line = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":' + deep + b"}}\n"
     (answer,) = await answers_to(await start(CONFIG), line)
     assert (answer["id"], answer["error"]["code"]) == (1, -32600)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from mcp_workbench.errors import BadAnswer, ConnectionClosed, TooLong
+from tests.support.nesting import TOO_DEEP
 from tests.wire.loops import IN_JUMPING_TIME
 from tests.wire.wires import Wire
 
 pytestmark = IN_JUMPING_TIME
 
-DEEP = b"[" * 100_000 + b"]" * 100_000
+DEEP = b"[" * TOO_DEEP + b"]" * TOO_DEEP
 UNREADABLE = "its answer could not be read: "
 
 

@@ -20,8 +20,9 @@ from mcp_workbench.wire.message import (
     repair_text,
     starts_with,
 )
+from tests.support.nesting import TOO_DEEP
 
-DEEP = b"[" * 100_000 + b"]" * 100_000
+DEEP = b"[" * TOO_DEEP + b"]" * TOO_DEEP
 
 
 def shown(message: Message) -> dict[str, Any]:

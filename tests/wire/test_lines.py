@@ -146,6 +146,7 @@ def test_a_long_line_that_is_not_text_comes_as_bytes(wrong: bytes, after: bytes)
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sizes", [(LONG,), (1, 7, 100), (LONG + 1, LONG - 1), (10 * LONG,), (5 * LONG, 9 * LONG)], ids=str
 )

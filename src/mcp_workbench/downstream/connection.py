@@ -12,6 +12,7 @@ from mcp_workbench.downstream.limits.call_queue import CallQueue
 from mcp_workbench.errors import RequestTimeout, WireError
 from mcp_workbench.fairness import Shares
 from mcp_workbench.protocol.lists import TOOLS
+from mcp_workbench.wire.shared import outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +134,7 @@ class Connection:
         # At most two: the one under way may have been asked for before the change, the next one not.
         for _ in range(2):
             if self._is_stale:
-                await asyncio.shield(self._refreshing())
+                await outcome_of(self._refreshing())
         return self.listed
 
     async def turn(self, principal: str = "") -> bool:

@@ -21,6 +21,7 @@ from mcp_workbench.downstream.start import AnotherAttempt, Start
 from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, TooLong
 from mcp_workbench.fairness import Shares
 from mcp_workbench.wire.processes import stderr
+from mcp_workbench.wire.shared import outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -165,7 +166,7 @@ class Supervisor:
 
     async def connect(self) -> Connection:
         """The connection, made first if need be. Raises StartError or Unwanted."""
-        return await asyncio.shield(self.begin_to_connect())
+        return await outcome_of(self.begin_to_connect())
 
     def begin_to_connect(self) -> asyncio.Future[Connection]:
         """The same, without waiting for it. Raises StartError if it must not be made now."""
@@ -288,7 +289,7 @@ class Supervisor:
         connection.up_since = asyncio.get_running_loop().time()
         self._context.flow_control.add(connection)
         try:
-            await asyncio.shield(link.closed)
+            await outcome_of(link.closed)
         finally:
             connection.up_since = None
             self._context.flow_control.remove(connection)

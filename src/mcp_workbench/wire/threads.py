@@ -14,6 +14,8 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from mcp_workbench.wire.shared import outcome_of
+
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
@@ -147,7 +149,7 @@ class ThreadWriter:
 
     async def closed(self) -> None:
         """Returns when the thread has ended."""
-        await asyncio.shield(self._end)
+        await outcome_of(self._end)
 
     def _run(self, loop: asyncio.AbstractEventLoop, file: BinaryIO) -> None:
         try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from mcp_workbench.wire import threads
 from mcp_workbench.wire.lines import LONG
 from mcp_workbench.wire.pipes import can_be_watched, widen
+from mcp_workbench.wire.shared import outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -195,4 +196,4 @@ class _PipeWriter(asyncio.BaseProtocol):
             self._transport.abort()
 
     async def closed(self) -> None:
-        await asyncio.shield(self._end)
+        await outcome_of(self._end)

@@ -147,9 +147,9 @@ def answers_with_nan(call: Call) -> None:
     call.answer_with('"result":{"content":[],"structuredContent":{"x":NaN,"y":[Infinity,-Infinity]}}')
 
 
-def answers_nested_100_000_deep(call: Call) -> None:
+def answers_nested_a_million_deep(call: Call) -> None:
     call.answer_with(
-        '"result":{"content":[],"structuredContent":{"x":' + "[" * 100_000 + "]" * 100_000 + "}}"
+        '"result":{"content":[],"structuredContent":{"x":' + "[" * 1_000_000 + "]" * 1_000_000 + "}}"
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.grid.questions import form
 from tests.serve.http.visitors import JSON, Modern
+from tests.support.nesting import TOO_DEEP
 from tests.support.sessions import result_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-DEEP = 100_000
 
 
 async def visitor_of(house: House, era: Era) -> Legacy | Modern:
@@ -52,7 +52,7 @@ BROKEN: dict[str, tuple[bytes, int]] = {
     "an id without end": (b'{"jsonrpc":"2.0","id":1%b,"method":"ping"}' % (b"0" * 5000), -32600),
     "another JSON-RPC": (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
     "deep": (
-        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":%b%b}}' % (b"[" * DEEP, b"]" * DEEP),
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":%b%b}}' % (b"[" * TOO_DEEP, b"]" * TOO_DEEP),
         -32600,
     ),
 }

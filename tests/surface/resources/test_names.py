@@ -112,6 +112,7 @@ def test_python_clients_leave_a_wrapped_uri_alone() -> None:
     assert [uri for uri in wrapped() if str(AnyUrl(uri)) != uri] == []
 
 
+@pytest.mark.node
 def test_javascript_clients_leave_a_wrapped_uri_alone() -> None:
     script = "process.stdout.write(JSON.stringify(JSON.parse(process.argv[1]).map(x => new URL(x).href)))"
     given = wrapped()

@@ -96,6 +96,7 @@ async def test_it_may_stop_reading_for_as_long_as_it_likes() -> None:
         ]
 
 
+@pytest.mark.slow
 async def test_fifty_of_them_leave_no_descriptor_open() -> None:
     async with started("exec cat") as it:
         it.child.write(b"x\n")

@@ -18,7 +18,7 @@ from tests.support.waiting import poll
 from tests.wire.children import DISTANT_HELPER, HELPER, IGNORE_END, open_descriptors, started
 from tests.wire.hosts import host, seconds_until_gone
 
-pytestmark = pytest.mark.asyncio(loop_factories=["asyncio"])
+pytestmark = [pytest.mark.asyncio(loop_factories=["asyncio"]), pytest.mark.slow]
 
 LIMIT = 5.0
 AT_ONCE = 1.0

@@ -8,6 +8,7 @@ import pytest
 
 from mcp_workbench.workbench.kept.json_parts import NoSuchPart, find_part, items_of, kind_of, members_of
 from mcp_workbench.workbench.kept.shape import shape_of_json, shape_of_text
+from tests.support.nesting import TOO_DEEP
 
 DOCUMENT = rb""" {
   "rows": [ {"id": 1.50, "name": "a\u00e9"}, {"id":2} ],
@@ -84,7 +85,7 @@ def test_the_kind_of_a_value_is_that_of_json_schema(value: str, kind: str) -> No
 
 
 def test_what_is_nested_too_deeply_is_not_looked_into() -> None:
-    deep = b"[" * 100_000 + b"]" * 100_000
+    deep = b"[" * TOO_DEEP + b"]" * TOO_DEEP
     assert items_of(deep) is None
     assert members_of(b'{"a":%b}' % deep) is None
     with pytest.raises(NoSuchPart, match="nested too deeply"):

@@ -227,6 +227,7 @@ def test_a_dropped_group_leaves_nothing_behind() -> None:
     assert [index.search(query, 9) for query in queries] == [INDEX.search(query, 9) for query in queries]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["serach fiels", None], ids=["searched", "never searched"])
 def test_a_group_that_is_put_again_and_again_takes_no_more_memory(query: str | None) -> None:
     index, sizes = indexed(TOOLS), list[int]()
@@ -363,6 +364,7 @@ def many(count: int) -> dict[str, list[Entry]]:
     return {f"server {start}": entries[start : start + 10] for start in range(0, count, 10)}
 
 
+@pytest.mark.slow
 def test_thousands_of_tools_are_indexed_and_searched_fast_and_in_little_memory() -> None:
     groups = many(2800)
     gc.collect()

@@ -85,13 +85,18 @@ def test_a_definition_that_says_nothing_is_fitted_by_everything(definition: byte
     assert misfits(definition, b'{"a":1}') == []
 
 
-def test_what_is_long_or_deep_is_not_looked_at() -> None:
+def test_what_is_long_is_not_looked_at() -> None:
     unfitting = {"inputSchema": {"required": ["a"]}}
     definition = json.dumps(unfitting).encode()
     assert misfits(definition, b"{}") == ["'a' is missing"]
     assert misfits(definition, b'{"b":"%b"}' % (b"x" * LONGEST_ARGUMENTS)) == []
-    assert misfits(definition, b'{"b":' * 5000 + b"1" + b"}" * 5000) == []
     assert misfits(json.dumps({**unfitting, "x": "x" * LONGEST_DEFINITION}).encode(), b"{}") == []
+
+
+def test_arguments_that_are_too_deep_to_be_decoded_have_no_misfits() -> None:
+    deep = b'{"b":' * 5000 + b"1" + b"}" * 5000
+    # How deep that is depends on the version of Python: these can be decoded from 3.13 on.
+    assert misfits(b'{"inputSchema":{"required":["a"]}}', deep) in ([], ["'a' is missing"])
 
 
 def test_names_are_shown_without_what_is_hidden_in_them_and_not_at_length() -> None:

@@ -153,6 +153,7 @@ def test_a_cleaned_key_never_stands_in_for_another() -> None:
     assert clean_definition(raw) == (definition(**{"name\ufffd": "other", "title": 1, "title\ufffd": 2}), 3)
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_levels_are_cleaned_too() -> None:
     depth = 100_000
     raw = b'{"name":"a","x":' + b"[" * depth + b'"\\u200b"' + b"]" * depth + b"}"

@@ -14,6 +14,7 @@ import msgspec
 from mcp_workbench.downstream.conversation.change_stream import URIS, ChangeStream
 from mcp_workbench.errors import BadAnswer, RequestTimeout
 from mcp_workbench.wire.message import ABSENT, encode
+from mcp_workbench.wire.shared import outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -123,7 +124,7 @@ class ResourceWatches:
             watch = self._watches[key] = _Watch(uri, session, limit)
         watch.users += 1
         try:
-            await asyncio.shield(watch.asked)
+            await outcome_of(watch.asked)
         except BaseException:
             self._leave(key, watch)
             raise

@@ -17,6 +17,7 @@ from mcp_workbench.downstream.oauth.challenge import challenge_of, wants_more_sc
 from mcp_workbench.downstream.oauth.renewal import RenewalPostponed, RenewalRefused, renew
 from mcp_workbench.errors import LoginRequired, TokenUnavailable
 from mcp_workbench.storage.logins import StoreError
+from mcp_workbench.wire.shared import outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -136,13 +137,11 @@ class BearerAuth(httpx2.Auth):
         if self._renewal is None:
             self._renewal = asyncio.create_task(self._renew(stale))
             self._renewal.add_done_callback(self._on_renewed)
-        # Shielded: new tokens that nobody has kept, because who asked for them went away, are a lost login.
-        return await asyncio.shield(self._renewal)
+        # Not cancelled with whoever asked: new tokens that nobody has kept are a lost login.
+        return await outcome_of(self._renewal)
 
-    def _on_renewed(self, renewal: asyncio.Task[Login]) -> None:
+    def _on_renewed(self, _: asyncio.Task[Login]) -> None:
         self._renewal = None
-        if not renewal.cancelled():
-            renewal.exception()  # seen: who asked may have gone away since
 
     async def _renew(self, stale: Login) -> Login:
         try:

@@ -17,6 +17,7 @@ from mcp_workbench.config import Secrets
 from mcp_workbench.downstream.oauth.challenge import Challenge, challenge_of, wants_more_scope
 from mcp_workbench.errors import TokenUnavailable
 from mcp_workbench.storage.login_record import MARGIN, PART_OF_LIFE
+from mcp_workbench.wire.shared import outcome_of
 from mcp_workbench.wire.threads import in_thread
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class ClientCredentialsAuth(httpx2.Auth):
         if self._asking is None:
             self._asking = asyncio.create_task(self._ask())
             self._asking.add_done_callback(self._on_asked)
-        return await asyncio.shield(self._asking)
+        return await outcome_of(self._asking)
 
     def _on_asked(self, asking: asyncio.Task[_Token]) -> None:
         self._asking = None

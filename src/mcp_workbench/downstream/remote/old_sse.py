@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from mcp_workbench.downstream.remote.events import EventParser
 from mcp_workbench.downstream.remote.traffic import ACCEPT, ACCEPT_EVENTS, EVENTS, let_end
 from mcp_workbench.errors import BadAnswer, BadStatus, BrokenOff, WireError
+from mcp_workbench.wire.shared import outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,7 @@ class OldSse:
         """Returns when the server has named the address. Raises WireError."""
         try:
             async with asyncio.timeout(ADDRESS_LIMIT):
-                await asyncio.shield(self._address)
+                await outcome_of(self._address)
         except TimeoutError:
             raise BadAnswer(f"it did not say within {ADDRESS_LIMIT:g} s where to send requests") from None
 

@@ -12,6 +12,8 @@ from time import monotonic
 
 import msgspec
 
+from mcp_workbench.wire.shared import outcome_of
+
 TOGETHER = 0.01
 """Seconds that a look waits for others who want one: servers are mostly stopped many at a time."""
 RECENT = 0.05
@@ -72,7 +74,7 @@ class ProcessScanner:
             loop = asyncio.get_running_loop()
             self._next = loop.create_future()
             loop.call_later(TOGETHER, self._answer, self._next)
-        return await asyncio.shield(self._next)
+        return await outcome_of(self._next)
 
     def recent(self) -> ProcessSnapshot:
         """The last look, or one now if that is long ago."""

@@ -13,6 +13,7 @@ import msgspec
 
 from mcp_workbench.errors import NotKept, ShareUsedUp
 from mcp_workbench.fairness import RETRY_SECONDS
+from mcp_workbench.wire.shared import outcome_of
 from mcp_workbench.wire.threads import in_thread
 from mcp_workbench.workbench.replica import REPLICA, TAG_LENGTH, random_text
 
@@ -160,11 +161,10 @@ class ClientResults:
         except TimeoutError:
             waited = f"This search has waited {SEARCH_WAIT:g} s for other searches of yours"
             raise ShareUsedUp(waited, "searches", RETRY_SECONDS) from None
-        search = asyncio.create_task(self._search(gate, work))
         # Whatever becomes of whoever waits for it, the search takes its memory until its thread has ended.
-        search.add_done_callback(lambda done: done.cancelled() or done.exception())
+        search = asyncio.create_task(self._search(gate, work))
         async with asyncio.timeout(SEARCH_LIMIT):
-            return await asyncio.shield(search)
+            return await outcome_of(search)
 
     async def _search(self, gate: FairSemaphore, work: Callable[[], T]) -> T:
         try:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp_workbench.config import ResultsConfig
 from mcp_workbench.fairness import FairSemaphore, Shares
+from mcp_workbench.wire.shared import outcome_of
 from mcp_workbench.wire.threads import in_thread
 from mcp_workbench.workbench.kept.client_results import ClientResults
 
@@ -138,7 +139,7 @@ class ResultStore:
         """Moves to files what does not fit into memory, and drops what does not fit there either."""
         if self._in_memory > self._config.memory:
             # It is done for all, whatever becomes of whoever waits for it.
-            await asyncio.shield(self._begin(self._settle()))
+            await outcome_of(self._begin(self._settle()))
 
     def sweep(self) -> None:
         """Drops what was not used for too long."""

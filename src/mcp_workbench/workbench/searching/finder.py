@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.fairness import FairSemaphore
+from mcp_workbench.wire.shared import outcome_of
 from mcp_workbench.wire.threads import in_thread
 from mcp_workbench.workbench.searching.index import SearchIndex, read_entry
 from mcp_workbench.workbench.searching.word_vectors import is_installed
@@ -78,7 +79,7 @@ class Finder:
         while True:
             if self._reading is not None:
                 # All wait for the same reading, which goes on when one of them goes away.
-                await asyncio.shield(self._reading)
+                await outcome_of(self._reading)
                 continue
             for gone in self._read.keys() - sources.keys():
                 del self._read[gone]
