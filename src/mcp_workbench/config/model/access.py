@@ -40,7 +40,6 @@ class IssuerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         Meta(
             description="The toolboxes that each scope allows the use of: their names, or `*` for all.",
             examples=[{"mcp": ["*"], "mcp:dev": ["dev"]}],
-            extra={"expected": "an object of lists of toolboxes, one list for each scope"},
         ),
     ]
     audience: Annotated[

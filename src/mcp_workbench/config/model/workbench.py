@@ -89,7 +89,6 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             description="How to get an access token for `url`, where the server alone does not say enough. "
             "An `Authorization` among the `headers` wins over it.",
             examples=[{"clientId": "my-client", "callbackPort": 8765}],
-            extra={"expected": "an object"},
         ),
     ] = None
     transport: Annotated[
@@ -233,7 +232,10 @@ class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ]
     servers: Annotated[
         dict[str, ServerConfig],
-        Meta(description="The toolbox's servers by name, as MCP clients write them."),
+        Meta(
+            description="The toolbox's servers by name, as MCP clients write them.",
+            examples=[{"my-server": {"command": "npx", "args": ["-y", "some-package"]}}],
+        ),
     ] = msgspec.field(name="mcpServers")
     open_deadline: Annotated[
         Seconds,
@@ -290,3 +292,7 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
         ResultsConfig,
         Meta(description="Which results are kept by the workbench and shown in short; false for none."),
     ] = ResultsConfig()
+
+
+INHERITED = frozenset(ToolboxConfig.__struct_fields__) & frozenset(WorkbenchConfig.__struct_fields__)
+"""The fields that a toolbox takes from the file where it does not set them itself: those that both have."""

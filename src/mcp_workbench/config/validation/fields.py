@@ -7,6 +7,7 @@ msgspec's; msgspec's own messages are not used, because they may quote a value.
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import msgspec
@@ -68,6 +69,24 @@ def check_keys(
     return meant
 
 
+def plain_fields(struct: type[msgspec.Struct]) -> list[FieldInfo]:
+    """Return the fields that `convert_fields` reads: those whose metadata has an `expected` for its message.
+
+    The other fields hold objects, which have rules and readers of their own.
+    """
+    return [field for field in _fields(struct) if "expected" in (_meta(field.type).extra or {})]
+
+
+def report_missing(
+    struct: type[msgspec.Struct], meant: dict[str, str], place: Place, findings: Problems
+) -> None:
+    """Report each required key of a struct that the file lacks, with the example of the model."""
+    for field in _fields(struct):
+        if field.required and field.encode_name not in meant:
+            remedy = _example(field.encode_name, _meta(field.type))
+            findings.problem((*place, field.encode_name), "is missing", remedy)
+
+
 def convert_fields(
     entry: dict[str, object], fields: Iterable[FieldInfo], place: Place, findings: Problems
 ) -> dict[str, Any]:
@@ -90,7 +109,7 @@ def warn_of_long_wait(seconds: float, place: Place, findings: Problems) -> None:
 
 
 def _report_misfit(key: str, value: object, annotation: Any, place: Place, findings: Problems) -> None:
-    bare, *_, meta = get_args(annotation)
+    bare, meta = get_args(annotation)[0], _meta(annotation)
     if isinstance(value, (list, dict)) and _takes(bare, type(value)):
         for step, item in enumerate(value) if isinstance(value, list) else value.items():
             if not isinstance(item, str):
@@ -100,8 +119,21 @@ def _report_misfit(key: str, value: object, annotation: Any, place: Place, findi
     expected = meta.extra["expected"]
     kind = kind_of(value)
     what = f"should be {expected}" if expected.startswith(kind) else f"should be {expected}, not {kind}"
-    example = json.dumps(meta.examples[0])
-    findings.problem(place, what, f'Write for example "{key}": {example}')
+    findings.problem(place, what, _example(key, meta))
+
+
+@cache  # msgspec resolves the annotations at every call, and a file may have many toolboxes
+def _fields(struct: type[msgspec.Struct]) -> tuple[FieldInfo, ...]:
+    return msgspec.structs.fields(struct)
+
+
+def _meta(annotation: Any) -> Any:
+    """Return the `Meta` of a field. The metadata of the field's base type, if any, stands before it."""
+    return get_args(annotation)[-1]
+
+
+def _example(key: str, meta: Any) -> str:
+    return f'Write for example "{key}": {json.dumps(meta.examples[0])}'
 
 
 def _takes(annotation: Any, container: type) -> bool:

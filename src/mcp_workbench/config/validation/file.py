@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from mcp_workbench.config.model.access import HttpConfig
-from mcp_workbench.config.model.results import InlineConfig, ResultsConfig
-from mcp_workbench.config.model.workbench import ToolboxConfig, WorkbenchConfig
-from mcp_workbench.config.validation.fields import as_object, check_keys, convert_fields, warn_of_long_wait
+from mcp_workbench.config.model.results import TOOLBOX, InlineConfig, ResultsConfig
+from mcp_workbench.config.model.workbench import INHERITED, ToolboxConfig, WorkbenchConfig
+from mcp_workbench.config.validation.fields import (
+    as_object,
+    check_keys,
+    convert_fields,
+    plain_fields,
+    report_missing,
+    warn_of_long_wait,
+)
 from mcp_workbench.config.validation.server import read_results, read_server
 from mcp_workbench.config.validation.text import check_name, check_names_differ, check_text
 
@@ -26,12 +31,9 @@ _NESTING = '{ "toolboxes": { "dev": { "description": "What it is for", "mcpServe
 _TOOLBOX = '{ "description": "What it is for", "mcpServers": { … } }'
 _SERVER = '{ "command": "npx", "args": ["-y", "some-package"] }'
 
-# The other fields hold objects, which are read one by one.
-_SETTINGS = ("open_deadline", "listing_budget")
-_OF_THE_FILE = [field for field in msgspec.structs.fields(WorkbenchConfig) if field.name in _SETTINGS]
-_OF_A_TOOLBOX = [
-    field for field in msgspec.structs.fields(ToolboxConfig) if field.name not in ("servers", "results")
-]
+_FILE_KEYS = ("$schema", "toolMode", *WorkbenchConfig.__struct_encode_fields__)
+_FILE_FIELDS = plain_fields(WorkbenchConfig)
+_TOOLBOX_FIELDS = plain_fields(ToolboxConfig)
 
 
 def validate(tree: dict[str, object], findings: Problems) -> WorkbenchConfig:
@@ -40,12 +42,10 @@ def validate(tree: dict[str, object], findings: Problems) -> WorkbenchConfig:
     for key in pasted:
         what = "servers stand inside a toolbox, not at the top of the file"
         findings.problem((key,), what, f"Move them: {_NESTING}")
-    ours = ("$schema", "http", "listingBudget", "openDeadline", "results", "toolboxes", "toolMode")
-    known = (*ours, *pasted)
-    meant = check_keys(tree, known, (), findings)
+    meant = check_keys(tree, (*_FILE_KEYS, *pasted), (), findings)
     if "toolMode" in tree:
         _check_tool_mode(tree["toolMode"], findings)
-    settings = _read_settings(tree, _OF_THE_FILE, (), findings)
+    settings = _read_settings(tree, _FILE_FIELDS, (), findings)
     http = _read_http(tree, meant, findings)
     results = _read_results(tree, meant, findings)
     written = meant.get("toolboxes")
@@ -57,12 +57,13 @@ def validate(tree: dict[str, object], findings: Problems) -> WorkbenchConfig:
     named = as_object(tree[written], (written,), _NESTING, findings) or {}
     check_names_differ(named, "toolboxes", (written,), findings)
     limit = results.inline_limit
-    around = settings | {"results": False if limit is None else InlineConfig(inline_limit=limit)}
+    inherited = {name: value for name, value in settings.items() if name in INHERITED}
+    inherited["results"] = False if limit is None else InlineConfig(inline_limit=limit)
     toolboxes = {
-        name: _read_toolbox(value, around, (written, name), findings) for name, value in named.items()
+        name: _read_toolbox(value, inherited, (written, name), findings) for name, value in named.items()
     }
     usable = {name: toolbox for name, toolbox in toolboxes.items() if toolbox is not None}
-    if "workbench" in usable:
+    if TOOLBOX in usable:
         from mcp_workbench.config.validation.results import check_name_is_free  # noqa: PLC0415 - hardly any file
 
         check_name_is_free(usable, (written,), findings)
@@ -111,18 +112,15 @@ def _check_tool_mode(mode: object, findings: Problems) -> None:
 
 
 def _read_toolbox(
-    value: object, of_the_file: dict[str, Any], place: tuple[str, str], findings: Problems
+    value: object, inherited: dict[str, Any], place: tuple[str, str], findings: Problems
 ) -> ToolboxConfig | None:
     check_name(place[-1], "toolbox", place, findings)
     toolbox = as_object(value, place, _TOOLBOX, findings)
     if toolbox is None:
         return None
-    known = ("description", "listingBudget", "mcpServers", "openDeadline", "results")
-    meant = check_keys(toolbox, known, place, findings)
-    for key, example in (("description", '"What the toolbox is for"'), ("mcpServers", "{ … }")):
-        if key not in meant:
-            findings.problem((*place, key), "is missing", f'Write "{key}": {example}')
-    settings = of_the_file | _read_settings(toolbox, _OF_A_TOOLBOX, place, findings)
+    meant = check_keys(toolbox, ToolboxConfig.__struct_encode_fields__, place, findings)
+    report_missing(ToolboxConfig, meant, place, findings)
+    settings = inherited | _read_settings(toolbox, _TOOLBOX_FIELDS, place, findings)
     check_text(settings.get("description", ""), (*place, "description"), findings)
     written = meant.get("mcpServers")
     results = settings["results"] = read_results(toolbox, meant, settings["results"], place, findings)

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from mcp_workbench.config.hosts import host_of, url_of
 from mcp_workbench.config.model.access import ALL, HttpConfig, IssuerConfig
 from mcp_workbench.config.model.shares import SharesConfig
-from mcp_workbench.config.validation.fields import as_object, check_keys, convert_fields, kind_of
+from mcp_workbench.config.validation.fields import (
+    as_object,
+    check_keys,
+    convert_fields,
+    kind_of,
+    plain_fields,
+    report_missing,
+)
 from mcp_workbench.config.validation.problems import quoted
 
 if TYPE_CHECKING:
@@ -28,9 +33,9 @@ _NOT_IN_A_SCOPE = frozenset(' "\\')
 
 _SHARES = '{ "calls": 32, "processes": 16 }'
 
-_OF_HTTP = [field for field in msgspec.structs.fields(HttpConfig) if field.name not in ("oauth", "shares")]
-_OF_SHARES = msgspec.structs.fields(SharesConfig)
-_OF_AN_ISSUER = [field for field in msgspec.structs.fields(IssuerConfig) if field.name != "scopes"]
+_HTTP_FIELDS = plain_fields(HttpConfig)
+_SHARES_FIELDS = plain_fields(SharesConfig)
+_ISSUER_FIELDS = plain_fields(IssuerConfig)
 
 
 def read_http(value: object, place: Place, toolboxes: Collection[str], findings: Problems) -> HttpConfig:
@@ -38,8 +43,8 @@ def read_http(value: object, place: Place, toolboxes: Collection[str], findings:
     entry = as_object(value, place, f'"http": {_HTTP}', findings)
     if entry is None:
         return HttpConfig()
-    meant = check_keys(entry, ("allowedHosts", "allowedOrigins", "oauth", "shares"), place, findings)
-    values = convert_fields(entry, _OF_HTTP, place, findings)
+    meant = check_keys(entry, HttpConfig.__struct_encode_fields__, place, findings)
+    values = convert_fields(entry, _HTTP_FIELDS, place, findings)
     for index, host in enumerate(values.get("allowed_hosts", ())):
         if host_of(host) is None:
             what = "should be a name with or without a port, and nothing else"
@@ -63,8 +68,8 @@ def _read_shares(value: object, place: Place, findings: Problems) -> SharesConfi
     entry = as_object(value, place, f'"shares": {_SHARES}', findings)
     if entry is None:
         return SharesConfig()
-    check_keys(entry, [field.encode_name for field in _OF_SHARES], place, findings)
-    return SharesConfig(**convert_fields(entry, _OF_SHARES, place, findings))
+    check_keys(entry, SharesConfig.__struct_encode_fields__, place, findings)
+    return SharesConfig(**convert_fields(entry, _SHARES_FIELDS, place, findings))
 
 
 def _read_issuer(
@@ -73,12 +78,9 @@ def _read_issuer(
     entry = as_object(value, place, f'"oauth": {_ISSUER}', findings)
     if entry is None:
         return None
-    fields = msgspec.structs.fields(IssuerConfig)
-    meant = check_keys(entry, [field.encode_name for field in fields], place, findings)
-    for key, example in (("issuer", '"https://…"'), ("resource", '"https://…/mcp"'), ("scopes", _SCOPES)):
-        if key not in meant:
-            findings.problem((*place, key), "is missing", f'Write "{key}": {example}')
-    values = convert_fields(entry, _OF_AN_ISSUER, place, findings)
+    meant = check_keys(entry, IssuerConfig.__struct_encode_fields__, place, findings)
+    report_missing(IssuerConfig, meant, place, findings)
+    values = convert_fields(entry, _ISSUER_FIELDS, place, findings)
     for name, key in (("issuer", "issuer"), ("resource", "resource"), ("jwks_uri", "jwksUri")):
         if values.get(name) is not None:
             _check_url(values[name], (*place, key), findings)

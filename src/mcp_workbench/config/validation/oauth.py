@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from mcp_workbench.config.model.oauth import OAuthConfig
-from mcp_workbench.config.validation.fields import as_object, check_keys, convert_fields
+from mcp_workbench.config.validation.fields import as_object, check_keys, convert_fields, plain_fields
 from mcp_workbench.config.validation.text import check_os_text, check_text
 
 if TYPE_CHECKING:
     from mcp_workbench.config.validation.problems import Place, Problems
 
 _EXAMPLE = '{ "clientId": "my-client", "callbackPort": 8765 }'
-_FIELDS = msgspec.structs.fields(OAuthConfig)
-_KNOWN_KEYS = tuple(field.encode_name for field in _FIELDS)
+_FIELDS = plain_fields(OAuthConfig)
 
 
 def read_oauth(value: object, place: Place, findings: Problems) -> OAuthConfig | None:
@@ -23,7 +20,7 @@ def read_oauth(value: object, place: Place, findings: Problems) -> OAuthConfig |
     entry = as_object(value, place, _EXAMPLE, findings)
     if entry is None:
         return None
-    meant = check_keys(entry, _KNOWN_KEYS, place, findings)
+    meant = check_keys(entry, OAuthConfig.__struct_encode_fields__, place, findings)
     values = convert_fields(entry, _FIELDS, place, findings)
     given = {key for key in meant if entry.get(key, key) is not None}
     _check_characters(values, place, findings)

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from mcp_workbench.config.model.results import TOOLBOX, InlineConfig, ResultsConfig
-from mcp_workbench.config.validation.fields import check_keys, convert_fields, kind_of
+from mcp_workbench.config.validation.fields import check_keys, convert_fields, kind_of, plain_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,16 +19,19 @@ if TYPE_CHECKING:
     Inline = InlineConfig | bool
 
 _EXAMPLE = '"results": { "inlineLimit": 100000 }'
-_INSIDE = msgspec.structs.fields(InlineConfig)
-# No limit is written as no limit, not as null.
-_OF_THE_FILE = [*_INSIDE, *msgspec.structs.fields(ResultsConfig)[1:]]
+_INLINE_FIELDS = plain_fields(InlineConfig)
+# The limit is read as inside: a file without a limit leaves the key out, and null is a mistake.
+_FILE_FIELDS = [
+    *_INLINE_FIELDS,
+    *(field for field in plain_fields(ResultsConfig) if field.name != "inline_limit"),
+]
 
 
 def read_of_the_file(value: object, place: Place, findings: Problems) -> ResultsConfig:
     """What stands at the top; every mistake in it is reported, and what is wrong is left at its default."""
     entry = _as_entry(value, place, findings)
-    check_keys(entry, [field.encode_name for field in _OF_THE_FILE], place, findings)
-    return ResultsConfig(**convert_fields(entry, _OF_THE_FILE, place, findings))
+    check_keys(entry, ResultsConfig.__struct_encode_fields__, place, findings)
+    return ResultsConfig(**convert_fields(entry, _FILE_FIELDS, place, findings))
 
 
 def read_inside(value: object, outer: Inline, place: Place, findings: Problems) -> Inline:
@@ -38,8 +39,8 @@ def read_inside(value: object, outer: Inline, place: Place, findings: Problems) 
     if value is False:
         return False
     entry = _as_entry(value, place, findings)
-    check_keys(entry, [field.encode_name for field in _INSIDE], place, findings)
-    values = convert_fields(entry, _INSIDE, place, findings)
+    check_keys(entry, InlineConfig.__struct_encode_fields__, place, findings)
+    values = convert_fields(entry, _INLINE_FIELDS, place, findings)
     return InlineConfig(**values) if values else outer
 
 

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from mcp_workbench.config.model.workbench import ServerConfig, Transport
-from mcp_workbench.config.validation.fields import check_keys, convert_fields, kind_of, warn_of_long_wait
+from mcp_workbench.config.validation.fields import (
+    check_keys,
+    convert_fields,
+    kind_of,
+    plain_fields,
+    warn_of_long_wait,
+)
 from mcp_workbench.config.validation.oauth import read_oauth
 from mcp_workbench.config.validation.text import check_header, check_os_text
 
@@ -27,10 +31,8 @@ TRANSPORT_OF_TYPE: dict[str, Transport] = {
     "sse": "sse",
 }
 
-_FIELDS = msgspec.structs.fields(ServerConfig)
-_KNOWN_KEYS = ("type", *(field.encode_name for field in _FIELDS))
-# Objects of their own, with readers of their own.
-_PLAIN_FIELDS = [field for field in _FIELDS if field.name not in ("oauth", "results")]
+_KEYS = ("type", *ServerConfig.__struct_encode_fields__)
+_FIELDS = plain_fields(ServerConfig)
 
 
 def read_server(
@@ -38,8 +40,8 @@ def read_server(
 ) -> ServerConfig:
     """The entry's server, with the `results` of its toolbox if it has none of its own; every mistake in it is
     reported, and what is wrong is left at its default."""
-    meant = check_keys(entry, _KNOWN_KEYS, place, findings)
-    values = convert_fields(_with_env_as_text(entry), _PLAIN_FIELDS, place, findings)
+    meant = check_keys(entry, _KEYS, place, findings)
+    values = convert_fields(_with_env_as_text(entry), _FIELDS, place, findings)
     if entry.get("oauth") is not None:
         values["oauth"] = read_oauth(entry["oauth"], (*place, "oauth"), findings)
     values["results"] = read_results(entry, meant, results, place, findings)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from mcp_workbench.config.model.workbench import ServerConfig
+from mcp_workbench.config.model.results import InlineConfig, ResultsConfig
+from mcp_workbench.config.model.workbench import ServerConfig, ToolboxConfig, WorkbenchConfig
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    import msgspec
 
 _SAME_THING = {
     "arguments": "args",
@@ -51,13 +52,14 @@ ADVICE = {
     "tools": _USE_TOOL_FILTERS,
 }
 
-_PLACES = {
-    **{field.encode_name.lower(): "in a server" for field in msgspec.structs.fields(ServerConfig)},
-    "listingbudget": "in a toolbox, or at the top of the file for all of them",
-    "opendeadline": "in a toolbox, or at the top of the file for all of them",
-    "inlinelimit": 'in "results"',
-    **dict.fromkeys(("lifetime", "memory", "quota"), 'in the "results" at the top of the file'),
-}
+# From the inside out: a key that stands on several levels holds for all that is inside.
+_LEVELS = (
+    ("in a server", ServerConfig),
+    ("in a toolbox", ToolboxConfig),
+    ("at the top of the file", WorkbenchConfig),
+)
+# Other clients have a description in each server, and people write one anywhere.
+_FREE_KEYS = ("description",)
 
 
 def meant_key(key: str, known: Collection[str]) -> str | None:
@@ -72,8 +74,22 @@ def meant_key(key: str, known: Collection[str]) -> str | None:
 
 
 def right_place(key: str) -> str | None:
-    """Where a key stands that the workbench knows, but not where it was found."""
-    return _PLACES.get(_fold(key))
+    """Return where a key belongs that the workbench knows elsewhere, or None."""
+    folded = _fold(key)
+    if folded in _FREE_KEYS:
+        return None
+    if _is_in(folded, InlineConfig):
+        return 'in "results"'
+    if _is_in(folded, ResultsConfig):
+        return 'in the "results" at the top of the file'
+    levels = [level for level, struct in _LEVELS if _is_in(folded, struct)]
+    if len(levels) > 1:
+        return f"{', '.join(levels[:-1])}, or {levels[-1]} for all of them"
+    return levels[0] if levels else None
+
+
+def _is_in(folded: str, struct: type[msgspec.Struct]) -> bool:
+    return any(_fold(key) == folded for key in struct.__struct_encode_fields__)
 
 
 def _fold(key: str) -> str:
