@@ -38,7 +38,7 @@ def json_schema() -> dict[str, object]:
             **top["properties"],
             "toolMode": {
                 "description": "Deprecated: the workbench always works in proxy mode. Delete it.",
-                "const": "proxy",
+                "not": {"const": "dynamic"},
                 "deprecated": True,
             },
         },

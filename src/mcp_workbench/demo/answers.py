@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Discovery", "OpenedTool", "OpenedToolbox", "ToolList", "ToolResult"]
+__all__ = ["Discovery", "FoundTools", "OpenedTool", "OpenedToolbox", "ToolList", "ToolResult"]
 
 
 class Discovery(msgspec.Struct, frozen=True):

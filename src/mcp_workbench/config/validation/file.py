@@ -107,8 +107,9 @@ def _check_tool_mode(mode: object, findings: Problems) -> None:
         what = 'the mode "dynamic" was removed; the workbench always works in proxy mode'
         findings.problem(place, what, delete)
     else:
-        what = "there is no such mode; the workbench always works in proxy mode"
-        findings.problem(place, what, delete)
+        # Only `dynamic` ever meant something else than what the workbench does.
+        what = "the workbench does not know this mode and ignores it; it always works in proxy mode"
+        findings.warn(place, f"{what}. {delete}")
 
 
 def _read_toolbox(
