@@ -65,7 +65,11 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ({"oauth": "x"}, "http.oauth", "should be an object, not a string"),
         ({"oauth": ISSUER}, "http.oauth.scopes", "is missing"),
         ({"oauth": ISSUER | {"scopes": []}}, "http.oauth.scopes", "should be an object, not a list"),
-        ({"oauth": ISSUER | {"scopes": {}}}, "http.oauth.scopes", "names no scope, so that nobody is let in"),
+        (
+            {"oauth": ISSUER | {"scopes": {}}},
+            "http.oauth.scopes",
+            "names no scope, so that no token is accepted",
+        ),
         (
             {"oauth": ISSUER | {"scopes": {"a b": []}}},
             'http.oauth.scopes["a b"]',

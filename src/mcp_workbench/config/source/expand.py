@@ -32,9 +32,9 @@ class Expansion(msgspec.Struct, frozen=True):
     values: dict[str, str]
 
 
-def expand(tree: dict[str, object], environ: Mapping[str, str], findings: Problems) -> Expansion:
-    """Replace every reference; what cannot be replaced stays as written and is reported to `findings`."""
-    expander = _Expander(environ, findings)
+def expand(tree: dict[str, object], environ: Mapping[str, str], problems: Problems) -> Expansion:
+    """Replace every reference; what cannot be replaced stays as written and is reported to `problems`."""
+    expander = _Expander(environ, problems)
     expanded = expander.mapping(tree, ())
     return Expansion(expanded, expander.values)
 
@@ -42,9 +42,9 @@ def expand(tree: dict[str, object], environ: Mapping[str, str], findings: Proble
 class _Expander:
     """One pass over one tree."""
 
-    def __init__(self, environ: Mapping[str, str], findings: Problems) -> None:
+    def __init__(self, environ: Mapping[str, str], problems: Problems) -> None:
         self._environ = environ
-        self._findings = findings
+        self._problems = problems
         self.values: dict[str, str] = {}
 
     def node(self, node: object, place: Place) -> object:
@@ -65,9 +65,9 @@ class _Expander:
             if name in result:
                 both = f"{quoted(written[name])} and {quoted(key)}"
                 what = f"the keys {both} become the same name when variables are replaced"
-                self._findings.problem(place, what, "Give each its own name, or delete one of them.")
+                self._problems.add(place, what, "Give each its own name, or delete one of them.")
             elif name != key:
-                self._findings.spell(inside, key)
+                self._problems.spell(inside, key)
             written[name] = key
             result[name] = self.node(value, inside)
         return result
@@ -83,7 +83,7 @@ class _Expander:
                 return "${"
             if default is not None and "${" in default:
                 shown = f"${{{name}:-…}}"
-                self._findings.warn(
+                self._problems.warn(
                     place, f"the default of {shown} is literal, so the ${{ in it is no reference"
                 )
             value = self._environ.get(name)
@@ -98,8 +98,8 @@ class _Expander:
         if not mistakes:
             return expanded
         for what, remedy in mistakes:
-            self._findings.problem(place, what, remedy)
-        self._findings.silence(place)
+            self._problems.add(place, what, remedy)
+        self._problems.silence(place)
         return text
 
 

@@ -52,8 +52,8 @@ _Pairs = list[tuple[str, object]]
 _Repeated = dict[int, tuple[dict[str, object], _Pairs]]
 
 
-def parse(path: str, data: bytes, findings: Problems, example: str = EXAMPLE) -> dict[str, object]:
-    """The file's object. Keys written twice go to `findings`; what hides the rest of the file is raised."""
+def parse(path: str, data: bytes, problems: Problems, example: str = EXAMPLE) -> dict[str, object]:
+    """The file's object. Keys written twice go to `problems`; what hides the rest of the file is raised."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -79,7 +79,7 @@ def parse(path: str, data: bytes, findings: Problems, example: str = EXAMPLE) ->
     if not isinstance(tree, dict):
         raise ConfigError(path, [Problem("", "the file should hold one JSON object", paste_this(example))])
     if repeated:
-        _report_repeated(tree, (), repeated, findings)
+        _report_repeated(tree, (), repeated, problems)
     return tree
 
 
@@ -98,20 +98,20 @@ def _encoding_problem(data: bytes, position: int) -> Problem:
     return Problem(f"line {line}", f"the file is {encoding}", "Save it with the encoding UTF-8.")
 
 
-def _report_repeated(node: object, place: Place, repeated: _Repeated, findings: Problems) -> None:
+def _report_repeated(node: object, place: Place, repeated: _Repeated, problems: Problems) -> None:
     if isinstance(node, list):
         for index, item in enumerate(node):
-            _report_repeated(item, (*place, index), repeated, findings)
+            _report_repeated(item, (*place, index), repeated, problems)
     elif isinstance(node, dict):
         _, pairs = repeated.get(id(node), (node, list(node.items())))
         counts: dict[str, int] = {}
         for key, value in pairs:
             counts[key] = counts.get(key, 0) + 1
-            _report_repeated(value, (*place, key), repeated, findings)
+            _report_repeated(value, (*place, key), repeated, problems)
         for key, count in counts.items():
             if count > 1:
                 what = f"this key is written {count} times in the same object, and only one can count"
-                findings.problem((*place, key), what, "Delete or rename the others.")
+                problems.add((*place, key), what, "Delete or rename the others.")
 
 
 def _syntax_problem(text: str, error: json.JSONDecodeError) -> Problem:

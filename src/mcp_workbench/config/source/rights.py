@@ -24,7 +24,7 @@ _WINDOWS_DRIVES: Final = ("9p", "drvfs", "virtiofs")
 
 
 def warn_of_writers(
-    path: str, status: os.stat_result, harm: str, environ: Mapping[str, str], findings: Problems
+    path: str, status: os.stat_result, harm: str, environ: Mapping[str, str], problems: Problems
 ) -> None:
     """Warn if others than the current user and root can change the file, or put another one in its place.
 
@@ -43,7 +43,7 @@ def warn_of_writers(
     # Looked up only now: hardly any file gets here.
     if found and not _modes_mean_nothing(path, status):
         for warning in dict.fromkeys(found):
-            findings.warn((), warning)
+            problems.warn((), warning)
 
 
 def _writers_of_file(

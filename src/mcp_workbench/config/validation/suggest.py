@@ -1,7 +1,7 @@
-"""What a person may have meant by a key that the workbench does not know.
+"""Suggestions for keys that the workbench does not know.
 
-Owns the near misses, the other words for the same thing, the keys in the wrong place, and the advice for
-other clients' keys. Does not report anything.
+Owns spelling mistakes, synonyms, keys in the wrong place, and the advice about keys of other clients. Reports
+nothing itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SAME_THING = {
     "workingdirectory": "cwd",
 }
 
-# Two letters from "command", and yet a word of its own.
+# It is two letters away from "command", but a word of its own.
 _NO_SLIP = ("comment",)
 
 _USE_CALL_LIMIT = 'write "callLimit" for the number of calls that the server works on at once'
@@ -51,19 +51,20 @@ ADVICE = {
     "redirectUri": 'write "callbackPort" for the port that the browser comes back to',
     "tools": _USE_TOOL_FILTERS,
 }
+"""What to write instead of a key of another client whose loss would change what happens."""
 
-# From the inside out: a key that stands on several levels holds for all that is inside.
+# From the inside out: a key on an outer level holds for everything inside that does not set it.
 _LEVELS = (
     ("in a server", ServerConfig),
     ("in a toolbox", ToolboxConfig),
     ("at the top of the file", WorkbenchConfig),
 )
-# Other clients have a description in each server, and people write one anywhere.
+# Other clients have a description in each server, and people add one anywhere.
 _FREE_KEYS = ("description",)
 
 
 def meant_key(key: str, known: Collection[str]) -> str | None:
-    """The known key that `key` is a slip of, if it is one."""
+    """Return the known key that `key` is probably a misspelling or a synonym of, or None."""
     folded = _fold(key)
     if folded in _NO_SLIP:
         return None
@@ -97,9 +98,9 @@ def _fold(key: str) -> str:
 
 
 def _distance(left: str, right: str) -> int:
-    """How many letters to insert, delete, replace or swap with their neighbour.
+    """Return the edit distance: letters to insert, delete, replace or swap with their neighbour.
 
-    Not difflib's ratio, which finds "tags" nearer to "args" than "evn" is to "env".
+    difflib's ratio would not do: it finds "tags" nearer to "args" than "evn" to "env".
     """
     older: list[int] = []
     previous = list(range(len(right) + 1))
