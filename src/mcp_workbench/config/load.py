@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.config.masking.proxies import PASSED_ON, asks_for, credentials_in, with_credentials
-from mcp_workbench.config.masking.secret_values import LIKE_A_SECRET, credentials_in_url, credentials_inside
+from mcp_workbench.config.masking.secret_values import SENSITIVE_NAME, credentials_in_url, credentials_inside
 from mcp_workbench.config.masking.secrets import Secrets
 from mcp_workbench.config.source.expand import expand
 from mcp_workbench.config.source.parse import parse, paste_this
@@ -125,10 +125,10 @@ def _warn_of_withheld(config: WorkbenchConfig, proxies: dict[str, str], problems
 
 
 def _inherited(config: WorkbenchConfig, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the values with a name like a secret's that servers may get by `inheritEnv`, and their labels."""
+    """Return the values with a sensitive name that servers may get by `inheritEnv`, and their labels."""
     if not any(server.inherit_env for server in _servers(config)):
         return {}
-    return {value: f"<env {name}>" for name, value in environ.items() if re.search(LIKE_A_SECRET, name)}
+    return {value: f"<env {name}>" for name, value in environ.items() if re.search(SENSITIVE_NAME, name)}
 
 
 def _secrets(config: WorkbenchConfig, variables: dict[str, str], proxies: dict[str, str]) -> Secrets:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LIKE_A_SECRET: Final = (
+SENSITIVE_NAME: Final = (
     r"(?i:KEY|TOKEN|SECRET|PASS|PWD|PW\b|CRED|AUTH|COOKIE|SESSION|BEARER|JWT|SIGNING|PRIVATE|SALT|DSN|PIN\b)"
 )
 """Pattern in the names of variables, headers and parameters whose values are always secret."""
@@ -62,7 +62,7 @@ def is_plain(label: str, value: str) -> bool:
     """
     if value in _SCHEMA_WORDS:
         return True
-    if not label.startswith(_NAMED_LABELS) or re.search(LIKE_A_SECRET, label):
+    if not label.startswith(_NAMED_LABELS) or re.search(SENSITIVE_NAME, label):
         return False
     if len(value) > MAX_PLAIN_CHARACTERS or re.search(_USER_IN_ADDRESS, value):
         return False
@@ -97,7 +97,7 @@ def credentials_in_url(url: str) -> Iterator[str]:
         yield found[2]
         yield b2a_base64(found[1].encode(), newline=False).decode()
     for name, value in re.findall(r"[?&]([^=&#]+)=([^&#]*)", url):
-        if re.search(LIKE_A_SECRET, name):
+        if re.search(SENSITIVE_NAME, name):
             yield value
 
 

@@ -1,7 +1,7 @@
-"""From the bytes of the file to plain JSON data.
+"""Parses the bytes of the file into plain JSON data.
 
-Owns the encoding, JSON's syntax with hints for the usual slips, and keys that are written twice. Does not
-know what the keys mean.
+Owns the encoding, hints for common syntax errors, and keys that are written twice. Does not know what the
+keys mean.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ _Repeated = dict[int, tuple[dict[str, object], _Pairs]]
 
 
 def parse(path: str, data: bytes, problems: Problems, example: str = EXAMPLE) -> dict[str, object]:
-    """The file's object. Keys written twice go to `problems`; what hides the rest of the file is raised."""
+    """Return the object in the file. Keys that are written twice are reported.
+
+    Raises ConfigError if the file cannot be parsed.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -65,7 +68,7 @@ def parse(path: str, data: bytes, problems: Problems, example: str = EXAMPLE) ->
     def collect(pairs: _Pairs) -> dict[str, object]:
         result = dict(pairs)
         if len(result) != len(pairs):
-            # The object is kept as well, because only a living object's id is its own.
+            # The object is kept alive: the id of one that is gone may be given to another.
             repeated[id(result)] = (result, pairs)
         return result
 
@@ -84,7 +87,7 @@ def parse(path: str, data: bytes, problems: Problems, example: str = EXAMPLE) ->
 
 
 def paste_this(example: str = EXAMPLE) -> str:
-    """A whole small file, laid out to stand under a problem."""
+    """Return a whole small file, indented to stand under a problem."""
     return "Start from this:\n" + "\n".join(f"      {line}" for line in example.splitlines())
 
 
@@ -126,7 +129,7 @@ def _syntax_problem(text: str, error: json.JSONDecodeError) -> Problem:
 
 
 def _hint(rest: str, message: str) -> tuple[str, str]:
-    """What the text at the error shows, before what the decoder says of it."""
+    """Return the problem and the remedy for a syntax error, by the text there or else by the message."""
     if rest.startswith(("//", "/*", "#")):
         return "a comment", "JSON has no comments: delete it."
     if rest.startswith(",") and rest[1:].lstrip().startswith(("]", "}")):
