@@ -61,7 +61,7 @@ def test_every_server_is_listed_and_kept_and_those_that_fail_are_explained(bench
     }
     text = " ".join(done.stdout.split())
     assert "Command 'no-such-command' was not found. Install it, or give the full path" in text
-    assert "ops/dying said last: last words" in text
+    assert "Last lines of stderr of ops/dying: last words" in text
     assert catalogue(bench) == {"a b": "2026-07-28", "c": "legacy"}
 
 

@@ -88,7 +88,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         (
             {"oauth": ISSUER | {"scopes": SCOPES, "jwksUri": "http://login.example.com/jwks"}},
             "http.oauth.jwksUri",
-            "should start with https://, because anybody on the way could change what comes over http://",
+            "should start with https://, because http:// can be read and changed on the way",
         ),
         (
             {"oauth": ISSUER | {"scopes": SCOPES, "issuer": "login.example.com"}},

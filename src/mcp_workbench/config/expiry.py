@@ -59,9 +59,9 @@ def expiry_after(text: str, now: datetime) -> str:
         raise ValueError("is longer than the calendar goes") from None
     if end <= now:
         raise ValueError("is no time at all")
-    return written(end.timestamp())
+    return format_time(end.timestamp())
 
 
-def written(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """Return a time as the token file and people read it: in UTC, to the second."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -48,7 +48,7 @@ class LoadedConfig(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...]
     secrets: Secrets
     stamp: Stamp
-    """The state of the file that was read."""
+    """The state of the file when it was read, by which a later change is noticed."""
 
 
 def locate(option: str | None, environ: Mapping[str, str]) -> str:

@@ -75,7 +75,7 @@ class LoadedTokens(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...]
     secrets: Secrets
     stamp: Stamp
-    """The state of the file that was read."""
+    """The state of the file when it was read, by which a later change is noticed."""
 
 
 def is_name(text: str) -> bool:

@@ -35,7 +35,7 @@ MAX_ESCAPES = 200_000
 
 
 class Secrets:
-    """The secret values of a configuration, and the label that stands in the place of each."""
+    """A set of secret values, each with the label that stands in its place. Masks them in text."""
 
     def __init__(self, labels: Mapping[str, str]) -> None:
         self._labels = dict(labels)
@@ -43,7 +43,7 @@ class Secrets:
         self._certain: Secrets | None = None
 
     def __or__(self, others: Secrets) -> Secrets:
-        """Return the secrets of both, to be masked together."""
+        """Return the secrets of both sets, to be masked together."""
         return Secrets(self._labels | others._labels)
 
     @property
@@ -119,7 +119,7 @@ class _Finder:
         return any(self._layers(piece) for piece in pieces)
 
     def _layers(self, data: bytes) -> list[bytes]:
-        """Return a text, and it decoded once and twice, if one of these holds a secret; otherwise nothing."""
+        """Return the text at each stage of decoding, if any stage holds a secret; otherwise an empty list."""
         layers = [data]
         found = self._occurs(data)
         for _ in range(ESCAPE_ROUNDS):

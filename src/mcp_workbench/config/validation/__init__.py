@@ -1,1 +1,1 @@
-"""The checks of a configuration file against its model: each mistake is reported, and how to correct it."""
+"""The checks of a configuration file against the model. Each mistake is reported with how to correct it."""

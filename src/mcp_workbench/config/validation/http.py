@@ -39,7 +39,7 @@ _ISSUER_FIELDS = plain_fields(IssuerConfig)
 
 
 def read_http(value: object, place: Place, toolboxes: Collection[str], problems: Problems) -> HttpConfig:
-    """Return what the object sets. Report every mistake in it, and leave what is wrong at its default."""
+    """Return the `http` settings of a file. Report every mistake, and leave what is wrong at its default."""
     entry = as_object(value, place, f'"http": {_HTTP}', problems)
     if entry is None:
         return HttpConfig()
@@ -100,7 +100,7 @@ def _check_url(text: str, place: Place, problems: Problems) -> None:
         what = "should be a whole address, without a query or a fragment"
         problems.add(place, what, 'Write for example "https://login.example.com"')
     elif not url.is_private:
-        what = "should start with https://, because anybody on the way could change what comes over http://"
+        what = "should start with https://, because http:// can be read and changed on the way"
         problems.add(place, what, "Write https:// (http:// is for this machine itself only).")
 
 

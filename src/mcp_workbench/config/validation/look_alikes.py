@@ -108,7 +108,7 @@ def _table() -> dict[int, str]:
 
 
 def _looks(name: str) -> tuple[tuple[str, str], ...]:
-    """Return the keys that names which look alike share: the name without case, and that in Latin letters."""
+    """Return a name without case, and in Latin letters: names that look alike are equal in one of these."""
     if name.isascii() and name.isprintable():
         plain = _in_one_line(name.casefold())
         return ("folded", plain), ("latin", plain)

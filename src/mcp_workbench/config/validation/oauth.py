@@ -16,7 +16,7 @@ _FIELDS = plain_fields(OAuthConfig)
 
 
 def read_oauth(value: object, place: Place, problems: Problems) -> OAuthConfig | None:
-    """Return what the object sets. Report every mistake in it, and leave what is wrong at its default."""
+    """Return the `oauth` settings of a server. Report mistakes, and leave what is wrong at its default."""
     entry = as_object(value, place, _EXAMPLE, problems)
     if entry is None:
         return None
@@ -63,7 +63,7 @@ def _check_client(values: dict[str, Any], given: set[str], place: Place, problem
 
 def _check_client_credentials(given: set[str], place: Place, problems: Problems) -> None:
     if "clientId" not in given:
-        what = "is needed for a token that nobody logs in for"
+        what = "is needed for a token without a login"
         problems.add((*place, "clientId"), what, 'Write "clientId": "…", as the server\'s owner gave it.')
     elif len({"clientSecret", "privateKeyFile"} & given) != 1:
         what = 'needs either "clientSecret" or "privateKeyFile" for "grant": "client_credentials"'
@@ -73,5 +73,5 @@ def _check_client_credentials(given: set[str], place: Place, problems: Problems)
         problems.warn(place, what)
     for key in ("callbackPort", "clientMetadataUrl"):
         if key in given:
-            what = "is for a login in the browser, which there is none of with these credentials"
+            what = "is for a login in the browser, which client credentials do without"
             problems.add((*place, key), what, 'Delete it, or delete "grant".')
