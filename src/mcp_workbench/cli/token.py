@@ -16,7 +16,7 @@ from mcp_workbench.errors import ConfigError
 from mcp_workbench.workbench.text.sanitise import show_name
 
 TOKEN_BYTES = 32
-"""Random bytes of a token."""
+"""Number of random bytes in a token."""
 PREFIX = "mcpw_"
 """Beginning of every token, by which people and secret scanners recognise one."""
 
