@@ -1,4 +1,4 @@
-"""`mcp-workbench index`: the tools of all servers, for whoever looks for them later."""
+"""`mcp-workbench index`: lists the tools of all servers, for later searches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def mixed() -> Json:
 
 
 def catalogue(bench: Bench) -> dict[str, str]:
-    """The tools of each record, and the era of their server."""
+    """The tools of each record, and the protocol version of their server."""
     records = [json.loads(file.read_bytes()) for file in directory(bench).glob("*")]
     return {" ".join(tool["name"] for tool in record["tools"]): record["era"] for record in records}
 

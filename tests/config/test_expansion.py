@@ -1,4 +1,4 @@
-"""What `${VAR}` becomes."""
+"""References such as `${VAR}` are replaced by the values of variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `http` object: who may come in over HTTP."""
+"""The `http` object: who may connect over HTTP."""
 
 from __future__ import annotations
 

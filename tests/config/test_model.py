@@ -61,7 +61,7 @@ def test_a_key_of_the_model_in_the_wrong_place_is_told_where_it_belongs(
     struct: type[msgspec.Struct], key: str
 ) -> None:
     level = {
-        WorkbenchConfig: "at the top of the file",
+        WorkbenchConfig: "at the top of the configuration file",
         ToolboxConfig: "in a toolbox",
         ServerConfig: "in a server",
     }[struct]

@@ -36,7 +36,7 @@ STORES = {"keyring": "in the system's keyring", "file": "in a file that only you
 
 
 class WrongTarget(Exception):
-    """The server that was named has no login; the message says why."""
+    """The named server does not exist, or needs no login; the message says which."""
 
 
 class Command:

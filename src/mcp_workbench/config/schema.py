@@ -57,7 +57,7 @@ def _drop_defaults(definitions: dict[str, Any]) -> None:
     for field in msgspec.structs.fields(ToolboxConfig):
         if field.name in INHERITED:
             toolbox[field.encode_name].pop("default", None)
-    # These depend on what else stands in the entry, and on what the server asks for.
+    # The transport depends on `command` or `url`, and the scopes on what the server asks for.
     del definitions["ServerConfig"]["properties"]["transport"]["default"]
     del definitions["OAuthConfig"]["properties"]["scopes"]["default"]
 

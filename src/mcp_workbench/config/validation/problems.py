@@ -23,7 +23,7 @@ class Problems:
         self.warnings: list[str] = []
         self._spellings: dict[Place, str] = {}
         self._silenced: set[Place] = set()
-        # Kept, so that a large file with a mistake in every string is still reported in milliseconds.
+        # Cached, so that a large file with a mistake in every string is still reported in milliseconds.
         self._prefixes: dict[Place, str] = {}
 
     def add(self, place: Place, what: str, remedy: str) -> None:

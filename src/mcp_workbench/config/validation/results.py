@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _EXAMPLE = '"results": { "inlineLimit": 100000 }'
 _INLINE_FIELDS = plain_fields(InlineConfig)
-# The limit is read as inside: a file without a limit leaves the key out, and null is a mistake.
+# With the limit of `InlineConfig`, which is no null: a file without a limit leaves the key out.
 _FILE_FIELDS = [
     *_INLINE_FIELDS,
     *(field for field in plain_fields(ResultsConfig) if field.name != "inline_limit"),

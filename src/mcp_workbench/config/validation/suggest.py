@@ -57,7 +57,7 @@ ADVICE = {
 _LEVELS = (
     ("in a server", ServerConfig),
     ("in a toolbox", ToolboxConfig),
-    ("at the top of the file", WorkbenchConfig),
+    ("at the top of the configuration file", WorkbenchConfig),
 )
 # Other clients have a description in each server, and people add one anywhere.
 _FREE_KEYS = ("description",)
@@ -82,7 +82,7 @@ def right_place(key: str) -> str | None:
     if _is_in(folded, InlineConfig):
         return 'in "results"'
     if _is_in(folded, ResultsConfig):
-        return 'in the "results" at the top of the file'
+        return 'in the "results" at the top of the configuration file'
     levels = [level for level, struct in _LEVELS if _is_in(folded, struct)]
     if len(levels) > 1:
         return f"{', '.join(levels[:-1])}, or {levels[-1]} for all of them"
