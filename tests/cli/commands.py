@@ -21,7 +21,7 @@ SCRIPT = (str(Path(sys.executable).with_name("mcp-workbench")),)
 
 
 class Bench:
-    """A directory to run commands in, which no setting of the machine reaches."""
+    """A directory to run commands in, with an environment that no setting of the user reaches."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tests.support.authorizing import Authority
 
 LONG = 3 * PATIENCE
-"""Seconds for the command: it loads the SDK, which takes its time on a machine that is busy."""
+"""Seconds for the command: it loads the SDK, which is slow on a busy computer."""
 FILE_ONLY = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
-"""Whatever keyring this machine has, it is none of the tests' business."""
+"""Environment in which logins are kept in files, so that the tests use no keyring."""
 
 
 def remote(url: str, **entry: object) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class Terminal:
         await self.process.stdin.drain()
 
     async def end(self) -> int:
-        """The exit code."""
+        """Wait for the command to end, and return its exit code."""
         assert self.process.stdout is not None
         async with asyncio.timeout(LONG):
             self.said += (await self.process.stdout.read()).decode()

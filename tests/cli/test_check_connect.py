@@ -66,7 +66,7 @@ def test_each_server_gets_a_row_with_its_state_its_tools_and_what_to_do(bench: B
     text = " ".join(done.stdout.split())
     assert "The server exited with code 3 before it could be used. Run its command in a terminal" in text
     assert "Command 'no-such-command' was not found. Install it, or give the full path" in text
-    assert "ops/dying said last:\n  one\n  two\n" in done.stdout
+    assert "Last lines of stderr of ops/dying:\n  one\n  two\n" in done.stdout
 
 
 def test_the_same_as_json(bench: Bench) -> None:
@@ -99,7 +99,7 @@ def test_all_is_well_when_every_server_works(bench: Bench) -> None:
     bench.write(toolboxes(dev={"one": TWO_TOOLS, "two": server(era="legacy")}))
     done = bench.run("check", "--connect")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "said last" not in done.stdout
+    assert "stderr of" not in done.stdout
 
 
 def test_a_wrong_file_starts_nothing(bench: Bench, journal: Journal) -> None:

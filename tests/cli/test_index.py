@@ -1,4 +1,4 @@
-"""`mcp-workbench index`: the tools of all servers, for whoever looks for them later."""
+"""`mcp-workbench index`: lists the tools of all servers, for later searches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def mixed() -> Json:
 
 
 def catalogue(bench: Bench) -> dict[str, str]:
-    """The tools of each record, and the era of their server."""
+    """The tools of each record, and the protocol version of their server."""
     records = [json.loads(file.read_bytes()) for file in directory(bench).glob("*")]
     return {" ".join(tool["name"] for tool in record["tools"]): record["era"] for record in records}
 
@@ -61,7 +61,7 @@ def test_every_server_is_listed_and_kept_and_those_that_fail_are_explained(bench
     }
     text = " ".join(done.stdout.split())
     assert "Command 'no-such-command' was not found. Install it, or give the full path" in text
-    assert "ops/dying said last: last words" in text
+    assert "Last lines of stderr of ops/dying: last words" in text
     assert catalogue(bench) == {"a b": "2026-07-28", "c": "legacy"}
 
 

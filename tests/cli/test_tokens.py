@@ -93,7 +93,7 @@ async def read_by_searching(session: ModernSession, queries: list[str], **where:
 
 
 def cells_of(costs: Json) -> list[str]:
-    """A row of the table."""
+    """The cells of a row of the table."""
     opened = (costs["opened"][level] for level in LEVELS)
     at_first = (costs[name] for name in ("servers", "tools", "native", "start"))
     return [f"{figure:,}" for figure in (*at_first, *opened, costs["search"], costs["break_even_calls"])]

@@ -1,4 +1,4 @@
-"""What `${VAR}` becomes."""
+"""References such as `${VAR}` are replaced by the values of variables."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ ENVIRON = {"NAME": "value", "_X1": "x", "EMPTY": "", "NESTED": "${NAME} $${NAME}
 
 
 def expand_text(text: str) -> str:
-    findings = Problems()
-    expanded = expand({"key": text}, ENVIRON, findings)
-    assert findings.problems == []
+    collected = Problems()
+    expanded = expand({"key": text}, ENVIRON, collected)
+    assert collected.found == []
     (result,) = expanded.tree.values()
     assert isinstance(result, str)
     return result
@@ -62,10 +62,10 @@ def test_a_text_becomes(text: str, expected: str) -> None:
 def test_a_default_is_literal_and_ends_at_the_first_brace_which_is_warned_of(
     text: str, expected: str
 ) -> None:
-    findings = Problems()
-    assert expand({"key": text}, ENVIRON, findings).tree == {"key": expected}
+    collected = Problems()
+    assert expand({"key": text}, ENVIRON, collected).tree == {"key": expected}
     name = text[2:].partition(":")[0]
-    assert findings.warnings == [
+    assert collected.warnings == [
         f"key: the default of ${{{name}:-…}} is literal, so the ${{ in it is no reference"
     ]
 
@@ -77,9 +77,9 @@ def test_every_string_is_expanded_keys_included_and_nothing_else_is_touched() ->
 
 
 def test_keys_that_become_equal_are_an_error() -> None:
-    findings = Problems()
-    expand({"toolboxes": {"${NAME}": 1, "value": 2}}, ENVIRON, findings)
-    assert findings.problems == [
+    collected = Problems()
+    expand({"toolboxes": {"${NAME}": 1, "value": 2}}, ENVIRON, collected)
+    assert collected.found == [
         Problem(
             "toolboxes",
             'the keys "${NAME}" and "value" become the same name when variables are replaced',
@@ -114,9 +114,9 @@ def test_two_thousand_bad_strings_are_reported_in_ten_milliseconds() -> None:
     assert json.dumps(tree).count("${") == 2000
     durations = []
     for _ in range(20):
-        findings = Problems()
+        collected = Problems()
         start = time.process_time()
-        expand(tree, {}, findings)
+        expand(tree, {}, collected)
         durations.append(time.process_time() - start)
-        assert len(findings.problems) == 2000
+        assert len(collected.found) == 2000
     assert min(durations) < 0.010

@@ -1,4 +1,4 @@
-"""The `http` object: who may come in over HTTP."""
+"""The `http` object: who may connect over HTTP."""
 
 from __future__ import annotations
 
@@ -65,7 +65,11 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ({"oauth": "x"}, "http.oauth", "should be an object, not a string"),
         ({"oauth": ISSUER}, "http.oauth.scopes", "is missing"),
         ({"oauth": ISSUER | {"scopes": []}}, "http.oauth.scopes", "should be an object, not a list"),
-        ({"oauth": ISSUER | {"scopes": {}}}, "http.oauth.scopes", "names no scope, so that nobody is let in"),
+        (
+            {"oauth": ISSUER | {"scopes": {}}},
+            "http.oauth.scopes",
+            "names no scope, so that no token is accepted",
+        ),
         (
             {"oauth": ISSUER | {"scopes": {"a b": []}}},
             'http.oauth.scopes["a b"]',
@@ -84,7 +88,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         (
             {"oauth": ISSUER | {"scopes": SCOPES, "jwksUri": "http://login.example.com/jwks"}},
             "http.oauth.jwksUri",
-            "should start with https://, because anybody on the way could change what comes over http://",
+            "should start with https://, because http:// can be read and changed on the way",
         ),
         (
             {"oauth": ISSUER | {"scopes": SCOPES, "issuer": "login.example.com"}},

@@ -82,7 +82,10 @@ def test_a_slip_is_an_error_and_a_key_of_the_top_is_shown_its_place(tmp_path: Pa
     warnings = load_content(tmp_path, misplaced).warnings
     ignored = "the workbench ignores this key here; it belongs"
     assert f'inlineLimit: {ignored} in "results"' in warnings
-    assert f'toolboxes.dev.results.quota: {ignored} in the "results" at the top of the file' in warnings
+    assert (
+        f'toolboxes.dev.results.quota: {ignored} in the "results" at the top of the configuration file'
+        in warnings
+    )
 
 
 def test_a_toolbox_called_workbench_is_an_error_only_where_results_are_kept(tmp_path: Path) -> None:

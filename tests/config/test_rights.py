@@ -24,7 +24,7 @@ HARM = "choose the programs that the workbench starts"
 
 @pytest.fixture(autouse=True)
 def outside_of_a_container(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine with several users, wherever the tests run."""
+    """Make the workbench believe that it is not in a container, wherever the tests run."""
     monkeypatch.setattr(rights, "_CONTAINER_FILES", ())
 
 
@@ -48,7 +48,7 @@ def warnings(path: Path, **environ: str) -> list[str]:
 
 
 def quoted(path: Path) -> str:
-    """As a shell takes it; the quote in it is what makes that necessary."""
+    """The path in quotes for a shell, because its name has a quote in it."""
     return "'" + str(path).replace("'", "'\"'\"'") + "'"
 
 

@@ -30,6 +30,7 @@ ISSUER = {"issuer": "https://x", "resource": "https://y/mcp", "scopes": {"s": ["
 VALID: list[Any] = [
     {"toolboxes": {}},
     {"$schema": "./x.json", "toolMode": "proxy", "toolboxes": {"my box": toolbox()}},
+    {"toolMode": "static", "toolboxes": {}},
     one_server({"command": "x", "type": "stdio", "env": {"A": "1", "B": 2, "C": None}, "autoApprove": []}),
     {"openDeadline": 0.5, "toolboxes": {"dev": toolbox() | {"openDeadline": 60}}},
     one_server({"command": "x", "callLimit": 100_000, "messageLimit": 2**30}),

@@ -164,11 +164,11 @@ def test_the_proxy_mode_is_accepted_with_a_deprecation_warning(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("mode", ["static", "", None, True, ["proxy"]])
-def test_any_other_mode_is_refused(tmp_path: Path, mode: object) -> None:
-    what = "there is no such mode; the workbench always works in proxy mode"
-    assert problems(tmp_path, {"toolMode": mode, "toolboxes": {}}) == [
-        Problem("toolMode", what, 'Delete the "toolMode" field.')
-    ]
+def test_any_other_mode_is_ignored_with_a_warning(tmp_path: Path, mode: object) -> None:
+    what = "the workbench does not know this mode and ignores it; it always works in proxy mode"
+    loaded = load_content(tmp_path, {"toolMode": mode, "toolboxes": {}})
+    assert loaded.config == WorkbenchConfig(toolboxes={})
+    assert loaded.warnings == (f'toolMode: {what}. Delete the "toolMode" field.',)
 
 
 def test_all_the_mistakes_of_a_file_are_reported_at_once(tmp_path: Path) -> None:

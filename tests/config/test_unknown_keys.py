@@ -80,7 +80,7 @@ def test_a_slip_of_the_deadline_is_an_error_with_the_suggestion_in_both_its_plac
 
 @pytest.mark.parametrize("key", ["openDeadline", "open_deadline"])
 def test_a_deadline_on_a_server_is_told_where_it_belongs(tmp_path: Path, key: str) -> None:
-    place = "in a toolbox, or at the top of the file for all of them"
+    place = "in a toolbox, or at the top of the configuration file for all of them"
     assert load_content(tmp_path, one_server({"command": "x", key: 5})).warnings == (
         f"{FS}.{key}: the workbench ignores this key here; it belongs {place}",
     )
@@ -170,4 +170,19 @@ def test_unknown_keys_are_ignored_at_every_level(tmp_path: Path) -> None:
     assert load_content(tmp_path, tree).warnings == (
         "inputs: the workbench ignores this key; write ${VAR} where the input is used, and export VAR=value",
         "toolboxes.dev.colour: the workbench does not know this key and ignores it",
+    )
+
+
+@pytest.mark.parametrize("key", ["http", "toolboxes"])
+def test_a_key_of_the_file_inside_of_it_is_told_where_it_belongs(tmp_path: Path, key: str) -> None:
+    tree = {"toolboxes": {"dev": {**toolbox(fs={"command": "x", key: {}}), key: {}}}}
+    what = "the workbench ignores this key here; it belongs at the top of the configuration file"
+    assert load_content(tmp_path, tree).warnings == (f"toolboxes.dev.{key}: {what}", f"{FS}.{key}: {what}")
+
+
+def test_results_in_an_object_that_has_none_are_told_all_their_places(tmp_path: Path) -> None:
+    tree = {"http": {"results": False}, "toolboxes": {}}
+    places = "in a server, in a toolbox, or at the top of the configuration file for all of them"
+    assert load_content(tmp_path, tree).warnings == (
+        f"http.results: the workbench ignores this key here; it belongs {places}",
     )

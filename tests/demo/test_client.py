@@ -60,7 +60,7 @@ def test_a_workbench_that_ends_is_noticed_at_once() -> None:
 def test_silence_and_a_refusal_to_end_are_waited_for_no_longer_than_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(client_module, "PATIENCE", 0.2)
+    monkeypatch.setattr(client_module, "PATIENCE_SECONDS", 0.2)
     with talking_to(DEAF) as client:
         with pytest.raises(RequestTimeout):
             client.request("server/discover", {}, Discovery)

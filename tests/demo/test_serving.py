@@ -1,4 +1,4 @@
-"""The demo servers' side of the protocol, in both eras, judged by the published schemas."""
+"""The demo servers speak both protocol versions as the published schemas say."""
 
 from __future__ import annotations
 

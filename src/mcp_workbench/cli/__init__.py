@@ -1,4 +1,4 @@
-"""The command line: one module per command, which imports its own needs."""
+"""The command line. Each command has a module of its own, which is imported when the command is run."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command and returns its exit code."""
+    """Run a command of the command line, and return its exit code."""
     _ensure_stderr()
     arguments = sys.argv[1:] if argv is None else argv
     run = _command(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that lacks a character shows a question mark, and the command goes on.
+        # A character that the encoding of the terminal lacks is shown as a question mark.
         sys.stdout.reconfigure(errors="replace")
     try:
         code = run()
-        if sys.stdout is not None:  # as where it was closed before the start
+        if sys.stdout is not None:  # it is None if it was closed before the start
             sys.stdout.flush()
     except (KeyboardInterrupt, asyncio.CancelledError):
         return 130
     except BrokenPipeError:
-        # Whoever read our output has enough of it. Python would complain once more when it flushes at exit.
+        # The reader of our output has closed the pipe. Python would fail once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code
 
 
 def _ensure_stderr() -> None:
-    """Makes sure that there is one, before anything that is opened takes its number."""
+    """Make sure that stderr exists, before another file that is opened gets its descriptor."""
     if sys.stderr is None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         if nowhere != 2:
             os.dup2(nowhere, 2)
             os.close(nowhere)
-        # What is printed to no file at all goes to stdout.
+        # With None, `print` would write to stdout.
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - it stays open
 
 
 def _command(arguments: Sequence[str]) -> Callable[[], int]:
-    """What is to be done; ends here if the arguments are wrong, or ask for help."""
+    """Return the command to run. Exits the process if the arguments are wrong, or ask for help."""
     if (plain := read_plain(arguments)) is not None:
         return partial(_serve, plain.config, plain.log_level or "info", plain.log_format or "text")
     from mcp_workbench.cli.options import parser
@@ -62,8 +62,10 @@ def _command(arguments: Sequence[str]) -> Callable[[], int]:
 
 def _run(options: argparse.Namespace) -> int:
     if options.command == "serve" and options.token_file is not None and options.http is None:
-        # It would be taken for protection that is not there.
-        print("mcp-workbench: --token-file is for --http: name an address to listen on too", file=sys.stderr)
+        from mcp_workbench.cli.terminal import complain
+
+        # Without --http the file would protect nothing.
+        complain("--token-file is for --http: name an address to listen on too")
         return 2
     if options.command is None or (options.command == "serve" and options.http is None):
         return _serve(options.config, options.log_level or "info", options.log_format or "text")
@@ -122,11 +124,12 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _run_token(options: argparse.Namespace) -> int:
+    from mcp_workbench.cli.terminal import complain
     from mcp_workbench.cli.token import run, run_list
 
     if options.list != (options.token_file is not None) or options.list == (options.name is not None):
         usage = "mcp-workbench token NAME [--expires WHEN], or mcp-workbench token --list --token-file FILE"
-        print(f"mcp-workbench: write {usage}", file=sys.stderr)
+        complain(f"write {usage}")
         return 2
     return run_list(options.token_file) if options.list else run(options.name, options.expires)
 

@@ -1,4 +1,4 @@
-"""`mcp-workbench check`: is the configuration right, and do its servers work?"""
+"""`mcp-workbench check`: validates the configuration, and with `--connect` starts its servers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def run(option: str | None, *, connect: bool, as_json: bool, log_level: str, log_format: str) -> int:
-    """Checks, reports, and returns 0, 1 (a server failed) or 2 (a bad file)."""
+    """Check the configuration and print the result. Return 0, 1 (a server failed) or 2 (a bad file)."""
     loaded = load_or_report(option, as_json=as_json, log_level=log_level, log_format=log_format)
     if loaded is None:
         return 2
@@ -45,7 +45,7 @@ def run(option: str | None, *, connect: bool, as_json: bool, log_level: str, log
 
 
 async def _connect(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) -> None:
-    """Starts every server at once, and ends them all."""
+    """Start all servers at the same time, fill in their rows, and stop them."""
     cancel_on_request_to_end()
     workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
     try:

@@ -1,7 +1,7 @@
-"""What toolboxes cost a model in tokens: natively, at the start, opened, searched and used.
+"""Counts what toolboxes cost a model in tokens: natively, at the start, opened, searched and used.
 
-Owns what is counted, not how it looks. Everything is counted on what a client really gets: it is made here by
-the same code, from the tools that are known.
+Owns what is counted; `tokens_display` shows it. The counted texts are those that a client gets, made by the
+same code from the tools in the catalogue.
 """
 
 from __future__ import annotations
@@ -32,61 +32,61 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.client_view import ClientView
     from mcp_workbench.workbench.toolbox import Toolbox
 
-NATIVE: Final = ("name", "description", "inputSchema")
-"""What clients show a model of a tool; titles, annotations and output schemas are for programs."""
-QUERIES: Final = 20
-"""Searches of which the mean is taken. Each is for the words in the name of a tool, and the tools are evenly
-spread over the list."""
+NATIVE_KEYS: Final = ("name", "description", "inputSchema")
+"""The keys of a tool that clients show a model. Titles, annotations and output schemas are for programs."""
+MAX_QUERIES: Final = 20
+"""Searches whose mean is taken, at most. Each is for the words in the name of a tool, and the tools are
+spread evenly over the list."""
 
-_NO_WORD: Final = re.compile(r"[\W_]+")
+_NON_WORD: Final = re.compile(r"[\W_]+")
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens of the answer of `open_toolbox`, at each level of detail."""
+    """Tokens of the result of `open_toolbox` at each level of detail."""
 
     full: int
     signatures: int
     names: int
     auto: int
-    """What it gives if nobody asks for a level: the richest that fits into `listingBudget`."""
+    """Tokens without a choice of level, which gives the richest one that fits into `listingBudget`."""
 
 
 class Costs(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens, by estimate, for some toolboxes."""
+    """Estimated tokens that some toolboxes cost a model."""
 
     servers: int
-    """Of which the tools are known."""
+    """Number of servers whose tools are in the catalogue."""
     tools: int
+    """Number of tools of these servers."""
     native: int
-    """All tools as a client would show them without a workbench."""
+    """Tokens of all tools as a client would show them without a workbench."""
     start: int
-    """What a workbench with these toolboxes shows in their place: instructions and two tools."""
+    """Tokens of what a workbench shows in the place of the tools: instructions and two tools."""
     opened: Opened
-    """All of the toolboxes, one by one."""
+    """Tokens of opening each of the toolboxes once."""
     search: int
-    """One search with the usual limit: the query and its answer."""
+    """Tokens of one search with the default limit: the query and its result."""
     call: int
-    """What a call by `use_tool` takes more than a native one, to name toolbox and server."""
+    """Tokens that a call by `use_tool` takes more than a native one, to name toolbox and server."""
 
     @property
     def saved(self) -> int:
-        """At the start. Below zero if the workbench takes more."""
+        """Tokens that the workbench saves at the start; negative if it takes more."""
         return self.native - self.start
 
     @property
     def break_even(self) -> int:
-        """How many calls, each after a search of its own, take together with the start no more than all tools
-        natively."""
+        """Number of calls, each after a search, up to which the workbench costs no more than native tools."""
         return max(self.saved // max(self.search + self.call, 1), 0)
 
 
 def figures(costs: Costs) -> dict[str, object]:
-    """All of them, for scripts."""
+    """Return the costs and the break-even as plain data, for scripts."""
     return {**msgspec.to_builtins(costs), "break_even_calls": costs.break_even}
 
 
 async def costs_of(view: ClientView, toolboxes: Sequence[Toolbox]) -> Costs:
-    """Of a workbench that has these toolboxes and no others."""
+    """Return the costs of a workbench that has these toolboxes and no others."""
     openings = [_opening(toolbox) for toolbox in toolboxes]
     tools = [
         ListedTool(toolbox_server.origin, name, definition)
@@ -94,7 +94,7 @@ async def costs_of(view: ClientView, toolboxes: Sequence[Toolbox]) -> Costs:
         for toolbox_server, index in opening.tools
         for name, definition in index.items()
     ]
-    # One toolbox is searched as if it were the only one.
+    # A single toolbox is searched as if it was the only one.
     within = toolboxes[0].name if len(toolboxes) == 1 else None
     return Costs(
         servers=sum(len(opening.tools) for opening in openings),
@@ -113,40 +113,39 @@ async def costs_of(view: ClientView, toolboxes: Sequence[Toolbox]) -> Costs:
 
 
 def _opening(toolbox: Toolbox) -> Opening:
-    """As if the servers of which the tools are known had just been connected."""
+    """Return the opening of a toolbox as if the servers in the catalogue had just been connected."""
     known = [(toolbox_server, toolbox_server.known()) for toolbox_server in toolbox.toolbox_servers.values()]
-    return Opening(
-        toolbox, [(toolbox_server, it.index) for toolbox_server, it in known if it is not None], [], []
-    )
+    listed = [(toolbox_server, tools.index) for toolbox_server, tools in known if tools is not None]
+    return Opening(toolbox, listed, [], [])
 
 
 def _native(tool: ListedTool) -> bytes:
     members = decode_members(tool.definition)
-    return compact(encode({key: members[key] for key in NATIVE if key in members}))
+    return compact(encode({key: members[key] for key in NATIVE_KEYS if key in members}))
 
 
 def _opened(openings: Sequence[Opening], detail: Detail) -> int:
-    return sum(_read(opening_result(opening, OpenRequest(detail=detail))) for opening in openings)
+    return sum(_tokens_of(opening_result(opening, OpenRequest(detail=detail))) for opening in openings)
 
 
 async def _searched(view: ClientView, tool: ListedTool, toolbox: str | None) -> int:
-    query = _NO_WORD.sub(" ", tool.name).strip() or tool.name
+    query = _NON_WORD.sub(" ", tool.name).strip() or tool.name
     wanted = OpenRequest(toolbox=toolbox, queries=(query,))
     findings = await view.find(wanted.queries, wanted.limit, toolbox)
     answer = findings_result(findings, wanted, view.listing_budget(toolbox))
-    return estimate_tokens(encode({"query": query})) + _read(answer)
+    return estimate_tokens(encode({"query": query})) + _tokens_of(answer)
 
 
 def _called(tool: ListedTool) -> int:
     toolbox, server = tool.origin
     identifier = {"toolbox": toolbox, "server": server, "tool": tool.name}
-    ours = USE_TOOL.encode() + encode({"tool": identifier, "arguments": {}})
-    return estimate_tokens(ours) - estimate_tokens(f"{tool.name}{{}}")
+    through_workbench = USE_TOOL.encode() + encode({"tool": identifier, "arguments": {}})
+    return estimate_tokens(through_workbench) - estimate_tokens(f"{tool.name}{{}}")
 
 
 def _spread(tools: Sequence[ListedTool]) -> list[ListedTool]:
-    step = max(len(tools) // QUERIES, 1)
-    return list(islice(tools, 0, None, step))[:QUERIES]
+    step = max(len(tools) // MAX_QUERIES, 1)
+    return list(islice(tools, 0, None, step))[:MAX_QUERIES]
 
 
 class _Content(msgspec.Struct):
@@ -157,7 +156,7 @@ class _Result(msgspec.Struct):
     content: list[_Content]
 
 
-def _read(result: tuple[Body, ...]) -> int:
-    """What a model reads of a result: its text, which says the same as its structure."""
+def _tokens_of(result: tuple[Body, ...]) -> int:
+    """Return the tokens of the text of a result, which is what a model reads of it."""
     found = msgspec.json.decode(b"".join(map(bytes, result)), type=_Result)
     return sum(estimate_tokens(content.text) for content in found.content)

@@ -1,6 +1,6 @@
-"""`mcp-workbench demo`: the real server as a child, driven as a client would, and shown to a person.
+"""`mcp-workbench demo`: starts the real server as a child process, uses it as a client, and shows each step.
 
-Owns the story and its look. The servers, their configuration and the client are in `demo`.
+Owns the steps and what they print. The servers, their configuration and the client are in `demo`.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ __all__ = ["run"]
 
 T = TypeVar("T")
 
-STDERR_LINES: Final = 40
-"""How much of the workbench's stderr a failure shows."""
+MAX_STDERR_LINES: Final = 40
+"""Lines of the workbench's stderr that a failure shows, at most."""
 
 
 class DemoCall(NamedTuple):
-    """One call that the demo makes through `use_tool`."""
+    """A tool call that the demo makes through `use_tool`."""
 
     toolbox: str
     server: str
@@ -49,7 +49,7 @@ class DemoCall(NamedTuple):
     arguments: dict[str, Any]
 
     def params(self) -> dict[str, Any]:
-        """As `tools/call` takes them."""
+        """Return the params of `tools/call` for this call."""
         identifier = {"toolbox": self.toolbox, "server": self.server, "tool": self.tool}
         return {"name": "use_tool", "arguments": {"tool": identifier, "arguments": self.arguments}}
 
@@ -58,22 +58,22 @@ COUNT: Final = DemoCall("writing", "text", "count_words", {"text": "Two tools in
 REMEMBER: Final = DemoCall("writing", "notes", "add_note", {"text": "Bring my own servers"})
 SUMMARISE: Final = DemoCall("numbers", "stats", "summarise", {"numbers": [2, 4, 4, 4, 5, 5, 7, 9]})
 CONVERT: Final = DemoCall("numbers", "units", "convert", {"value": 5, "from": "mile", "to": "kilometre"})
-SOUGHT: Final = "miles to kilometres"
+QUERY: Final = "miles to kilometres"
 MISSPELT: Final = COUNT._replace(tool="count_word")
 
 
 def run() -> int:
-    """Shows the workbench at work; 0 if all of it worked."""
+    """Run the demo and print its steps. Return 0, or 1 if a step failed."""
     console = Console(highlight=False, markup=False, emoji=False)
     with tempfile.TemporaryDirectory(prefix="mcp-workbench-demo-") as name:
         config, log = Path(name, "workbench-config.json"), Path(name, "stderr")
         config.write_text(json.dumps(configuration()), encoding="utf-8")
         command = [sys.executable, "-P", "-m", "mcp_workbench", "--config", str(config)]
-        # What it learns about these servers is of no use to anybody afterwards.
+        # A cache of its own: what the workbench learns about these servers is useless afterwards.
         environment = {**os.environ, "XDG_CACHE_HOME": name}
         try:
             with log.open("wb") as stderr, DemoClient(command, environment, stderr) as client:
-                _tell(console, client)
+                _run_steps(console, client)
         except WorkbenchError as error:
             _explain(error, log)
             return 1
@@ -81,7 +81,7 @@ def run() -> int:
     return 0
 
 
-def _tell(console: Console, client: DemoClient) -> None:
+def _run_steps(console: Console, client: DemoClient) -> None:
     console.print(f"MCP Workbench {__version__}: the real server, with four small servers behind it.")
     _connect(console, client)
     _open_writing(console, client)
@@ -127,34 +127,35 @@ def _open_writing(console: Console, client: DemoClient) -> None:
 
 
 def _use_tools(console: Console, client: DemoClient) -> list[int]:
-    """Makes the calls, and returns the processes that answered them."""
+    """Make the calls, and return the ids of the processes that answered them."""
     _head(console, "3. Use tools", "use_tool {tool: {toolbox, server, tool}, arguments}")
     processes = [
-        _report(console, use, client.request("tools/call", use.params(), ToolResult))
-        for use in (COUNT, REMEMBER)
+        _report(console, call, client.request("tools/call", call.params(), ToolResult))
+        for call in (COUNT, REMEMBER)
     ]
     _show(console, "Two at once, in a toolbox that is not open yet: it opens on the way.")
-    together = [(use, client.send("tools/call", use.params())) for use in (SUMMARISE, CONVERT)]
-    processes += [_report(console, use, client.answer(number, ToolResult)) for use, number in together]
+    together = [(call, client.send("tools/call", call.params())) for call in (SUMMARISE, CONVERT)]
+    processes += [_report(console, call, client.answer(number, ToolResult)) for call, number in together]
     return processes
 
 
-def _report(console: Console, use: DemoCall, answer: Answer[ToolResult]) -> int:
-    result = _success(f"{use.toolbox}/{use.server}/{use.tool}", answer)
+def _report(console: Console, call: DemoCall, answer: Answer[ToolResult]) -> int:
+    """Print a call and its result, and return the id of the process that answered it."""
+    result = _success(f"{call.toolbox}/{call.server}/{call.tool}", answer)
     process, version = result.meta.get(META_PROCESS), result.meta.get(META_PROTOCOL)
     if not isinstance(process, int) or not isinstance(version, str):
-        raise BadAnswer(f"the _meta of {use.server}'s result did not come through: {result.meta}")
-    era = "a modern server" if version == names.MODERN else "a legacy server, through the bridge"
-    call = Table.grid(padding=(0, 1))
-    call.add_row(">", f"{use.toolbox} / {use.server} / {use.tool} {json.dumps(use.arguments)}")
-    call.add_row("<", Text(result.text, style="green"))
-    call.add_row("", Text(f"{_time(answer.seconds)}, {version}: {era}", style="dim"))
-    _show(console, call)
+        raise BadAnswer(f"the _meta of {call.server}'s result did not come through: {result.meta}")
+    kind = "a modern server" if version == names.MODERN else "a legacy server, through the bridge"
+    shown = Table.grid(padding=(0, 1))
+    shown.add_row(">", f"{call.toolbox} / {call.server} / {call.tool} {json.dumps(call.arguments)}")
+    shown.add_row("<", Text(result.text, style="green"))
+    shown.add_row("", Text(f"{_time(answer.seconds)}, {version}: {kind}", style="dim"))
+    _show(console, shown)
     return process
 
 
 def _find_a_tool(console: Console, client: DemoClient) -> None:
-    arguments = {"query": SOUGHT}
+    arguments = {"query": QUERY}
     search = client.request("tools/call", {"name": "open_toolbox", "arguments": arguments}, ToolResult)
     text = _success("open_toolbox", search).text
     tools = Table.grid(padding=(0, 2))
@@ -163,7 +164,7 @@ def _find_a_tool(console: Console, client: DemoClient) -> None:
     characters, tokens = _size(text)
 
     _head(console, "4. Find a tool", f"open_toolbox {json.dumps(arguments)}", search.seconds)
-    _show(console, "In all toolboxes, the best first, each with its schema:")
+    _show(console, "In all toolboxes, the best match first, each with its schema:")
     _show(console, tools)
     _show(console, f"({characters}, {tokens}. No server is started for it.)")
 
@@ -217,7 +218,7 @@ def _say_what_is_next(console: Console) -> None:
 
 
 def _explain(error: WorkbenchError, log: Path) -> None:
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-STDERR_LINES:]
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-MAX_STDERR_LINES:]
     stderr = "\n".join(lines) or "(nothing)"
     print(f"The demo failed: {error}\nThe workbench's stderr ended with:\n{stderr}", file=sys.stderr)
 
@@ -239,7 +240,7 @@ def _show(console: Console, what: RenderableType) -> None:
 
 
 def _copyable(console: Console, line: str) -> None:
-    # Never wrapped: half a path is no use in a clipboard.
+    # Never wrapped: people copy these lines.
     console.print(f"     {line}", style="green", soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""What commands show a person of servers: a table that fills in while they start."""
+"""The table of servers that commands print, which is updated while the servers start."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from mcp_workbench.cli.servers import Row
 
-PLAIN_WIDTH = 140
-"""Columns when the output is not a terminal: files and pipes have no edge to wrap at."""
+PLAIN_COLUMNS = 140
+"""Width of the output if it is not a terminal: files and pipes need no wrapping."""
 
 STYLES = {
     "idle": "",
@@ -33,13 +33,13 @@ STYLES = {
 
 
 class Display:
-    """The table on the terminal, live while servers start; printed once where there is no terminal."""
+    """A table of servers, updated live on a terminal, and printed once to a file or a pipe."""
 
     def __init__(
         self, heading: str, warnings: Sequence[str], rows: Sequence[Row], *, connecting: bool
     ) -> None:
         console = Console(highlight=False)
-        self._console = console if console.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
+        self._console = console if console.is_terminal else Console(highlight=False, width=PLAIN_COLUMNS)
         self._heading = heading
         self._warnings = warnings
         self._rows = rows
@@ -56,7 +56,7 @@ class Display:
         return self
 
     def update(self) -> None:
-        """Shows the rows as they are now."""
+        """Show the current state of the rows, if the table is live."""
         if self._live is not None:
             self._live.update(self._table(), refresh=True)
 
@@ -66,7 +66,7 @@ class Display:
         if self._live is not None:
             self._live.stop()
         if kind is None and self._rows:
-            self._console.print(Group(self._table(), *self._last_words()))
+            self._console.print(Group(self._table(), *self._stderr_lines()))
 
     def _table(self) -> Table:
         shape = box.ROUNDED if self._console.is_terminal else None
@@ -88,10 +88,10 @@ class Display:
             table.add_row(*cells)
         return table
 
-    def _last_words(self) -> list[Text]:
+    def _stderr_lines(self) -> list[Text]:
         return [
             Text(
-                f"\n{show_name(f'{row.toolbox}/{row.server}')} said last:\n"
+                f"\nLast lines of stderr of {show_name(f'{row.toolbox}/{row.server}')}:\n"
                 + "\n".join(f"  {show_name(line)}" for line in row.stderr)
             )
             for row in self._rows

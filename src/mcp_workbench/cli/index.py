@@ -1,4 +1,4 @@
-"""`mcp-workbench index`: lists the tools of all servers once, so that they can be found from then on."""
+"""`mcp-workbench index`: lists the tools of all servers once, so that searches find them from then on."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from mcp_workbench.storage.catalogue import Catalogue
     from mcp_workbench.workbench.configured_server import ConfiguredServer
 
-AT_ONCE: Final = 8
-"""Servers that are up at the same time: a hundred would be too much for some machines."""
+MAX_RUNNING_SERVERS: Final = 8
+"""Servers that run at the same time: a hundred would be too many for some computers."""
 
 
 def run(option: str | None, names: Sequence[str], *, as_json: bool, log_level: str, log_format: str) -> int:
-    """Fills the catalogue, reports, and returns 0, 1 (a server failed) or 2 (a bad file, an unknown name)."""
+    """Fill the catalogue and print the result.
+
+    Return 0, 1 (a server failed) or 2 (a bad file, an unknown name).
+    """
     loaded = load_or_report(option, as_json=as_json, log_level=log_level, log_format=log_format)
     if loaded is None:
         return 2
@@ -41,13 +44,10 @@ def run(option: str | None, names: Sequence[str], *, as_json: bool, log_level: s
         complain(f"{what}. There are: {there_are}")
         return 2
     rows = _chosen(known, names) if names else known
+    catalogue = list_tools(loaded, rows, quietly=as_json)
     if as_json:
-        catalogue = asyncio.run(fill(loaded, rows, lambda: None))
         _print_json(loaded, rows, catalogue)
     else:
-        heading = f"Listing the tools of {count(len(rows), 'server', 'servers')}"
-        with Display(heading, loaded.warnings, list(rows.values()), connecting=True) as display:
-            catalogue = asyncio.run(fill(loaded, rows, display.update))
         say(_summary(rows, catalogue))
         if catalogue.trouble is not None:
             complain(f"the catalogue cannot be written: {catalogue.trouble}")
@@ -55,18 +55,27 @@ def run(option: str | None, names: Sequence[str], *, as_json: bool, log_level: s
     return 1 if has_failed or catalogue.trouble is not None else 0
 
 
+def list_tools(loaded: LoadedConfig, rows: Rows, *, quietly: bool) -> Catalogue:
+    """List the tools of these servers into the catalogue, with a table of the servers unless `quietly`."""
+    if quietly:
+        return asyncio.run(_fill(loaded, rows, lambda: None))
+    heading = f"Listing the tools of {count(len(rows), 'server', 'servers')}"
+    with Display(heading, loaded.warnings, list(rows.values()), connecting=True) as display:
+        return asyncio.run(_fill(loaded, rows, display.update))
+
+
 def _chosen(rows: Rows, names: Sequence[str]) -> Rows:
-    """The rows of these toolboxes and servers. Names of both may hold slashes themselves."""
+    """Return the rows of these toolboxes and servers. The names of both may have slashes in them."""
     return {origin: row for origin, row in rows.items() if origin[0] in names or "/".join(origin) in names}
 
 
-async def fill(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) -> Catalogue:
-    """Starts these servers, some at a time, and ends each when it has listed its tools."""
+async def _fill(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) -> Catalogue:
+    """Start these servers, a few at a time, and stop each when it has listed its tools."""
     cancel_on_request_to_end()
     workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
-    turns = asyncio.Semaphore(AT_ONCE)
+    turns = asyncio.Semaphore(MAX_RUNNING_SERVERS)
 
-    async def list_tools(toolbox_server: ConfiguredServer, row: Row) -> None:
+    async def list_one(toolbox_server: ConfiguredServer, row: Row) -> None:
         async with turns:
             await attempt(toolbox_server, row, on_change)
             await toolbox_server.server.close()
@@ -77,7 +86,7 @@ async def fill(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) 
             for origin, toolbox_server in workbench.toolbox_servers.items()
             if origin in rows
         ]
-        await asyncio.gather(*(list_tools(toolbox_server, row) for toolbox_server, row in chosen))
+        await asyncio.gather(*(list_one(toolbox_server, row) for toolbox_server, row in chosen))
     finally:
         await workbench.close()
     return workbench.catalogue

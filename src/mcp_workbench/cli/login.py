@@ -1,4 +1,4 @@
-"""`mcp-workbench login` and `logout`: a person's login to a remote server, by the browser."""
+"""`mcp-workbench login` and `logout`: log in to a remote server in the browser, and log out again."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from mcp_workbench.cli.servers import load_or_report
 from mcp_workbench.cli.terminal import complain, say
-from mcp_workbench.config import load, locate
 from mcp_workbench.downstream.oauth.callback import open_callback
 from mcp_workbench.downstream.oauth.login_flow import LoginFlow
 from mcp_workbench.downstream.oauth.requests import knock
-from mcp_workbench.errors import ConfigError, LoginFailed
-from mcp_workbench.serve.logs import report, set_up
+from mcp_workbench.errors import LoginFailed
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.storage.logins import LoginStore, StoreError
 from mcp_workbench.workbench.text.sanitise import clean_text, show_name
@@ -30,22 +29,23 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.oauth.callback import Callback
     from mcp_workbench.storage.login_record import Login
 
-KEYRING_LIMIT = 60.0
-"""Seconds for a person to unlock the keyring."""
-WORDS = {"keyring": "in the system's keyring", "file": "in a file that only you can read"}
+KEYRING_SECONDS = 60.0
+"""How long to wait for a person to unlock the keyring."""
+STORES = {"keyring": "in the system's keyring", "file": "in a file that only you can read"}
+"""Where a login is stored, in words for the person."""
 
 
 class WrongTarget(Exception):
-    """There is nothing to log in to under this name; the message says why."""
+    """The named server does not exist, or needs no login; the message says which."""
 
 
 class Command:
-    """What both commands need: the server that is meant, and where its login is."""
+    """The server that `login` or `logout` is for, and the store of its login."""
 
     def __init__(self, loaded: LoadedConfig, name: str) -> None:
         self.mask = loaded.secrets.mask
         self.name = show_name(name)
-        """As it can be printed."""
+        """Name of the server, with hidden characters as escapes."""
         self.origin, self.config = _find(loaded, name)
         self.store = LoginStore(os.environ, self.origin, self.config.url or "")
 
@@ -61,7 +61,7 @@ def run_login(
     log_level: str,
     log_format: str,
 ) -> int:
-    """Logs in, and returns 0, 1 (it did not come about) or 2 (there is no such server, or a bad file)."""
+    """Log in to a server. Return 0, 1 (the login failed) or 2 (there is no such server, or a bad file)."""
 
     async def log_in(command: Command) -> None:
         await _log_in(command, browser=browser, port=port, scope=scope, seconds=seconds)
@@ -70,7 +70,7 @@ def run_login(
 
 
 def run_logout(option: str | None, name: str, *, log_level: str, log_format: str) -> int:
-    """Forgets a login, and returns 0, 1 (it could not be removed) or 2 (no such server, or a bad file)."""
+    """Remove the login to a server. Return 0, 1 (removing failed) or 2 (no such server, or a bad file)."""
     return _run(_log_out, option, name, log_level, log_format)
 
 
@@ -81,12 +81,9 @@ def _run(
     log_level: str,
     log_format: str,
 ) -> int:
-    try:
-        loaded = load(locate(option, os.environ), os.environ)
-    except ConfigError as error:
-        report(error, log_format)
+    loaded = load_or_report(option, as_json=False, log_level=log_level, log_format=log_format)
+    if loaded is None:
         return 2
-    set_up(log_level, log_format).hide(loaded.secrets)
     try:
         command = Command(loaded, name)
     except WrongTarget as error:
@@ -126,14 +123,14 @@ async def _log_in(command: Command, *, browser: bool, port: int | None, scope: s
         ) from None
     except OSError as error:
         raise LoginFailed(
-            f"the port for the browser cannot be had: {error.strerror}", "Free it, or use --port"
+            f"the port for the browser is not available: {error.strerror}", "Free it, or use --port"
         ) from None
     status, _ = await knock(config, login.access_token)
     if status == 401:
         raise LoginFailed("the server does not accept the token that its authorization server gave")
     async with command.store.locked():
-        place = await command.store.save(login, limit=KEYRING_LIMIT)
-    say(f"Logged in to {command.name}. The login is kept {WORDS[place]}.")
+        place = await command.store.save(login, limit=KEYRING_SECONDS)
+    say(f"Logged in to {command.name}. The login is kept {STORES[place]}.")
     if login.refresh_token is None and login.expires_at is not None:
         minutes = (login.expires_at - login.obtained_at) / 60
         say(f"It ends in {minutes:.0f} minutes, and cannot be renewed: then log in again.")
@@ -146,7 +143,10 @@ async def _log_out(command: Command) -> None:
 
 
 def _find(loaded: LoadedConfig, name: str) -> tuple[tuple[str, str], ServerConfig]:
-    """The server of that name, `toolbox/server`. Both parts may hold slashes themselves."""
+    """Return the server of that name, `toolbox/server`. Both parts may have slashes in them.
+
+    Raises WrongTarget if there is none, or if it needs no login.
+    """
     servers = {
         (toolbox, server): config
         for toolbox, box in loaded.config.toolboxes.items()
@@ -177,7 +177,7 @@ def _refuse_what_is_no_server(status: int) -> None:
 
 
 async def _earlier(store: LoginStore) -> Login | None:
-    """The login so far, if it can be had: it holds the client that was registered for it."""
+    """Return the stored login, which has the client that was registered for it, or None."""
     try:
         return await store.load()
     except StoreError:
@@ -188,7 +188,7 @@ def _ports(option: int | None, config: ServerConfig, earlier: Login | None) -> l
     fixed = option or (config.oauth.callback_port if config.oauth is not None else None)
     if fixed is not None:
         return [fixed]
-    # The client that was registered for the last login is bound to its port.
+    # The client that was registered for the last login can be redirected to that port only.
     last = None if earlier is None else urlsplit(earlier.redirect_uri).port
     return [0] if last is None else [last, 0]
 
@@ -200,12 +200,12 @@ def _show(address: str, issuer: str, *, browser: bool) -> None:
     say("Waiting for the browser. If it runs on another machine, it ends at a page that it cannot open:")
     say("copy the address of that page, and paste it here.")
     if browser and _has_browser():
-        # It may wait until the browser is closed.
+        # In a thread, because the call may return only when the browser is closed.
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 def _has_browser() -> bool:
-    """Whether a window would open in front of the person: no browser in this terminal, nor one elsewhere."""
+    """Whether a browser would open in a window in front of the person, not in the terminal or remotely."""
     if os.environ.get("BROWSER"):
         return True
     if os.environ.get("SSH_CONNECTION"):
@@ -216,7 +216,7 @@ def _has_browser() -> bool:
 
 @contextmanager
 def _pasting(callback: Callback) -> Iterator[None]:
-    """Takes what is typed into the terminal for the address that the browser has ended at."""
+    """Read addresses that the person pastes into the terminal, when the browser runs on another computer."""
     loop = asyncio.get_running_loop()
     typed = bytearray()
 
@@ -232,7 +232,7 @@ def _pasting(callback: Callback) -> Iterator[None]:
                 say(f"That is not where this login ends: {callback.redirect_uri}?… Try again.")
 
     try:
-        # A file, or no stdin at all, cannot be waited for: then there is nobody to paste either.
+        # The event loop cannot watch a file or a closed stdin, and no person can paste into these.
         with suppress(OSError, ValueError, NotImplementedError):
             loop.add_reader(0, read)
         yield

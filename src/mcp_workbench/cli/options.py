@@ -1,4 +1,4 @@
-"""What can be said on the command line: commands, options, and their explanations."""
+"""The commands and options of the command line, with their help texts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from mcp_workbench import __version__
 from mcp_workbench.cli.plain import LOG_FORMATS, LOG_LEVELS
 
-DEFAULT_WIDTH = 80
-MIN_WIDTH = 40
+DEFAULT_COLUMNS = 80
+MIN_COLUMNS = 40
 LOGIN_SECONDS = 300
 
 DESCRIPTION = """\
@@ -51,11 +51,11 @@ LOGIN_DESCRIPTION = """\
 Logs in to a remote server. The login is kept in the system's keyring, or else in a file
 that only you can read, and renewed by the workbench while it lasts.
 
-Exit code: 0 logged in, 1 it did not come about, 2 there is no such server, or a bad file."""
+Exit code: 0 logged in, 1 the login failed, 2 there is no such server, or a bad file."""
 
 
 def parser() -> argparse.ArgumentParser:
-    """Reads the command line, and explains it."""
+    """Return the parser of the command line, with the help of every command."""
     shared = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
     _add_shared(shared)
     top = _Parser(
@@ -78,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--token-file",
         metavar="FILE",
-        help="who may come in over HTTP, and to what; needed to listen beyond this machine",
+        help="who may connect over HTTP, and use what; needed to listen beyond this machine",
     )
     check = commands.add_parser(
         "check",
@@ -122,10 +122,10 @@ def parser() -> argparse.ArgumentParser:
 def _add_token(commands: argparse._SubParsersAction[_Parser]) -> None:
     token = commands.add_parser(
         "token",
-        help="make a token for somebody who is to come in over HTTP, or list the tokens of a file",
+        help="make a token for a client that connects over HTTP, or list the tokens of a file",
         description=ADMISSION_DESCRIPTION,
     )
-    token.add_argument("name", nargs="?", help="whose token it is to be")
+    token.add_argument("name", nargs="?", help="the name of the token's holder")
     token.add_argument(
         "--expires",
         metavar="WHEN",
@@ -143,7 +143,7 @@ def _add_login(commands: argparse._SubParsersAction[_Parser], shared: _Parser) -
     login = commands.add_parser(
         "login",
         parents=[shared],
-        help="log in to a remote server, by the browser",
+        help="log in to a remote server in the browser",
         description=LOGIN_DESCRIPTION,
     )
     logout = commands.add_parser(
@@ -163,7 +163,7 @@ def _add_login(commands: argparse._SubParsersAction[_Parser], shared: _Parser) -
         "--port",
         type=_port,
         metavar="PORT",
-        help="where the browser comes back to (default: any that is free)",
+        help="the port that the browser is sent back to (default: any free one)",
     )
     login.add_argument(
         "--scope",
@@ -201,18 +201,18 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    # argparse makes one of these for every argument, and loads several modules to find the width for it.
+    # argparse creates a formatter for every argument, and loads several modules to find the width.
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=_width())
 
 
 def _width() -> int:
     if (columns := os.environ.get("COLUMNS", "")).isdecimal():
-        return max(int(columns), MIN_WIDTH) - 2
+        return max(int(columns), MIN_COLUMNS) - 2
     try:
-        return max(os.get_terminal_size().columns, MIN_WIDTH) - 2
+        return max(os.get_terminal_size().columns, MIN_COLUMNS) - 2
     except OSError:
-        return DEFAULT_WIDTH - 2
+        return DEFAULT_COLUMNS - 2
 
 
 def _add_shared(parser: argparse.ArgumentParser) -> None:
@@ -221,5 +221,5 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
         "--log-level", choices=LOG_LEVELS, help="what to write to stderr (default: info; for commands: off)"
     )
     parser.add_argument(
-        "--log-format", choices=LOG_FORMATS, help="lines for people, or JSON for machines (default: text)"
+        "--log-format", choices=LOG_FORMATS, help="lines for people, or JSON for programs (default: text)"
     )

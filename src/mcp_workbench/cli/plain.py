@@ -1,7 +1,7 @@
-"""A command line that serves over stdin and stdout, as clients write it: with a few options, or with none.
+"""Parses the plain command lines with which clients start the workbench: no command, and few options.
 
-Clients wait for our start, and argparse takes 4 % of it. So what is plain is read here; all else, every
-mistake included, is for `options`.
+Clients wait for the start, and argparse takes 4 % of it. All other command lines, wrong ones included, are
+parsed by `options`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OPTIONS: Final = {"--config": "config", "--log-level": "log_level", "--log-form
 
 
 class Plain(NamedTuple):
-    """What it says."""
+    """The options of a plain command line; None stands for the default."""
 
     config: str | None = None
     log_level: str | None = None
@@ -26,7 +26,7 @@ class Plain(NamedTuple):
 
 
 def read_plain(arguments: Sequence[str]) -> Plain | None:
-    """What the arguments say, if they are plain and right."""
+    """Return the options of a plain command line, or None if argparse has to parse it."""
     rest = list(arguments)
     if rest[:1] == ["serve"]:
         del rest[0]

@@ -1,4 +1,4 @@
-"""`mcp-workbench schema`: the JSON Schema of the configuration file."""
+"""`mcp-workbench schema`: prints the JSON Schema of the configuration file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from mcp_workbench.config import json_schema
 
 
 def run() -> int:
-    """Prints the schema."""
+    """Print the JSON Schema of the configuration file, and return 0."""
     print(json.dumps(json_schema(), indent=2, ensure_ascii=False))
     return 0

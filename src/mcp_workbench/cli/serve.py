@@ -1,4 +1,4 @@
-"""`mcp-workbench serve --http`: the workbench for many clients."""
+"""`mcp-workbench serve --http`: serves many clients over HTTP."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcp_workbench.serve.logs import report, set_up
 
 
 def run(config: str | None, *, address: str, token_file: str | None, log_level: str, log_format: str) -> int:
-    """Serves until a signal comes. 1 if nobody could reach us there, 2 if something is wrong with a file."""
+    """Serve over HTTP until a signal arrives. Return 0, 1 (cannot listen) or 2 (a bad file or address)."""
     log_handler = set_up(log_level, log_format)
     try:
         listen_on = read_address(address)

@@ -1,4 +1,4 @@
-"""What the commands about servers have in common: the file, a row for each server, the words for scripts."""
+"""Shared by the commands about servers: loading the configuration, and a row for each server."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What is known of one server."""
+    """A server in the table of a command, or in its JSON output."""
 
     toolbox: str
     server: str
     state: State | Literal["disabled"]
-    """Where the server is in its life, or was at the end of the command."""
+    """State of the server now, or at the end of the command."""
     tools: int | None = None
     seconds: float | None = None
     error: str | None = None
@@ -41,8 +41,10 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
 def load_or_report(
     option: str | None, *, as_json: bool, log_level: str, log_format: str
 ) -> LoadedConfig | None:
-    """The configuration, with the log set up and its secrets kept out of it; None if it cannot be used, which
-    is said then."""
+    """Return the configuration, and set up the log to mask its secrets.
+
+    If the configuration cannot be used, report its problems and return None.
+    """
     path = locate(option, os.environ)
     try:
         loaded = load(path, os.environ)
@@ -58,7 +60,7 @@ def load_or_report(
 
 
 def rows_of(loaded: LoadedConfig) -> Rows:
-    """A row for each server of a configuration, by the names of its toolbox and of itself."""
+    """Return a row for each server of a configuration, by the names of its toolbox and of the server."""
     return {
         (toolbox, server): Row(
             toolbox=toolbox, server=server, state="disabled" if settings.disabled else "idle"
@@ -69,7 +71,7 @@ def rows_of(loaded: LoadedConfig) -> Rows:
 
 
 async def attempt(toolbox_server: ConfiguredServer, row: Row, on_change: Callable[[], None]) -> None:
-    """Starts a server, and fills in its row when it is ready or has failed."""
+    """Start a server and list its tools, and fill in its row when it is ready or has failed."""
     started = time.perf_counter()
     row.state = "starting"
     on_change()
@@ -85,5 +87,5 @@ async def attempt(toolbox_server: ConfiguredServer, row: Row, on_change: Callabl
 
 
 def count(number: int, one: str, many: str) -> str:
-    """So many of them, in words."""
+    """Return a number with its noun: "1 server", "1,200 servers"."""
     return f"{number:,} {one if number == 1 else many}"

@@ -1,4 +1,4 @@
-"""`mcp-workbench token`: a new token for somebody who uses the workbench over HTTP, or a list of all."""
+"""`mcp-workbench token`: makes a token for a client over HTTP, or lists the tokens of a file."""
 
 from __future__ import annotations
 
@@ -8,31 +8,35 @@ import secrets
 import sys
 from datetime import UTC, datetime
 
-from mcp_workbench.config.expiry import expiry_after, written
+from mcp_workbench.cli.terminal import complain
+from mcp_workbench.config.expiry import expiry_after, format_time
 from mcp_workbench.config.model.access import ALL
 from mcp_workbench.config.tokens import HASHED, digest_of, is_name, load_tokens
 from mcp_workbench.errors import ConfigError
-from mcp_workbench.workbench.text.sanitise import show_name, show_text
+from mcp_workbench.workbench.text.sanitise import show_name
 
-BYTES = 32
+TOKEN_BYTES = 32
+"""Number of random bytes in a token."""
 PREFIX = "mcpw_"
-"""So that whoever finds one somewhere, or looks for them, knows what it is."""
+"""Beginning of every token, by which people and secret scanners recognise one."""
 
 
 def run(name: str, expires: str | None = None) -> int:
-    """Prints a file of tokens on stdout, which holds no secret, and the token itself on stderr."""
+    """Print a token file with the digest of a new token on stdout, and the token itself on stderr.
+
+    Return 0, or 2 if the name or the expiry is wrong.
+    """
     if not is_name(name):
-        print("mcp-workbench: a name is made of letters, digits and . _ - + @", file=sys.stderr)
+        complain("a name is made of letters, digits and . _ - + @")
         return 2
-    token = PREFIX + secrets.token_urlsafe(BYTES)
+    token = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
     digest = digest_of(token.encode()).hex()
     entry: dict[str, object] = {"token": f"{HASHED}{digest}", "toolboxes": [ALL]}
     if expires is not None:
         try:
             entry["expires"] = expiry_after(expires, datetime.now(UTC))
         except ValueError as error:
-            shown = show_text(f"--expires {expires}: {error}")
-            print(f"mcp-workbench: {shown}; write 90d or 2027-01-31", file=sys.stderr)
+            complain(f"--expires {expires}: {error}; write 90d or 2027-01-31")
             return 2
     print(f'{{\n  "tokens": {{\n    {json.dumps(name)}: {json.dumps(entry)}\n  }}\n}}')
     print(
@@ -44,27 +48,27 @@ def run(name: str, expires: str | None = None) -> int:
 
 
 def run_list(token_file: str) -> int:
-    """Prints what is known of the tokens in a file, one line for each. 2 if the file cannot be used."""
+    """Print the tokens of a file with toolboxes, expiry and last use. Return 0, or 2 for a bad file."""
     from mcp_workbench.serve.admission.last_use import UseFile, tag_of
 
     try:
         loaded = load_tokens(token_file, os.environ)
     except ConfigError as error:
-        print(f"mcp-workbench: {show_text(str(error))}", file=sys.stderr)
+        complain(str(error))
         return 2
     uses = UseFile(loaded.path, os.environ).read()
     now = datetime.now(UTC).timestamp()
     rows = [("name", "toolboxes", "expires", "last used")]
     for name, token in loaded.tokens.items():
         has_expired = token.expires is not None and token.expires <= now
-        expires = "never" if token.expires is None else written(token.expires)
+        expires = "never" if token.expires is None else format_time(token.expires)
         used_at = uses.get(tag_of(token.digest))
         rows.append(
             (
                 name,
                 ", ".join(map(show_name, token.toolboxes)),
                 f"{expires} (expired)" if has_expired else expires,
-                "not known" if used_at is None else written(used_at),
+                "not known" if used_at is None else format_time(used_at),
             )
         )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -1,4 +1,4 @@
-"""`mcp-workbench tokens`: what the configuration costs a model, and what it would without a workbench."""
+"""`mcp-workbench tokens`: what the configuration costs a model in tokens, with and without the workbench."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.cli.costs import costs_of, figures
-from mcp_workbench.cli.display import Display
-from mcp_workbench.cli.index import fill
-from mcp_workbench.cli.servers import count, load_or_report, rows_of
+from mcp_workbench.cli.index import list_tools
+from mcp_workbench.cli.servers import load_or_report, rows_of
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.cli.tokens_display import show
 from mcp_workbench.serve.signals import cancel_on_request_to_end
@@ -28,17 +27,18 @@ REMEDY: Final = "List them with mcp-workbench index, or with --connect."
 
 
 class TokenReport(msgspec.Struct, frozen=True):
-    """The costs of a configuration."""
+    """The costs of a configuration in tokens."""
 
     toolboxes: dict[str, Costs]
-    """Each as if it were the only one."""
+    """Costs of a workbench that has only this toolbox, for each toolbox."""
     total: Costs
+    """Costs of the workbench with all toolboxes."""
     missing: list[Origin]
-    """Servers of which the tools are not known."""
+    """Servers that are not counted, because the catalogue does not have their tools."""
 
 
 def run(option: str | None, *, connect: bool, as_json: bool, log_level: str, log_format: str) -> int:
-    """Counts, reports, and returns 0, 1 (nothing is known, or a server failed) or 2 (a bad file)."""
+    """Count the tokens and print them. Return 0, 1 (no tools known, or a server failed) or 2 (a bad file)."""
     loaded = load_or_report(option, as_json=as_json, log_level=log_level, log_format=log_format)
     if loaded is None:
         return 2
@@ -57,14 +57,10 @@ def run(option: str | None, *, connect: bool, as_json: bool, log_level: str, log
 
 
 def _list_tools(loaded: LoadedConfig, *, quietly: bool) -> bool:
-    """Asks all servers for their tools. Whether that has failed."""
+    """List the tools of all servers into the catalogue. Return whether something failed."""
     rows = rows_of(loaded)
-    if quietly:
-        catalogue = asyncio.run(fill(loaded, rows, lambda: None))
-    else:
-        heading = f"Listing the tools of {count(len(rows), 'server', 'servers')}"
-        with Display(heading, loaded.warnings, list(rows.values()), connecting=True) as display:
-            catalogue = asyncio.run(fill(loaded, rows, display.update))
+    catalogue = list_tools(loaded, rows, quietly=quietly)
+    if not quietly:
         print()
     if catalogue.trouble is not None:
         complain(f"the catalogue cannot be written: {catalogue.trouble}")
@@ -72,7 +68,7 @@ def _list_tools(loaded: LoadedConfig, *, quietly: bool) -> bool:
 
 
 async def _count(loaded: LoadedConfig) -> TokenReport:
-    """Count the tokens of each toolbox by the catalogue, without starting a server."""
+    """Count the tokens of each toolbox from the catalogue, without starting a server."""
     cancel_on_request_to_end()
     workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
     try:

@@ -1,4 +1,4 @@
-"""What `mcp-workbench tokens` shows a person: a table of the toolboxes, and what it comes to in words."""
+"""The output of `mcp-workbench tokens` for people: a table of the toolboxes, and a summary in sentences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mcp_workbench.cli.display import PLAIN_WIDTH
+from mcp_workbench.cli.display import PLAIN_COLUMNS
 from mcp_workbench.cli.servers import count
 from mcp_workbench.workbench.text.sanitise import show_name
 
@@ -30,10 +30,10 @@ HEADINGS: Final = (
     "search",
     "calls",
 )
-FRAMED: Final = 120
-"""Columns from which on there is room for frames."""
-WIDEST: Final = 1000
-"""Columns that are more than any table has."""
+FRAME_COLUMNS: Final = 120
+"""Width of a terminal from which on the table has a frame."""
+MAX_COLUMNS: Final = 1000
+"""A width that no table reaches."""
 LEGEND: Final = (
     "Tokens, by estimate. native: name, description and input schema of every tool, as clients show them. "
     "start: the instructions and two tools of a workbench with this toolbox alone. full to auto: "
@@ -46,9 +46,9 @@ def show(toolboxes: Mapping[str, Costs], total: Costs) -> None:
     """Print the costs of each toolbox, and of all together, as a table."""
     console = Console(highlight=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=PLAIN_WIDTH)
-    # Figures are never cut: on a narrow terminal they do without frames, and names are folded.
-    shape = box.ROUNDED if console.is_terminal and console.width >= FRAMED else None
+        console = Console(highlight=False, width=PLAIN_COLUMNS)
+    # Figures are never cut: a narrow terminal gets no frame, and names are folded.
+    shape = box.ROUNDED if console.is_terminal and console.width >= FRAME_COLUMNS else None
     padding = (0, 1) if shape else (0, 1, 0, 0)
     table = Table(header_style="bold", pad_edge=shape is not None, box=shape, padding=padding)
     table.add_column("toolbox", overflow="fold")
@@ -59,8 +59,8 @@ def show(toolboxes: Mapping[str, Costs], total: Costs) -> None:
     if len(toolboxes) > 1:
         table.add_section()
         table.add_row(Text("all", style="bold"), *_cells(total))
-    # One that is too narrow even for that breaks the lines itself.
-    needed = Console(width=WIDEST).measure(table).minimum
+    # A terminal that is too narrow even for that breaks the lines itself.
+    needed = Console(width=MAX_COLUMNS).measure(table).minimum
     (console if needed <= console.width else Console(highlight=False, width=needed)).print(table)
     console.print(Text(LEGEND, style="dim"))
     for sentence in _sentences(total):
@@ -98,7 +98,7 @@ def _sentences(total: Costs) -> Iterator[str]:
     )
     if total.break_even:
         calls = count(total.break_even, "such call", "such calls")
-        yield f"{each}: a conversation with up to {calls} is cheaper by the workbench."
+        yield f"{each}: a conversation with up to {calls} is cheaper with the workbench."
     else:
         yield f"{each}: with the first such call it has taken more than it saves."
     opened = total.start + total.opened.auto

@@ -1,4 +1,4 @@
-"""The configuration file: what it may hold, how it is read, and what is wrong with it.
+"""The configuration file: its keys, how it is read and checked, and its JSON Schema.
 
 Owns everything between a path and a `LoadedConfig`. Starts nothing and connects to nothing.
 """

@@ -1,6 +1,6 @@
-"""When a token of the token file expires: RFC 3339 dates and date-times, and durations such as `90d`.
+"""Reads and writes when a token expires: RFC 3339 dates and date-times, and durations such as `90d`.
 
-Owns how an expiry is written and read. Whether a token has expired by now is decided where it is used.
+Owns the formats. Whether a token has expired by now is decided where the token is used.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ _UNITS: Final = {"d": "days", "h": "hours", "m": "minutes"}
 
 
 def read_expiry(text: str) -> float:
-    """The time in seconds since 1970 from which on a token is refused. ValueError says what is wrong.
+    """Return the time, in seconds since 1970, from which on a token is refused.
 
-    A date alone means the end of that day in UTC, so that the token is good on the day itself.
+    A date alone means the end of that day in UTC, so that the token is valid on the day itself.
+    Raises ValueError with what is wrong.
     """
     if _DATE.fullmatch(text):
         try:
@@ -43,9 +44,9 @@ def read_expiry(text: str) -> float:
 
 
 def expiry_after(text: str, now: datetime) -> str:
-    """What to write into the token file for a duration from now (`90d`, `12h`, `30m`), or for a date.
+    """Return what to write into the token file for a duration from now (`90d`, `12h`, `30m`), or for a date.
 
-    ValueError says what is wrong.
+    Raises ValueError with what is wrong.
     """
     match = _DURATION.fullmatch(text)
     if match is None:
@@ -58,9 +59,9 @@ def expiry_after(text: str, now: datetime) -> str:
         raise ValueError("is longer than the calendar goes") from None
     if end <= now:
         raise ValueError("is no time at all")
-    return written(end.timestamp())
+    return format_time(end.timestamp())
 
 
-def written(seconds: float) -> str:
-    """A time as people read it, and as the token file takes it: in UTC, to the second."""
+def format_time(seconds: float) -> str:
+    """Return a time as the token file and people read it: in UTC, to the second."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

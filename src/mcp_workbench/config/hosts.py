@@ -1,6 +1,6 @@
-"""Addresses as HTTP writes them, taken apart: the `host:port` of a `Host`, the address of an issuer.
+"""Parses addresses as HTTP writes them: the `host:port` of a `Host` header, the URL of an issuer.
 
-Owns what is an address of this machine itself. Asks no name server.
+Owns which addresses are loopback addresses. Resolves no names.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ _IPV4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 
 
 class Host(NamedTuple):
-    """A name or an address, in lower case and with the brackets that IPv6 has here, and the port if any."""
+    """A host name or IP address in lower case (IPv6 in brackets), and the port if there is one."""
 
     name: str
     port: int | None = None
 
     @property
     def is_loopback(self) -> bool:
-        """Whether nobody but this machine answers to it."""
+        """Whether the host is `localhost` or a loopback address."""
         return self.name in ("localhost", "[::1]") or _LOOPBACK_V4.fullmatch(self.name) is not None
 
     @property
     def is_address(self) -> bool:
-        """Whether it is a number, which no name server has anything to do with."""
+        """Whether the host is an IP address, which is not resolved by a name server."""
         return self.name.startswith("[") or _IPV4.fullmatch(self.name) is not None
 
 
 class Url(NamedTuple):
-    """An absolute address without anything behind its path."""
+    """An absolute URL without a user, a query and a fragment."""
 
     scheme: str
     host: Host
@@ -40,12 +40,12 @@ class Url(NamedTuple):
 
     @property
     def is_private(self) -> bool:
-        """Whether what goes there can be read by nobody on the way."""
+        """Whether nothing on the way can read or change requests: https, or http to a loopback address."""
         return self.scheme == "https" or (self.scheme == "http" and self.host.is_loopback)
 
 
 def host_of(text: str) -> Host | None:
-    """What a `Host` names, or None if it names nothing."""
+    """Return the parts of a `Host` header, or None if it is malformed."""
     found = _HOST.fullmatch(text.lower())
     if found is None:
         return None
@@ -53,7 +53,7 @@ def host_of(text: str) -> Host | None:
 
 
 def url_of(text: str) -> Url | None:
-    """The parts of an address, or None if it is none, or has a query, a fragment or a user."""
+    """Return the parts of a URL, or None if it is malformed or has a user, a query or a fragment."""
     found = _URL.fullmatch(text.lower())
     host = host_of(found["host"]) if found else None
     if found is None or host is None:
@@ -62,6 +62,6 @@ def url_of(text: str) -> Url | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or a number, with the brackets that IPv6 has or without, is of this machine only."""
+    """Whether a host name or IP address (IPv6 with or without brackets) is a loopback address."""
     named = host_of(f"[{host}]" if ":" in host and not host.startswith("[") else host)
     return named is not None and named.is_loopback

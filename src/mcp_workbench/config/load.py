@@ -1,20 +1,18 @@
-"""From a path to a configuration that can be used, or to every reason why not.
+"""Loads the configuration file: returns a valid configuration, or raises with all that is wrong.
 
-Owns where the file is looked for, reading it, the order of the steps, and which values count as secret.
+Owns where the file is looked for, the order of the steps, and which values are masked.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from binascii import b2a_base64
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.config.masking.credentials import credentials_inside
-from mcp_workbench.config.masking.plain_values import LIKELY_PRIVATE
 from mcp_workbench.config.masking.proxies import PASSED_ON, asks_for, credentials_in, with_credentials
+from mcp_workbench.config.masking.secret_values import SENSITIVE_NAME, credentials_in_url, credentials_inside
 from mcp_workbench.config.masking.secrets import Secrets
 from mcp_workbench.config.source.expand import expand
 from mcp_workbench.config.source.parse import parse, paste_this
@@ -30,53 +28,54 @@ if TYPE_CHECKING:
     from mcp_workbench.config.model.workbench import ServerConfig, WorkbenchConfig
     from mcp_workbench.errors import StrPath
 
-MOST_NAMED = 3
-"""Servers in one warning."""
+MAX_NAMED_SERVERS = 3
+"""Servers that one warning lists by name, at most."""
 
 STATE_KEY = "WORKBENCH_STATE_KEY"
-"""The variable with the key that the states of calls are sealed with. Servers never see it."""
+"""The environment variable with the key that seals the state of calls. It is never passed on to servers."""
 
 _VARIABLE = "WORKBENCH_CONFIG"
 _DEFAULT = "workbench-config.json"
 _HARM = "choose the programs that the workbench starts"
+"""What other users could do who can write to the file, for the warning about them."""
 
 
 class LoadedConfig(msgspec.Struct, frozen=True):
-    """A valid configuration, where it came from, and what to tell the person about it."""
+    """A valid configuration, the path it was read from, the warnings about it, and its secrets."""
 
     config: WorkbenchConfig
     path: str
     warnings: tuple[str, ...]
     secrets: Secrets
     stamp: Stamp
-    """The state of the file that was read."""
+    """The state of the file when it was read, by which a later change is noticed."""
 
 
 def locate(option: str | None, environ: Mapping[str, str]) -> str:
-    """The path to load: `--config`, else `$WORKBENCH_CONFIG`, else `./workbench-config.json`."""
-    # Clients start us without a shell, so nobody else has replaced the `~` in their settings.
+    """Return the path to load: `--config`, else `$WORKBENCH_CONFIG`, else `./workbench-config.json`."""
+    # Clients start the workbench without a shell, so that a `~` in their settings is still there.
     return os.path.expanduser(option or environ.get(_VARIABLE) or _DEFAULT)
 
 
 def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
-    """The configuration in the file at `path`; `ConfigError` with all the problems if it cannot be used."""
+    """Return the configuration in the file at `path`. Raises ConfigError with all the problems in it."""
     path = os.fspath(path)
-    findings = Problems()
+    problems = Problems()
     data, status = read(path, usual_name=_DEFAULT, explain_missing=lambda: _missing(path, environ))
     try:
-        tree = parse(path, data, findings)
-        # A plain copy: `os.environ` decodes and re-encodes at every look.
-        expansion = expand(tree, dict(environ), findings)
+        tree = parse(path, data, problems)
+        # A plain copy: `os.environ` decodes and encodes at every access.
+        expansion = expand(tree, dict(environ), problems)
     except RecursionError:
         raise ConfigError(path, [Problem("", "the JSON is nested too deeply", "Flatten it.")]) from None
-    config = validate(expansion.tree, findings)
-    if findings.problems:
-        raise ConfigError(path, findings.problems)
-    warn_of_writers(path, status, _HARM, environ, findings)
+    config = validate(expansion.tree, problems)
+    if problems.found:
+        raise ConfigError(path, problems.found)
+    warn_of_writers(path, status, _HARM, environ, problems)
     proxies = with_credentials(environ)
-    _warn_of_withheld(config, proxies, findings)
+    _warn_of_withheld(config, proxies, problems)
     secrets = _secrets(config, expansion.values | _inherited(config, environ), proxies)
-    return LoadedConfig(config, path, tuple(findings.warnings), secrets, stamp_of(status))
+    return LoadedConfig(config, path, tuple(problems.warnings), secrets, stamp_of(status))
 
 
 def _missing(path: str, environ: Mapping[str, str]) -> Problem:
@@ -98,7 +97,7 @@ def _working_directory() -> str:
     try:
         return os.getcwd()
     except OSError:
-        # A client may have started us in a directory that has been deleted since.
+        # A client may have started the workbench in a directory that has been deleted since.
         return "."
 
 
@@ -106,8 +105,8 @@ def _servers(config: WorkbenchConfig) -> list[ServerConfig]:
     return [server for toolbox in config.toolboxes.values() for server in toolbox.servers.values()]
 
 
-def _warn_of_withheld(config: WorkbenchConfig, proxies: dict[str, str], findings: Problems) -> None:
-    """Say which servers do not get a proxy variable that they may need, because it holds a password."""
+def _warn_of_withheld(config: WorkbenchConfig, proxies: dict[str, str], problems: Problems) -> None:
+    """Warn of servers that do not get a proxy variable that they may need, because it holds a password."""
     for name in proxies:
         if name not in PASSED_ON:
             continue
@@ -118,16 +117,18 @@ def _warn_of_withheld(config: WorkbenchConfig, proxies: dict[str, str], findings
             if server.command and not asks_for(server, name)
         ]
         if without:
-            shown = ", ".join(without[:MOST_NAMED]) + (", …" if len(without) > MOST_NAMED else "")
+            shown = ", ".join(without[:MAX_NAMED_SERVERS]) + (
+                ", …" if len(without) > MAX_NAMED_SERVERS else ""
+            )
             what = f"the variable {name} holds credentials, and is not passed on to {shown}"
-            findings.warn((), f'{what}. If a server needs it, name it in "inheritEnv" of the server')
+            problems.warn((), f'{what}. If a server needs it, name it in "inheritEnv" of the server')
 
 
 def _inherited(config: WorkbenchConfig, environ: Mapping[str, str]) -> dict[str, str]:
-    """What a server may get of our environment by `inheritEnv`, and has a name like a secret's."""
+    """Return the values with a sensitive name that servers may get by `inheritEnv`, and their labels."""
     if not any(server.inherit_env for server in _servers(config)):
         return {}
-    return {value: f"<env {name}>" for name, value in environ.items() if re.search(LIKELY_PRIVATE, name)}
+    return {value: f"<env {name}>" for name, value in environ.items() if re.search(SENSITIVE_NAME, name)}
 
 
 def _secrets(config: WorkbenchConfig, variables: dict[str, str], proxies: dict[str, str]) -> Secrets:
@@ -137,7 +138,7 @@ def _secrets(config: WorkbenchConfig, variables: dict[str, str], proxies: dict[s
         secret: f"<header {name}>"
         for server in servers
         for name, value in server.headers.items()
-        # Of `Bearer abc`, whoever uses it may say `abc` alone.
+        # A server may quote the `abc` of `Bearer abc` alone.
         for secret in (value, value.partition(" ")[2] if name.lower().endswith("authorization") else value)
     }
     clients = {
@@ -145,11 +146,11 @@ def _secrets(config: WorkbenchConfig, variables: dict[str, str], proxies: dict[s
         for server in servers
         if server.oauth is not None and server.oauth.client_secret is not None
     }
-    urls = {secret: "<url>" for server in servers for secret in _secrets_of(server.url or "")}
+    urls = {secret: "<url>" for server in servers for secret in credentials_in_url(server.url or "")}
     of_proxies = {
         secret: f"<password in {name}>" for name, value in proxies.items() for secret in credentials_in(value)
     }
-    # What stands in a name is public: the names of toolboxes and servers are there to be shown.
+    # A value that stands in the name of a toolbox or a server is public: names are there to be shown.
     names = [*config.toolboxes, *(name for toolbox in config.toolboxes.values() for name in toolbox.servers)]
     named = env | headers | variables
     inside = {secret: label for value, label in named.items() for secret in credentials_inside(value)}
@@ -157,14 +158,3 @@ def _secrets(config: WorkbenchConfig, variables: dict[str, str], proxies: dict[s
     return Secrets(
         {value: label for value, label in labels.items() if not any(value in name for name in names)}
     )
-
-
-def _secrets_of(url: str) -> list[str]:
-    """The password in an address, also as it goes over the wire, and what looks like a key in its query."""
-    found = re.match(r"[a-z]+://([^/?#@]*:([^/?#@]*))@", url, re.IGNORECASE)
-    keys = [
-        value for name, value in re.findall(r"[?&]([^=&#]+)=([^&#]*)", url) if re.search(LIKELY_PRIVATE, name)
-    ]
-    if found is None:
-        return keys
-    return [found[2], b2a_base64(found[1].encode(), newline=False).decode(), *keys]

@@ -1,7 +1,7 @@
-"""The JSON Schema of the file, for editors and for `mcp-workbench schema`.
+"""The JSON Schema of the configuration file, for editors and for `mcp-workbench schema`.
 
 Owns what the model's types cannot say: `$schema` and `toolMode` at the top, `type` as another word for
-`transport`, and which keys go together. All else comes from the model.
+`transport`, which keys go together, and which defaults depend on other keys. All else comes from the model.
 """
 
 from __future__ import annotations
@@ -10,24 +10,23 @@ from typing import Any
 
 import msgspec
 
-from mcp_workbench.config.model.workbench import WorkbenchConfig
+from mcp_workbench.config.model.workbench import INHERITED, ToolboxConfig, WorkbenchConfig
 from mcp_workbench.config.validation.server import TRANSPORT_OF_TYPE
 
 _NAME = {"pattern": r"\S"}
 
 
 def json_schema() -> dict[str, object]:
-    """The schema, in the draft 2020-12."""
+    """Return the schema of the configuration file, in the draft 2020-12."""
     definitions: dict[str, Any] = msgspec.json.schema(WorkbenchConfig)["$defs"]
+    _drop_defaults(definitions)
     top = definitions.pop("WorkbenchConfig")
     _complete_server(definitions["ServerConfig"])
     _complete_oauth(definitions["OAuthConfig"])
     toolbox = definitions["ToolboxConfig"]["properties"]
     toolbox["mcpServers"]["propertyNames"] = _NAME
-    # Its absence means what the file has at its top.
-    del toolbox["openDeadline"]["default"]
     top["properties"]["toolboxes"]["propertyNames"] = _NAME
-    _complete_http(top["properties"]["http"], definitions)
+    definitions["IssuerConfig"]["properties"]["scopes"]["minProperties"] = 1
     _complete_results(top["properties"], toolbox, definitions)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -39,7 +38,7 @@ def json_schema() -> dict[str, object]:
             **top["properties"],
             "toolMode": {
                 "description": "Deprecated: the workbench always works in proxy mode. Delete it.",
-                "const": "proxy",
+                "not": {"const": "dynamic"},
                 "deprecated": True,
             },
         },
@@ -48,11 +47,23 @@ def json_schema() -> dict[str, object]:
     }
 
 
+def _drop_defaults(definitions: dict[str, Any]) -> None:
+    """Drop the defaults that stand for "not set": to write such a value into the file is not the same."""
+    for definition in definitions.values():
+        for described in definition["properties"].values():
+            if "$ref" in described or described.get("default", "") is None:
+                described.pop("default", None)
+    toolbox = definitions["ToolboxConfig"]["properties"]
+    for field in msgspec.structs.fields(ToolboxConfig):
+        if field.name in INHERITED:
+            toolbox[field.encode_name].pop("default", None)
+    # The transport depends on `command` or `url`, and the scopes on what the server asks for.
+    del definitions["ServerConfig"]["properties"]["transport"]["default"]
+    del definitions["OAuthConfig"]["properties"]["scopes"]["default"]
+
+
 def _complete_server(server: dict[str, Any]) -> None:
     properties = server["properties"]
-    for key in ("command", "cwd", "oauth", "transport", "url"):
-        # Their absence is not the same as any value.
-        del properties[key]["default"]
     properties["toolFilters"]["default"] = ["*"]
     properties["env"]["additionalProperties"] = {"type": ["string", "number", "null"]}
     properties["type"] = {
@@ -65,24 +76,8 @@ def _complete_server(server: dict[str, Any]) -> None:
 
 
 def _complete_oauth(oauth: dict[str, Any]) -> None:
-    for key, described in oauth["properties"].items():
-        if key != "grant":
-            # Their absence is not the same as any value.
-            del described["default"]
-    of_a_client = ("clientSecret", "issuer", "privateKeyFile")
-    oauth["dependentRequired"] = {key: ["clientId"] for key in of_a_client}
+    oauth["dependentRequired"] = {key: ["clientId"] for key in ("clientSecret", "issuer", "privateKeyFile")}
     oauth["not"] = {"required": ["clientId", "clientMetadataUrl"]}
-
-
-def _complete_http(http: dict[str, Any], definitions: dict[str, Any]) -> None:
-    # Their absence is not the same as any value.
-    del http["default"]
-    del definitions["HttpConfig"]["properties"]["oauth"]["default"]
-    del definitions["HttpConfig"]["properties"]["shares"]["default"]
-    issuer = definitions["IssuerConfig"]["properties"]
-    for key in ("audience", "jwksUri"):
-        del issuer[key]["default"]
-    issuer["scopes"]["minProperties"] = 1
 
 
 def _complete_results(
@@ -93,11 +88,10 @@ def _complete_results(
         description = described["results"]["description"]
         either = [{"$ref": f"#/$defs/{name}Config"}, {"const": False}]
         described["results"] = {"description": description, "anyOf": either}
-    # What does not say how much is kept leaves it at what holds around it.
+    # An empty object inside leaves the limit as the toolbox or the file has it.
     del definitions["InlineConfig"]["required"]
     limit = definitions["ResultsConfig"]["properties"]["inlineLimit"]
     (number,) = (side for side in limit.pop("anyOf") if side["type"] == "integer")
-    del limit["default"]
     limit |= number
 
 

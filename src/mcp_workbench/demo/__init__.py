@@ -1,3 +1,3 @@
-"""A workbench to try: four small MCP servers, their configuration, and a client for `mcp-workbench demo`."""
+"""The parts of `mcp-workbench demo`: four small MCP servers, their configuration, and a client."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""What the demo reads of the workbench's answers; the rest of each is left alone."""
+"""The members of the workbench's results that the demo reads; all others are ignored."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Discovery", "OpenedTool", "OpenedToolbox", "ToolList", "ToolResult"]
+__all__ = ["Discovery", "FoundTools", "OpenedTool", "OpenedToolbox", "ToolList", "ToolResult"]
 
 
 class Discovery(msgspec.Struct, frozen=True):
-    """Of `server/discover`."""
+    """The result of `server/discover`."""
 
     instructions: str
 
 
 class ToolList(msgspec.Struct, frozen=True):
-    """Of `tools/list`."""
+    """The result of `tools/list`."""
 
     tools: list[msgspec.Raw]
 
@@ -26,7 +26,7 @@ class _Text(msgspec.Struct, frozen=True):
 
 
 class ToolResult(msgspec.Struct, frozen=True):
-    """Of `tools/call`."""
+    """The result of `tools/call`."""
 
     content: list[_Text]
     is_error: bool = msgspec.field(name="isError", default=False)
@@ -34,12 +34,12 @@ class ToolResult(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """All that a model reads of it."""
+        """The text of the result, which is what a model reads."""
         return "\n".join(block.text for block in self.content)
 
 
 class OpenedTool(msgspec.Struct, frozen=True):
-    """One tool in what `open_toolbox` answers."""
+    """A tool in the result of `open_toolbox`."""
 
     name: str
     toolbox_name: str
@@ -48,13 +48,13 @@ class OpenedTool(msgspec.Struct, frozen=True):
 
 
 class OpenedToolbox(msgspec.Struct, frozen=True):
-    """The text that `open_toolbox` answers."""
+    """The text of the result of `open_toolbox`, for a toolbox that is opened."""
 
     servers_connected: int
     tools: list[OpenedTool]
 
 
 class FoundTools(msgspec.Struct, frozen=True):
-    """The text that it answers to a query."""
+    """The text of the result of `open_toolbox`, for a query."""
 
     tools: list[OpenedTool]

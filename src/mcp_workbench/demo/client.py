@@ -1,7 +1,7 @@
-"""A small MCP client of the modern era for the demo: blocking, raw, over a child's pipes.
+"""A small modern MCP client for the demo: blocking, over the pipes of a child process.
 
-Owns the workbench's process and every wait for it, each of them bounded. It holds no session, because the
-protocol has none, and checks of an answer only what the demo goes on to use.
+Owns the process of the workbench, and a timeout for every wait. It has no session, because the modern
+protocol has none, and checks only what the demo reads of a result.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "DemoClient", "is_running"]
 
-PATIENCE: Final = 15.0
-"""Seconds: many times what any step of the demo takes, so that only a fault runs into it."""
+PATIENCE_SECONDS: Final = 15.0
+"""Seconds to wait for each step, many times more than it takes: only a fault exceeds them."""
 
 _META: Final = {
     names.META_VERSION: names.MODERN,
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 class Answer(NamedTuple, Generic[T]):
-    """A result, and the seconds from sending the request to reading it."""
+    """A result, and the seconds from sending the request to reading the response."""
 
     result: T
     seconds: float
@@ -61,7 +61,7 @@ class _Response(msgspec.Struct, frozen=True):
 
 
 class DemoClient:
-    """The workbench as a child process, and this end of its pipes."""
+    """An MCP client with the workbench as its child process, which it ends on exit."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], stderr: IO[bytes]) -> None:
         self._process = subprocess.Popen(
@@ -71,7 +71,7 @@ class DemoClient:
         self._sent_at: dict[int, float] = {}
         self._arrived: dict[int, Answer[_Response]] = {}
         self._lines: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
-        # A thread, because Windows cannot wait for a pipe with a time-out.
+        # A thread, because Windows cannot wait for a pipe with a timeout.
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -85,16 +85,16 @@ class DemoClient:
             if self._process.poll() is None:
                 stop()
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    self._process.wait(PATIENCE)
+                    self._process.wait(PATIENCE_SECONDS)
         self._close_stdin()
-        self._reader.join(PATIENCE)
+        self._reader.join(PATIENCE_SECONDS)
 
     def request(self, method: str, params: dict[str, Any], result: type[T]) -> Answer[T]:
-        """Sends one request and waits for its answer."""
+        """Send a request and return its result. Raises WireError if there is none."""
         return self.answer(self.send(method, params), result)
 
     def send(self, method: str, params: dict[str, Any]) -> int:
-        """Sends one request; its answer is fetched by the number returned."""
+        """Send a request, and return its id, by which `answer` waits for the result. Raises WireError."""
         number = next(self._identifiers)
         message = {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": _META}}
         self._sent_at[number] = time.perf_counter()
@@ -107,8 +107,8 @@ class DemoClient:
         return number
 
     def answer(self, number: int, result: type[T]) -> Answer[T]:
-        """The answer to a request that was sent, as the type given."""
-        deadline = time.perf_counter() + PATIENCE
+        """Return the result of a request that was sent, decoded as the given type. Raises WireError."""
+        deadline = time.perf_counter() + PATIENCE_SECONDS
         while number not in self._arrived:
             self._take_one(deadline)
         response, seconds = self._arrived.pop(number)
@@ -120,20 +120,22 @@ class DemoClient:
             raise BadAnswer(f"the workbench's answer is not what the demo expects: {error}") from error
 
     def close(self) -> Answer[int]:
-        """Ends the workbench as a client does, by closing its stdin; its exit code is the answer."""
+        """Close the stdin of the workbench, and return its exit code. Raises WireError if it does not end."""
         started = time.perf_counter()
         self._close_stdin()
         try:
-            code = self._process.wait(PATIENCE)
+            code = self._process.wait(PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
-            raise WireError(f"the workbench still runs {PATIENCE:g} s after its stdin was closed") from None
+            raise WireError(
+                f"the workbench still runs {PATIENCE_SECONDS:g} s after its stdin was closed"
+            ) from None
         return Answer(code, time.perf_counter() - started)
 
     def _take_one(self, deadline: float) -> None:
         try:
             arrived_at, line = self._lines.get(timeout=max(deadline - time.perf_counter(), 0))
         except queue.Empty:
-            raise RequestTimeout(PATIENCE, capped=False) from None
+            raise RequestTimeout(PATIENCE_SECONDS, capped=False) from None
         if not line:
             raise ConnectionClosed("the workbench closed its stdout before it had answered")
         try:
@@ -160,9 +162,9 @@ class DemoClient:
 
 
 def is_running(process: int) -> bool:
-    """Whether a process of this number exists."""
+    """Whether a process with this id exists."""
     if sys.platform == "win32":
-        # os.kill would end it there, whatever the signal.
+        # On Windows, os.kill would end the process, whatever the signal.
         listed = subprocess.run(
             ["tasklist", "/FI", f"PID eq {process}", "/NH"], capture_output=True, check=True
         )

@@ -1,4 +1,4 @@
-"""The configuration that the demo serves: two toolboxes of two servers each, one of each era."""
+"""The configuration of the demo: two toolboxes, each with a modern and a legacy server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["configuration", "definitions"]
 
 
 def configuration() -> dict[str, Any]:
-    """What a person would have written into `workbench-config.json`."""
+    """Return the content of the demo's `workbench-config.json`."""
     return {
         "toolboxes": {
             "writing": {
@@ -27,7 +27,7 @@ def configuration() -> dict[str, Any]:
 
 
 def definitions() -> list[dict[str, Any]]:
-    """Every tool behind it, as a client would list them if it had all four servers itself."""
+    """Return the definitions of all tools, as a client would list them that has the four servers itself."""
     servers = (text.SERVER, notes.server(), stats.SERVER, units.SERVER)
     return [tool.definition() for server in servers for tool in server.tools]
 
@@ -35,8 +35,8 @@ def definitions() -> list[dict[str, Any]]:
 def _server(name: str) -> dict[str, Any]:
     return {
         "command": sys.executable,
-        # -P: a file called json.py in the current directory must not become ours.
+        # -P: a json.py in the current directory must not be imported in place of the real one.
         "args": ["-P", "-m", f"mcp_workbench.demo.servers.{name}"],
-        # The same interpreter has to find the same package, however this one was told where it is.
+        # The interpreter finds the package by the same variables as this one.
         "inheritEnv": ["PYTHON*"],
     }

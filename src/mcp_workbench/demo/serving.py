@@ -1,8 +1,7 @@
-"""The demo servers' side of the protocol: one message in, at most one out, over stdin and stdout.
+"""The MCP protocol of the demo servers: one message in, at most one out, over stdin and stdout.
 
-A server speaks one era, as most servers in the wild do: the handshake of 2025-11-25, or the stateless
-2026-07-28. Each result also says in its `_meta` which process gave it and in which version, which lets the
-demo show what it claims.
+A server speaks one protocol version, as most servers do: 2025-11-25 with its handshake, or the stateless
+2026-07-28. The `_meta` of each result has the process id and the protocol version, which the demo shows.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ META_PROTOCOL: Final = "mcp-workbench.demo/protocol"
 
 
 class DemoServer(NamedTuple):
-    """One demo server: its name, the protocol version it speaks, its tools."""
+    """A demo server: its name, the protocol version that it speaks, and its tools."""
 
     name: str
     version: str
@@ -36,7 +35,7 @@ class DemoServer(NamedTuple):
 
 
 def serve(server: DemoServer) -> None:
-    """Answers until stdin ends or nobody reads stdout any more."""
+    """Answer requests until stdin ends or stdout is closed."""
     try:
         for line in sys.stdin.buffer:
             reply = answer(server, line)
@@ -49,7 +48,7 @@ def serve(server: DemoServer) -> None:
 
 
 def answer(server: DemoServer, line: bytes) -> dict[str, Any] | None:
-    """The reply to one line, if it calls for one."""
+    """Return the response to a line, or None if it is not a request."""
     if not line.strip():
         return None
     try:
@@ -96,7 +95,7 @@ def _result(server: DemoServer, message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_modern(method: str, params: dict[str, Any]) -> None:
-    # A legacy client cannot understand more than this, but its user can read it.
+    # A legacy client does not know this error, but its user can read the message.
     if method == "initialize":
         raise _unsupported(params.get("protocolVersion"))
     meta = params.get("_meta")
@@ -147,8 +146,8 @@ def _call_tool(server: DemoServer, params: dict[str, Any]) -> dict[str, Any]:
     tool = next((tool for tool in server.tools if tool.name == params.get("name")), None)
     if tool is None:
         raise _Refusal(names.INVALID_PARAMS, f"Unknown tool: {params.get('name')}")
-    told = {META_PROCESS: os.getpid(), META_PROTOCOL: server.version}
-    return {**tool.call(params.get("arguments", {})), "_meta": told}
+    origin = {META_PROCESS: os.getpid(), META_PROTOCOL: server.version}
+    return {**tool.call(params.get("arguments", {})), "_meta": origin}
 
 
 _LEGACY_METHODS: Final[dict[str, Handler]] = {

@@ -1,6 +1,6 @@
-"""What a demo server is made of: tools, their schemas, and the check of arguments against them.
+"""The tools of a demo server: their schemas, and the validation of arguments.
 
-Knows no protocol era; `serving` does. Standard library only, so that a server starts at once.
+The protocol is in `serving`. Uses the standard library only, so that a server starts quickly.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ READS_ONLY: Final = {"readOnlyHint": True, "openWorldHint": False}
 
 
 class ToolError(Exception):
-    """A tool cannot do what was asked; the text is what the model reads."""
+    """A tool cannot do what the call asks for; the model reads the message."""
 
 
 class DemoTool(NamedTuple):
-    """One tool; `run` returns text, or an object that fits the output schema."""
+    """A tool of a demo server; `run` returns text, or an object that fits the output schema."""
 
     name: str
     title: str
@@ -32,7 +32,7 @@ class DemoTool(NamedTuple):
     annotations: dict[str, bool] = READS_ONLY
 
     def definition(self) -> dict[str, Any]:
-        """As `tools/list` shows it."""
+        """Return the definition of the tool for `tools/list`."""
         output = {"outputSchema": self.gives} if self.gives else {}
         return {
             "name": self.name,
@@ -44,7 +44,7 @@ class DemoTool(NamedTuple):
         }
 
     def call(self, arguments: Any) -> dict[str, Any]:
-        """The result of `tools/call`, mistakes in the arguments included: the model can put those right."""
+        """Return the result of `tools/call`. Wrong arguments give an error result that the model can read."""
         if problems := "; ".join(_mistakes(arguments, self.takes, "arguments")):
             return _text(problems, failed=True)
         try:
@@ -57,7 +57,7 @@ class DemoTool(NamedTuple):
 
 
 def an_object(properties: dict[str, Schema], *, optional: tuple[str, ...] = ()) -> Schema:
-    """The schema of an object with just these properties."""
+    """Return the schema of an object with these properties and no others."""
     return {
         "type": "object",
         "properties": properties,
@@ -81,7 +81,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 
 
 def _mistakes(value: Any, schema: Schema, where: str) -> Iterator[str]:
-    """What is wrong with a value, by the few keywords that the demo's schemas use."""
+    """Yield what is wrong with a value, by the few keywords that the schemas of the demo use."""
     kind = schema["type"]
     if not _is_of(kind, value):
         yield f"{where} must be of type {kind}"

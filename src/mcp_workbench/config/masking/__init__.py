@@ -1,1 +1,1 @@
-"""Secret values of the configuration: finding them, and hiding them in what people read."""
+"""Secret values of the configuration: which they are, and how they are masked in text."""

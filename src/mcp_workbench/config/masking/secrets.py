@@ -1,17 +1,19 @@
-"""Keeps values that may be secret out of what people read.
+"""Masks secret values in text, in all their usual spellings.
 
-Owns the masking of text. Does not decide which values are secret (see `load`), nor how each may be spelled
-(see `spellings`).
+Owns finding and replacing them. Which values are secret is decided in `load` and `secret_values`, and how
+each may be spelled in `spellings`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcp_workbench.config.masking.secret_values import is_plain
 from mcp_workbench.config.masking.spellings import (
     ESCAPE_ROUNDS,
-    LONGEST_ESCAPE,
+    MAX_BYTES_PER_BYTE,
     Unescaped,
+    encode_text,
     encoded_spellings,
     has_run,
     plain_spellings,
@@ -24,16 +26,16 @@ if TYPE_CHECKING:
 
     _Span = tuple[int, int, bytes]
 
-# Shorter values ("true", "8080") stand in too many innocent texts to be worth hiding.
-SHORTEST_SECRET = 6
-
-PIECE = 1024 * 1024
-MOST_ESCAPES = 200_000
-"""In a text that is masked on the event loop: a server could hold it up with more."""
+MIN_SECRET_CHARACTERS = 6
+"""Length of the shortest value that is masked. Shorter ones ("true", "8080") stand in too many texts."""
+PIECE_BYTES = 1024 * 1024
+"""Size of the pieces in which a long text is searched for secrets."""
+MAX_ESCAPES = 200_000
+"""Escapes in a text that is masked. With more of them a server could block the event loop."""
 
 
 class Secrets:
-    """Replaces each secret value by its label, in whatever usual spelling it stands."""
+    """A set of secret values, each with the label that stands in its place. Masks them in text."""
 
     def __init__(self, labels: Mapping[str, str]) -> None:
         self._labels = dict(labels)
@@ -41,42 +43,41 @@ class Secrets:
         self._certain: Secrets | None = None
 
     def __or__(self, others: Secrets) -> Secrets:
+        """Return the secrets of both sets, to be masked together."""
         return Secrets(self._labels | others._labels)
 
     @property
     def certain(self) -> Secrets:
-        """Those that definitions of tools must not show either: all but plain words, paths and the like."""
+        """The secrets that definitions of tools must not show either: all but plain settings."""
         if self._certain is None:
-            from mcp_workbench.config.masking.plain_values import is_plain  # noqa: PLC0415 - not for a start
-
             labels = {value: label for value, label in self._labels.items() if not is_plain(label, value)}
             self._certain = Secrets(labels)
         return self._certain
 
     def occur_in(self, data: bytes) -> bool:
-        """Whether one of them stands in a text, given in UTF-8 and looked at in pieces: it may be long."""
+        """Whether a text in UTF-8 holds a secret. A long text is searched in pieces."""
         return self._find.occurs(data)
 
     def mask(self, text: str) -> str:
-        """The text with the label of each secret in the place of its value."""
+        """Return the text with each secret replaced by its label."""
         return self._find.mask(text)
 
     @property
     def _find(self) -> _Finder:
-        # Made when it is first needed: not at the start.
+        # Built when it is first needed, to keep the start short.
         if self._finder is None:
             self._finder = _Finder(self._labels)
         return self._finder
 
 
 class _Finder:
-    """Finds the secrets of a set in all their spellings."""
+    """Finds and masks a set of secrets in all their spellings."""
 
     def __init__(self, labels: Mapping[str, str]) -> None:
-        # A value also reaches a log line by line.
+        # A value of several lines also reaches the log line by line.
         lines = {line: label for value, label in labels.items() for line in value.splitlines()}
-        plain = {line: label for line, label in lines.items() if len(line) >= SHORTEST_SECRET}
-        hidden = {value: label for value, label in labels.items() if len(value) >= SHORTEST_SECRET}
+        plain = {line: label for line, label in lines.items() if len(line) >= MIN_SECRET_CHARACTERS}
+        hidden = {value: label for value, label in labels.items() if len(value) >= MIN_SECRET_CHARACTERS}
         encoded: dict[str, str] = {}
         whole: dict[str, str] = {}
         for value, label in hidden.items():
@@ -84,14 +85,16 @@ class _Finder:
             encoded |= dict.fromkeys(encoded_spellings(value), label)
             whole |= dict.fromkeys(whole_base64(value), label)
         plain |= hidden
-        self._plain = [_encode(spelling) for spelling in plain]
-        self._encoded = [_encode(spelling) for spelling in encoded]
+        self._plain = [encode_text(spelling) for spelling in plain]
+        self._encoded = [encode_text(spelling) for spelling in encoded]
         self._shortest_encoded = min(map(len, self._encoded), default=0)
-        self._labels = {_encode(text): label.encode() for text, label in (whole | encoded | plain).items()}
+        self._labels = {
+            encode_text(text): label.encode() for text, label in (whole | encoded | plain).items()
+        }
 
     def mask(self, text: str) -> str:
-        data = _encode(text)
-        if data.count(b"%") + data.count(b"\\") > MOST_ESCAPES:
+        data = encode_text(text)
+        if data.count(b"%") + data.count(b"\\") > MAX_ESCAPES:
             return f"({len(text):,} characters left out: too many escapes to look for secrets in)"
         layers = self._layers(data)
         if not layers:
@@ -99,7 +102,7 @@ class _Finder:
         maps = [Unescaped(layer) for layer in layers[:-1]]
         spans = [span for depth, layer in enumerate(layers) for span in self._spans(layer, maps[:depth])]
         if maps:
-            # Half of an escape that is left would make a JSON text invalid.
+            # Masking half of an escape would make a JSON text invalid.
             spans = [(*maps[0].widened(start, end), label) for start, end, label in spans]
         pieces: list[bytes] = []
         at = 0
@@ -111,30 +114,30 @@ class _Finder:
 
     def occurs(self, data: bytes) -> bool:
         longest = max(map(len, self._labels), default=0)
-        overlap = longest * LONGEST_ESCAPE**ESCAPE_ROUNDS
-        pieces = (data[at : at + PIECE + overlap] for at in range(0, len(data), PIECE))
+        overlap = longest * MAX_BYTES_PER_BYTE**ESCAPE_ROUNDS
+        pieces = (data[at : at + PIECE_BYTES + overlap] for at in range(0, len(data), PIECE_BYTES))
         return any(self._layers(piece) for piece in pieces)
 
     def _layers(self, data: bytes) -> list[bytes]:
-        """A text that holds a secret, and the same with its escapes taken out, once and twice; else none."""
+        """Return the text at each stage of decoding, if any stage holds a secret; otherwise an empty list."""
         layers = [data]
         found = self._occurs(data)
         for _ in range(ESCAPE_ROUNDS):
             plain = unescape(layers[-1])
-            if len(plain) == len(layers[-1]):  # an escape is longer than what it means
+            if len(plain) == len(layers[-1]):  # there was no escape: each is longer than its meaning
                 break
             layers.append(plain)
             found = found or self._occurs(plain)
         return layers if found else []
 
     def _occurs(self, data: bytes) -> bool:
-        # Several times as fast as a pattern of all, and nearly all texts hold none.
+        # Several times as fast as one pattern for all, and nearly all texts hold no secret.
         if any(spelling in data for spelling in self._plain):
             return True
         return has_run(data, self._shortest_encoded) and any(spelling in data for spelling in self._encoded)
 
     def _spans(self, data: bytes, maps: list[Unescaped]) -> Iterator[_Span]:
-        """Where secrets stand in a text, in places of the text before its escapes were taken out."""
+        """Yield where secrets stand in a decoded text, as offsets into the text before it was decoded."""
         for spelling, label in self._labels.items():
             at = data.find(spelling)
             while at >= 0:
@@ -146,7 +149,7 @@ class _Finder:
 
 
 def _united(spans: list[_Span]) -> list[_Span]:
-    """Spans that do not overlap, in order. Of those that do, the longest gives its label to all."""
+    """Return the spans in order, overlapping ones joined. The longest of them gives its label."""
     united: list[_Span] = []
     length = 0
     for start, end, label in sorted(spans, key=lambda span: (span[0], -span[1])):
@@ -159,8 +162,3 @@ def _united(spans: list[_Span]) -> list[_Span]:
         length = max(length, end - start)
         united[-1] = (before, max(until, end), its_label)
     return united
-
-
-def _encode(text: str) -> bytes:
-    # A variable of the system that is no UTF-8 comes as text with surrogates.
-    return text.encode(errors="surrogatepass")

@@ -1,7 +1,7 @@
-"""How a secret may be spelled in a text: as it is, in hex, in base64 at any alignment, or with escapes.
+"""The spellings of a secret in a text: as it is, in hex, in base64 at any alignment, or with escapes.
 
-Owns the spellings. What has one spelling for each value is sought as it stands. Escapes (percent-encoding and
-JSON) have very many, because each character may be escaped or not: for these the text is read without them.
+Hex and base64 have few spellings, which are searched for. Escapes (percent-encoding and JSON) have very many,
+because each character may be escaped or not: for these the text is decoded first.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ESCAPE_ROUNDS: Final = 2
-"""How often escapes are taken out: a JSON text is often a string in another one."""
-LONGEST_ESCAPE: Final = 6
-"""Bytes that an escape takes for each byte that it means, at most."""
+"""How often escapes are decoded: a JSON text is often a string inside another one."""
+MAX_BYTES_PER_BYTE: Final = 6
+"""Bytes that an escape takes for each byte that it stands for, at most."""
 
 _URL_SAFE: Final = str.maketrans("+/", "-_")
-_ENCODED: Final = bytes(
+_RUNS: Final = bytes(
     b"x"[0] if bytes([byte]).isalnum() or byte in b"+/_-" else b" "[0] for byte in range(256)
 )
-"""Maps the characters of hex and base64 to one, and all others to another."""
-# Compiled when it is first used: a start needs none.
+"""Translation table: the characters of hex and base64 become `x`, and all others a space."""
+# Compiled when it is first used, to keep the start short.
 _ESCAPE: Final = (
     rb"%[0-9A-Fa-f]{2}"
-    rb"|\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}"  # a pair that is one character
+    rb"|\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}"  # a surrogate pair: one character
     rb"|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}"
     rb"""|\\["'\\/bfnrt]"""
 )
-_SHORT: Final = {
+_SHORT_ESCAPES: Final = {
     **{bytes([92, letter]): bytes([letter]) for letter in b"\"'\\/"},
     rb"\b": b"\b",
     rb"\f": b"\f",
@@ -43,7 +43,7 @@ _SHORT: Final = {
 
 
 def plain_spellings(value: str) -> Iterator[str]:
-    """A value in its own characters: as it is, in JSON, and in a form."""
+    """Yield a value as it is, as JSON spells it, and as an HTML form does."""
     yield value
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
@@ -52,32 +52,32 @@ def plain_spellings(value: str) -> Iterator[str]:
 
 
 def encoded_spellings(value: str) -> Iterator[str]:
-    """A value in hex, and what stands of it in every base64 text that it is in."""
-    data = _encode(value)
+    """Yield a value in hex, and the part of it that every base64 text with the value inside has."""
+    data = encode_text(value)
     yield data.hex()
     yield data.hex().upper()
     yield from _base64_cores(data)
 
 
 def whole_base64(value: str) -> Iterator[str]:
-    """A value alone in base64, with its end. Each begins with one of the encoded spellings."""
-    encoded = _base64(_encode(value))
+    """Yield the base64 of a value alone, up to its end. Each begins with one of the encoded spellings."""
+    encoded = _base64(encode_text(value))
     for text in (encoded, encoded.rstrip("=")):
         yield text
         yield text.translate(_URL_SAFE)
 
 
 def has_run(data: bytes, length: int) -> bool:
-    """Whether so many characters of hex or base64 stand in a row: else no encoded spelling is in a text."""
+    """Whether a text has so many characters of hex or base64 in a row. If not, it has no encoded spelling."""
     # Ten times as fast as a pattern.
-    return b"x" * length in data.translate(_ENCODED)
+    return b"x" * length in data.translate(_RUNS)
 
 
 def _base64_cores(data: bytes) -> Iterator[str]:
-    """What stands in every base64 text of something that has this inside, such as `user:password`.
+    """Yield the part that every base64 text has which encodes this data inside of other data.
 
-    Three bytes become four characters, so there are three ways to be inside. The characters at the edges that
-    depend on what is around are left out: they hold at most four bits of the value each.
+    Three bytes become four characters, so that there are three alignments. The characters at the edges depend
+    on the data around and are left out: each holds at most four bits of the value.
     """
     for before in range(3):
         encoded = _base64(bytes(before) + data)
@@ -87,8 +87,8 @@ def _base64_cores(data: bytes) -> Iterator[str]:
         yield core.translate(_URL_SAFE)
 
 
-def _encode(text: str) -> bytes:
-    # A variable of the system that is no UTF-8 comes as text with surrogates.
+def encode_text(text: str) -> bytes:
+    """Return a text in UTF-8. Surrogates are kept: variables that are not UTF-8 have them."""
     return text.encode(errors="surrogatepass")
 
 
@@ -97,7 +97,7 @@ def _base64(data: bytes) -> str:
 
 
 def unescape(data: bytes) -> bytes:
-    """A text in UTF-8 with its escapes taken out once; the same object if it has none."""
+    """Return a text in UTF-8 with its escapes decoded once, or the same object if it has none."""
     if b"%" not in data and b"\\" not in data:
         return data
     return re.sub(_ESCAPE, _replacement, data)
@@ -108,11 +108,11 @@ def _replacement(match: re.Match[bytes]) -> bytes:
 
 
 class Unescaped:
-    """A text without its escapes, and where each part of it stood."""
+    """A text with its escapes decoded, which knows where each part stood in the original."""
 
     def __init__(self, data: bytes) -> None:
         self._spots: list[tuple[int, int, int, int]] = []
-        """Each escape: where its meaning begins and ends, and where it stood itself."""
+        """For each escape: start and end in the decoded text, start and end in the original."""
         pieces: list[bytes] = []
         at = size = 0
         for match in re.finditer(_ESCAPE, data):
@@ -127,7 +127,7 @@ class Unescaped:
         self.data = b"".join(pieces)
 
     def widened(self, start: int, end: int) -> tuple[int, int]:
-        """A part of the text with escapes, and the whole of those that it begins or ends in the middle of."""
+        """Return a part of the original text, extended to whole escapes at both ends."""
         from bisect import bisect_left  # noqa: PLC0415 - only where there is a secret
 
         for edge in (start, end):
@@ -137,7 +137,7 @@ class Unescaped:
         return start, end
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """Where a part of the text without escapes stands in the text with them."""
+        """Return where a part of the decoded text stands in the original."""
         from bisect import bisect_right  # noqa: PLC0415 - only where there is a secret
 
         def place(offset: int, *, is_end: bool) -> int:
@@ -145,17 +145,17 @@ class Unescaped:
             if found < 0:
                 return offset
             _, after, its_start, its_end = self._spots[found]
-            if offset - is_end < after:  # inside of the meaning of an escape
+            if offset - is_end < after:  # inside of an escape
                 return its_end if is_end else its_start
             return its_end + offset - after
 
         return place(start, is_end=False), place(end, is_end=True)
 
 
-@lru_cache(maxsize=4096)  # a hostile text may have hundreds of thousands
+@lru_cache(maxsize=4096)  # a hostile text may have hundreds of thousands of escapes
 def _meaning(escape: bytes) -> bytes:
-    if escape in _SHORT:
-        return _SHORT[escape]
+    if escape in _SHORT_ESCAPES:
+        return _SHORT_ESCAPES[escape]
     if escape.startswith(b"%"):
         return bytes.fromhex(escape[1:].decode())
     if escape.startswith(b"\\x"):

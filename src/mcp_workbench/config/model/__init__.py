@@ -1,1 +1,1 @@
-"""The configuration as typed, immutable data, with a description of each key."""
+"""The configuration as typed, immutable structs, with a description of each key."""

@@ -1,6 +1,7 @@
-"""The part of the configuration that says who may come in over HTTP, as typed, immutable data.
+"""The `http` object of the file: who may connect over HTTP.
 
-Owns the keys under `http`, as `model` owns all others. The tokens stand in a file of their own: see `tokens`.
+Owns the keys under `http`, with their types, defaults and descriptions. Tokens stand in a file of their own:
+see `config.tokens`.
 """
 
 from typing import Annotated, Literal
@@ -11,13 +12,13 @@ from msgspec import Meta
 from mcp_workbench.config.model.shares import SharesConfig
 
 ALL = "*"
-"""Stands for every toolbox where some are listed."""
+"""Stands for all toolboxes in a list of names of toolboxes."""
 
 _Text = Annotated[str, Meta(pattern=r"\S")]
 
 
 class IssuerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Who issues the access tokens (JWTs) that are accepted, and what each scope in them allows."""
+    """The issuer whose access tokens (JWTs) are accepted, and the toolboxes that each scope allows."""
 
     issuer: Annotated[
         _Text,
@@ -40,7 +41,6 @@ class IssuerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         Meta(
             description="The toolboxes that each scope allows the use of: their names, or `*` for all.",
             examples=[{"mcp": ["*"], "mcp:dev": ["dev"]}],
-            extra={"expected": "an object of lists of toolboxes, one list for each scope"},
         ),
     ]
     audience: Annotated[
@@ -71,13 +71,13 @@ class IssuerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class HttpConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Who may come in over HTTP."""
+    """The `http` object of the file: who may connect over HTTP, and how much each principal may use."""
 
     allowed_hosts: Annotated[
         list[str],
         Meta(
             description="Names under which clients reach the workbench, beside its own address: what they "
-            "send as `Host`, with a port or for all of them.",
+            "send as `Host`, with a port or without one for all ports.",
             examples=[["mcp.example.com"]],
             extra={"expected": "a list of names"},
         ),
@@ -85,16 +85,16 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     allowed_origins: Annotated[
         list[str],
         Meta(
-            description="Web pages that may talk to the workbench from a browser: what it sends as `Origin`.",
+            description="Web pages that may connect from a browser: what the browser sends as `Origin`.",
             examples=[["https://app.example.com"]],
             extra={"expected": "a list of origins"},
         ),
     ] = []
     oauth: Annotated[
         IssuerConfig | None,
-        Meta(description="Whose access tokens (JWTs) are accepted. Default: nobody's."),
+        Meta(description="The issuer whose access tokens (JWTs) are accepted. Default: none."),
     ] = None
     shares: Annotated[
         SharesConfig,
-        Meta(description="How much one principal may take of the workbench."),
+        Meta(description="How much of the workbench one principal may use."),
     ] = SharesConfig()

@@ -1,6 +1,7 @@
-"""The `oauth` object of a remote server as typed, immutable data, with the words that describe each key.
+"""The `oauth` object of a remote server.
 
-Owns its keys, their types, defaults and descriptions. Which of them go together is checked in `oauth_entry`.
+Owns its keys, with their types, defaults and descriptions. Which keys go together is checked in
+`validation.oauth`.
 """
 
 from typing import Annotated, Literal
@@ -13,13 +14,13 @@ NotEmpty = Annotated[str, Meta(pattern=r"\S")]
 
 
 class OAuthConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How the workbench gets an access token for a remote server. Most servers need none of it."""
+    """How the workbench gets an access token for a remote server. Most servers need no such object."""
 
     grant: Annotated[
         Literal["authorization_code", "client_credentials"],
         Meta(
             description="Who the token is for: a person who logs in with `mcp-workbench login`, or the "
-            "workbench itself, without anybody.",
+            "workbench itself, without a login.",
             examples=["client_credentials"],
             extra={"expected": 'a string, one of "authorization_code", "client_credentials"'},
         ),
@@ -89,5 +90,5 @@ class OAuthConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def scope(self) -> str:
-        """The scopes as OAuth writes them: one string."""
+        """The scopes in one string with spaces between them, as OAuth writes them."""
         return self.scopes if isinstance(self.scopes, str) else " ".join(self.scopes)

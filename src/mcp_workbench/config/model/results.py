@@ -1,6 +1,6 @@
-"""The part of the configuration that says which results are kept and shown in short, as immutable data.
+"""The `results` objects of the file: which results are kept by the workbench and shown in short.
 
-Owns the keys under `results`, as `model` owns all others.
+Owns the keys under `results`, with their types, defaults and descriptions.
 """
 
 from typing import Annotated
@@ -9,16 +9,16 @@ import msgspec
 from msgspec import Meta
 
 TOOLBOX = "workbench"
-"""The name of the toolbox with which kept results are read."""
+"""The name of the built-in toolbox that reads kept results."""
 
-# What stands in the place of a result takes a few hundred bytes by itself.
+# The text that stands in the place of a kept result takes a few hundred bytes itself.
 _InlineLimit = Annotated[int, Meta(ge=1_000, le=1_073_741_824)]
 _Bytes = Annotated[int, Meta(ge=0, le=1_099_511_627_776)]
 _Seconds = Annotated[float, Meta(gt=0, le=100_000_000)]
 
 
 class InlineConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """From which size on the results of some servers are kept."""
+    """The `results` of a toolbox or a server: from which size on results are kept."""
 
     inline_limit: Annotated[
         _InlineLimit,
@@ -32,7 +32,7 @@ class InlineConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ResultsConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """From which size on results are kept, and how much of them for how long."""
+    """The `results` of the file: from which size on results are kept, how many of them, and how long."""
 
     inline_limit: Annotated[
         _InlineLimit | None,

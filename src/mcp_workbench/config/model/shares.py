@@ -1,6 +1,7 @@
-"""The part of the configuration that limits what one principal takes of a shared workbench.
+"""The `shares` object under `http`: how much of a shared workbench one principal may use.
 
-Owns the keys under `shares` in `http`. A principal is whoever a token belongs to, in all of its sessions.
+Owns its keys, with their types, defaults and descriptions. A principal is the holder of a token, in all of
+its sessions.
 """
 
 from typing import Annotated
@@ -13,7 +14,7 @@ _EXPECTED = {"expected": "a number from 1 to 100000, in digits only"}
 
 
 class SharesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How much one principal may take, where several share the workbench."""
+    """Limits for each principal, where several share the workbench."""
 
     requests: Annotated[
         _Count,

@@ -1,7 +1,7 @@
-"""The configuration as typed, immutable data, with the words that describe each key.
+"""The configuration file as typed, immutable structs: the file, its toolboxes and their servers.
 
-Owns the keys, their types, defaults and descriptions: validation, the JSON Schema and the tests of the
-documentation all read them from here. Does not read files, expand variables or check one key against another.
+Owns the keys, with their types, defaults and descriptions. Validation, suggestions, the JSON Schema and the
+tests of the documentation read them from here. Does not check one key against another.
 """
 
 from typing import Annotated, Literal
@@ -16,24 +16,25 @@ from mcp_workbench.config.model.results import InlineConfig, ResultsConfig
 Transport = Literal["stdio", "http", "sse"]
 
 Text = Annotated[str, Meta(pattern=r"\S")]
-# The upper bound is there because an infinite time-out would be a hang with a name.
+# Bounded, because a call with an infinite timeout could hang forever.
 Seconds = Annotated[float, Meta(gt=0, le=100_000_000)]
 Calls = Annotated[int, Meta(ge=1, le=100_000)]
-# At least what a server writes about itself in one message, and at most what still fits into memory.
+# At least the size of a usual handshake, and at most what still fits into memory.
 Bytes = Annotated[int, Meta(ge=65_536, le=1_073_741_824)]
 
 Tokens = Annotated[int, Meta(ge=500, le=10_000_000)]
 
 OPEN_DEADLINE = 15.0
+"""Seconds after which `open_toolbox` answers, where the configuration does not say."""
 LISTING_BUDGET = 8000
-
+"""Tokens of the longest list with whole definitions, where the configuration does not say."""
 
 Origin = tuple[str, str]
 """The names of a server's toolbox and of the server itself."""
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One MCP server, as the standard `mcpServers` entry describes it."""
+    """An MCP server, as an entry of `mcpServers` describes it."""
 
     command: Annotated[
         Text | None,
@@ -89,7 +90,6 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             description="How to get an access token for `url`, where the server alone does not say enough. "
             "An `Authorization` among the `headers` wins over it.",
             examples=[{"clientId": "my-client", "callbackPort": 8765}],
-            extra={"expected": "an object"},
         ),
     ] = None
     transport: Annotated[
@@ -144,7 +144,7 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         Seconds,
         Meta(
             description="Seconds that a call waits when its server asks for something in the middle of it: "
-            "an answer of the user's, a completion by the client's model, its roots.",
+            "an answer of the user, a completion by the client's model, its roots.",
             examples=[600],
             extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
         ),
@@ -194,14 +194,14 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     protocol: Annotated[
         Literal["auto", "legacy", "2026-07-28"],
         Meta(
-            description="The protocol version that the server is spoken to in. Default: find out.",
+            description="The protocol version to use with the server. Default: the workbench finds out.",
             examples=["auto"],
             extra={"expected": 'a string, one of "auto", "legacy", "2026-07-28"'},
         ),
     ] = "auto"
 
 
-_WHILE_IT_RUNS = (
+_CHANGEABLE_WHILE_RUNNING = (
     "tool_filters",
     "required",
     "disabled",
@@ -215,13 +215,13 @@ _WHILE_IT_RUNS = (
 
 
 def is_same_program(one: ServerConfig, other: ServerConfig) -> bool:
-    """Whether a server that runs as the one may go on under the other."""
-    taken_over = {name: getattr(other, name) for name in _WHILE_IT_RUNS}
+    """Whether a server that was started with one configuration can go on running under the other."""
+    taken_over = {name: getattr(other, name) for name in _CHANGEABLE_WHILE_RUNNING}
     return msgspec.structs.replace(one, **taken_over) == other
 
 
 class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A named group of servers that are opened together."""
+    """A group of servers that are opened together."""
 
     description: Annotated[
         Text,
@@ -233,7 +233,10 @@ class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ]
     servers: Annotated[
         dict[str, ServerConfig],
-        Meta(description="The toolbox's servers by name, as MCP clients write them."),
+        Meta(
+            description="The toolbox's servers by name, as MCP clients write them.",
+            examples=[{"my-server": {"command": "npx", "args": ["-y", "some-package"]}}],
+        ),
     ] = msgspec.field(name="mcpServers")
     open_deadline: Annotated[
         Seconds,
@@ -285,8 +288,12 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
             extra={"expected": "a number of tokens from 500 to 10000000, in digits only"},
         ),
     ] = LISTING_BUDGET
-    http: Annotated[HttpConfig, Meta(description="Who may come in over HTTP.")] = HttpConfig()
+    http: Annotated[HttpConfig, Meta(description="Who may connect over HTTP.")] = HttpConfig()
     results: Annotated[
         ResultsConfig,
         Meta(description="Which results are kept by the workbench and shown in short; false for none."),
     ] = ResultsConfig()
+
+
+INHERITED = frozenset(ToolboxConfig.__struct_fields__) & frozenset(WorkbenchConfig.__struct_fields__)
+"""The fields that a toolbox takes from the file where it does not set them itself: those that both have."""

@@ -1,1 +1,1 @@
-"""From a file on disk to JSON data: reading, parsing, `${VAR}` expansion, and who else may write to it."""
+"""Turns a file on disk into JSON data: reading, parsing, `${VAR}` expansion, checks of permissions."""

@@ -1,7 +1,6 @@
-"""`${VAR}` and `${VAR:-default}` in every string of the file, keys included.
+"""Replaces `${VAR}` and `${VAR:-default}` in every string of the file, keys included.
 
-Owns the syntax of references and the walk over the tree. Touches nothing but its arguments. Does not know
-which keys the file may have.
+Owns the syntax of references and the walk over the tree. Does not know which keys the file may have.
 """
 
 from __future__ import annotations
@@ -20,34 +19,35 @@ if TYPE_CHECKING:
     from mcp_workbench.config.validation.problems import Place, Problems
 
 
-# The escape, a whole reference, or the start of something that is neither. A default ends at the first `}`.
+# An escape, a whole reference, or the start of a malformed one. A default ends at the first `}`.
 _ESCAPE = "$${"
 _TOKEN = re.compile(r"\$\$\{|\$\{(?:([A-Z_][A-Z0-9_]*)(?::-([^}]*))?\})?")
 
 
 class Expansion(msgspec.Struct, frozen=True):
-    """The tree with its references replaced, and the variables' values in it (value: `${VAR}`)."""
+    """A tree with its references replaced, and the values of variables in it, each with its `${VAR}`."""
 
     tree: dict[str, object]
     values: dict[str, str]
 
 
-def expand(tree: dict[str, object], environ: Mapping[str, str], findings: Problems) -> Expansion:
-    """Replace every reference; what cannot be replaced stays as written and is reported to `findings`."""
-    expander = _Expander(environ, findings)
+def expand(tree: dict[str, object], environ: Mapping[str, str], problems: Problems) -> Expansion:
+    """Replace every reference. Those that cannot be replaced stay as they are and are reported."""
+    expander = _Expander(environ, problems)
     expanded = expander.mapping(tree, ())
     return Expansion(expanded, expander.values)
 
 
 class _Expander:
-    """One pass over one tree."""
+    """Expands one tree, and collects the values of the variables that it refers to."""
 
-    def __init__(self, environ: Mapping[str, str], findings: Problems) -> None:
+    def __init__(self, environ: Mapping[str, str], problems: Problems) -> None:
         self._environ = environ
-        self._findings = findings
+        self._problems = problems
         self.values: dict[str, str] = {}
 
     def node(self, node: object, place: Place) -> object:
+        """Return a value of the tree with its references replaced."""
         if isinstance(node, str):
             return self._text(node, place) if "${" in node else node
         if isinstance(node, dict):
@@ -57,6 +57,7 @@ class _Expander:
         return node
 
     def mapping(self, node: dict[str, object], place: Place) -> dict[str, object]:
+        """Return an object of the tree with the references in its keys and values replaced."""
         result: dict[str, object] = {}
         written: dict[str, str] = {}
         for key, value in node.items():
@@ -65,9 +66,9 @@ class _Expander:
             if name in result:
                 both = f"{quoted(written[name])} and {quoted(key)}"
                 what = f"the keys {both} become the same name when variables are replaced"
-                self._findings.problem(place, what, "Give each its own name, or delete one of them.")
+                self._problems.add(place, what, "Give each its own name, or delete one of them.")
             elif name != key:
-                self._findings.spell(inside, key)
+                self._problems.spell(inside, key)
             written[name] = key
             result[name] = self.node(value, inside)
         return result
@@ -83,7 +84,7 @@ class _Expander:
                 return "${"
             if default is not None and "${" in default:
                 shown = f"${{{name}:-…}}"
-                self._findings.warn(
+                self._problems.warn(
                     place, f"the default of {shown} is literal, so the ${{ in it is no reference"
                 )
             value = self._environ.get(name)
@@ -98,14 +99,14 @@ class _Expander:
         if not mistakes:
             return expanded
         for what, remedy in mistakes:
-            self._findings.problem(place, what, remedy)
-        self._findings.silence(place)
+            self._problems.add(place, what, remedy)
+        self._problems.silence(place)
         return text
 
 
 _WORD = re.compile(r"[\w.-]{0,64}")
 _PLAIN_NAME = re.compile(r"[\w. /-]{1,64}")
-# `${VAR-x}` is a shell's default and may hold a value; `${MY-VAR}` is a name with the wrong dash.
+# `${VAR-x}` is a default as a shell has it, and may hold a secret; `${MY-VAR}` is a misspelled name.
 _SHELL_FORM = re.compile(r"([A-Z_][A-Z0-9_]*)(?::|[-=?+](?![A-Z0-9_-]*$))")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NOT_IN_A_NAME = re.compile(r"[^A-Z0-9_]+")
@@ -113,18 +114,18 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Z0-9_]+")
 _EDITOR_FOLDERS = ("workspaceFolder", "workspaceFolderBasename", "workspaceRoot")
 
 
-@lru_cache  # the same variable is usually missing in many places
+@lru_cache  # the same variable is often missing in many places
 def explain_unset(name: str) -> tuple[str, str]:
-    """The problem and the remedy of a required variable that is not set."""
+    """Return the problem and the remedy for a required variable that is not set."""
     return (
         f"the variable {name} is not set",
         f"export {name}=value    (or give a default: ${{{name}:-default}})",
     )
 
 
-@lru_cache  # and the same mistake made
+@lru_cache  # the same mistake is often made in many places
 def explain_malformed(text: str, start: int) -> tuple[str, str]:
-    """The problem and the remedy of the reference whose `${` ends at `start`."""
+    """Return the problem and the remedy for the malformed reference whose `${` ends at `start`."""
     end = text.find("}", start)
     if end == -1 or "${" in text[start:end]:
         word = _match(_WORD, text, start)
@@ -160,7 +161,7 @@ def _match(pattern: re.Pattern[str], text: str, start: int = 0) -> str:
 
 @lru_cache
 def _instead(wrong_name: str) -> str:
-    """The valid reference nearest to a wrong name, and the line that sets it."""
+    """Return the valid reference nearest to a wrong name, and the line that sets the variable."""
     word = _match(_WORD, wrong_name.strip())
     name = _NOT_IN_A_NAME.sub("_", _HUMP.sub("_", word).upper())
     if not name.strip("_"):

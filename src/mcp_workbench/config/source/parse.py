@@ -1,7 +1,7 @@
-"""From the bytes of the file to plain JSON data.
+"""Parses the bytes of the file into plain JSON data.
 
-Owns the encoding, JSON's syntax with hints for the usual slips, and keys that are written twice. Does not
-know what the keys mean.
+Owns the encoding, hints for common syntax errors, and keys that are written twice. Does not know what the
+keys mean.
 """
 
 from __future__ import annotations
@@ -52,8 +52,11 @@ _Pairs = list[tuple[str, object]]
 _Repeated = dict[int, tuple[dict[str, object], _Pairs]]
 
 
-def parse(path: str, data: bytes, findings: Problems, example: str = EXAMPLE) -> dict[str, object]:
-    """The file's object. Keys written twice go to `findings`; what hides the rest of the file is raised."""
+def parse(path: str, data: bytes, problems: Problems, example: str = EXAMPLE) -> dict[str, object]:
+    """Return the object in the file. Keys that are written twice are reported.
+
+    Raises ConfigError if the file cannot be parsed.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -65,7 +68,7 @@ def parse(path: str, data: bytes, findings: Problems, example: str = EXAMPLE) ->
     def collect(pairs: _Pairs) -> dict[str, object]:
         result = dict(pairs)
         if len(result) != len(pairs):
-            # The object is kept as well, because only a living object's id is its own.
+            # The object is kept alive: the id of one that is gone may be given to another.
             repeated[id(result)] = (result, pairs)
         return result
 
@@ -79,12 +82,12 @@ def parse(path: str, data: bytes, findings: Problems, example: str = EXAMPLE) ->
     if not isinstance(tree, dict):
         raise ConfigError(path, [Problem("", "the file should hold one JSON object", paste_this(example))])
     if repeated:
-        _report_repeated(tree, (), repeated, findings)
+        _report_repeated(tree, (), repeated, problems)
     return tree
 
 
 def paste_this(example: str = EXAMPLE) -> str:
-    """A whole small file, laid out to stand under a problem."""
+    """Return a whole small file, indented to stand under a problem."""
     return "Start from this:\n" + "\n".join(f"      {line}" for line in example.splitlines())
 
 
@@ -98,20 +101,20 @@ def _encoding_problem(data: bytes, position: int) -> Problem:
     return Problem(f"line {line}", f"the file is {encoding}", "Save it with the encoding UTF-8.")
 
 
-def _report_repeated(node: object, place: Place, repeated: _Repeated, findings: Problems) -> None:
+def _report_repeated(node: object, place: Place, repeated: _Repeated, problems: Problems) -> None:
     if isinstance(node, list):
         for index, item in enumerate(node):
-            _report_repeated(item, (*place, index), repeated, findings)
+            _report_repeated(item, (*place, index), repeated, problems)
     elif isinstance(node, dict):
         _, pairs = repeated.get(id(node), (node, list(node.items())))
         counts: dict[str, int] = {}
         for key, value in pairs:
             counts[key] = counts.get(key, 0) + 1
-            _report_repeated(value, (*place, key), repeated, findings)
+            _report_repeated(value, (*place, key), repeated, problems)
         for key, count in counts.items():
             if count > 1:
                 what = f"this key is written {count} times in the same object, and only one can count"
-                findings.problem((*place, key), what, "Delete or rename the others.")
+                problems.add((*place, key), what, "Delete or rename the others.")
 
 
 def _syntax_problem(text: str, error: json.JSONDecodeError) -> Problem:
@@ -126,7 +129,7 @@ def _syntax_problem(text: str, error: json.JSONDecodeError) -> Problem:
 
 
 def _hint(rest: str, message: str) -> tuple[str, str]:
-    """What the text at the error shows, before what the decoder says of it."""
+    """Return the problem and the remedy for a syntax error, by the text there or else by the message."""
     if rest.startswith(("//", "/*", "#")):
         return "a comment", "JSON has no comments: delete it."
     if rest.startswith(",") and rest[1:].lstrip().startswith(("]", "}")):

@@ -1,4 +1,4 @@
-"""The bytes of a file, or why they cannot be had, in the words of a problem."""
+"""Reads a file, or reports why it cannot be read; recognises a file that has changed since."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 def read(
     path: str, *, usual_name: str, explain_missing: Callable[[], Problem]
 ) -> tuple[bytes, os.stat_result]:
-    """The content, and the status of the file before it was read. Raises ConfigError."""
+    """Return the content of a file, and its status from before it was read. Raises ConfigError."""
     try:
         with open(path, "rb") as file:
-            # Before reading: what is written meanwhile is then a change, and not lost.
+            # Before reading, so that what is written meanwhile counts as a change.
             status = os.fstat(file.fileno())
             return file.read(), status
     except FileNotFoundError:
@@ -34,10 +34,10 @@ def read(
 
 
 Stamp = NewType("Stamp", tuple[int, ...])
-"""Good for comparing only: another one means another file under the path, or other content."""
+"""The state of a file. A different stamp means other content, or another file under the path."""
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """The state of a file at the time of its status."""
-    # With the time of its last change of any kind: a file that may be read only now is a change too.
+    """Return the state of a file at the time of its status, to compare with a later one."""
+    # With the change time, because new permissions may make a file readable.
     return Stamp((status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_dev))

@@ -1,8 +1,8 @@
-"""Who else could change a file that decides what the workbench does.
+"""Warns of other users who can change the configuration file or the token file.
 
-Owns the warnings about a configuration file or a token file that other users can write to or replace, and the
-ordinary set-ups that need none: private groups (umask 002), sticky directories, read-only mounts, containers
-and the drives of Windows in WSL. It warns only, and never stops a start.
+Owns the warnings about files that other users can write to or replace, and the usual setups that need none:
+private groups (umask 002), sticky directories, read-only mounts, containers, and Windows drives in WSL. It
+warns only, and never stops a start.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 _CONTAINER_FILES: Final = ("/.dockerenv", "/run/.containerenv")
 _CONTAINER_VARIABLES: Final = ("KUBERNETES_SERVICE_HOST", "container")
 _WINDOWS_DRIVES: Final = ("9p", "drvfs", "virtiofs")
-"""File systems by which WSL shows the drives of Windows: every mode is 0777 there, and cannot be changed."""
+"""Types of file system for Windows drives in WSL. Every mode is 0777 there, and cannot be changed."""
 
 
 def warn_of_writers(
-    path: str, status: os.stat_result, harm: str, environ: Mapping[str, str], findings: Problems
+    path: str, status: os.stat_result, harm: str, environ: Mapping[str, str], problems: Problems
 ) -> None:
-    """Warn if others than the current user and root can change the file, or put another one in its place.
+    """Warn if other users than the current one and root can change or replace the file.
 
-    `status` is that of the open file; `harm` says what they could do with it.
+    `status` is that of the open file; `harm` says what these users could do.
     """
     if sys.platform == "win32" or not stat.S_ISREG(status.st_mode):
         return
@@ -39,11 +39,11 @@ def warn_of_writers(
             *_writers_of_link(path, harm, environ),
         ]
     except OSError:
-        return  # it was removed since it was opened
-    # Looked up only now: hardly any file gets here.
+        return  # the file was removed since it was opened
+    # Checked last: hardly any file gets here.
     if found and not _modes_mean_nothing(path, status):
         for warning in dict.fromkeys(found):
-            findings.warn((), warning)
+            problems.warn((), warning)
 
 
 def _writers_of_file(
@@ -69,7 +69,7 @@ def _writers_of_directory(directory: str, harm: str, environ: Mapping[str, str])
 
 
 def _writers_of_link(path: str, harm: str, environ: Mapping[str, str]) -> Iterator[str]:
-    """Who can replace a link to the file, or the file that it leads to. Nobody if there is no link."""
+    """Yield a warning for each user who can replace a link to the file, or the file that it leads to."""
     status = os.lstat(path)
     if not stat.S_ISLNK(status.st_mode):
         return
@@ -79,25 +79,24 @@ def _writers_of_link(path: str, harm: str, environ: Mapping[str, str]) -> Iterat
 
 
 def _is_of_another_user(status: os.stat_result, environ: Mapping[str, str]) -> bool:
-    # A container often has a file of the host's user mounted, while its own user has another number.
+    # In a container, a mounted file often belongs to the user of the host, who has another number.
     return status.st_uid not in (os.geteuid(), 0) and not _is_in_container(environ)
 
 
 def _writers(status: os.stat_result) -> str:
-    """Of the letters of `chmod`, g for a group and o for everybody, those that can write and should not."""
+    """Return the letters for `chmod` of those who can write and should not: g for the group, o for others."""
     group = "g" if status.st_mode & stat.S_IWGRP and not is_private_group(status) else ""
     return f"{group}o" if status.st_mode & stat.S_IWOTH else group
 
 
 def is_private_group(status: os.stat_result) -> bool:
-    """Whether the owner of the file is alone in the group of the file.
+    """Whether the owner of a file is the only member of its group.
 
-    Many systems give each user a group of the same name, and a umask that lets it write (`pam_umask` goes by
-    the same rule). Containers have users without a name, whose group has the same number, or is that of root.
+    Many systems give each user a group of the same name, and a umask that lets the group write (`pam_umask`
+    has the same rule). Users without a name, as in containers, have a group of the same number, or root's.
     """
-    # Rarely needed, and not on Windows.
-    import grp  # noqa: PLC0415 - see above
-    import pwd  # noqa: PLC0415 - see above
+    import grp  # noqa: PLC0415 - rarely needed, and not on Windows
+    import pwd  # noqa: PLC0415 - rarely needed, and not on Windows
 
     try:
         user = pwd.getpwuid(status.st_uid)
@@ -128,7 +127,7 @@ def _is_in_container(environ: Mapping[str, str]) -> bool:
 
 
 def _modes_mean_nothing(path: str, status: os.stat_result) -> bool:
-    """Whether nobody can write there whatever the modes are, or the modes are made up."""
+    """Whether the modes do not say who can write: on a read-only mount, and on Windows drives in WSL."""
     try:
         if os.statvfs(path).f_flag & os.ST_RDONLY:
             return True
@@ -138,7 +137,7 @@ def _modes_mean_nothing(path: str, status: os.stat_result) -> bool:
 
 
 def _file_system(status: os.stat_result) -> str:
-    """The type of the file system that a file is on, by the list of mounts; empty if it is not there."""
+    """Return the type of the file system of a file, by the list of mounts; empty if it is not there."""
     device = f"{os.major(status.st_dev)}:{os.minor(status.st_dev)}"
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:

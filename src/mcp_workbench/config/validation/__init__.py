@@ -1,1 +1,1 @@
-"""The checks of a configuration file against its model: every mistake found, with the way to mend it."""
+"""The checks of a configuration file against the model. Each mistake is reported with how to correct it."""

@@ -1,12 +1,13 @@
-"""One object of the file against the Struct that describes it: its keys, then the value of each.
+"""Checks one object of the file against the struct that describes it: its keys, then the value of each.
 
-Owns unknown keys, types, units, and the words "should be …". The types are the model's, the checking is
-msgspec's; msgspec's own messages are not used, because they may quote a value.
+Owns unknown and missing keys, types, units, and the wording "should be …". msgspec checks the values against
+the types of the model; its messages are not used, because they may quote a secret value.
 """
 
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import msgspec
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config.validation.problems import Place, Problems
 
-_AN_HOUR = 3600
+_HOUR_SECONDS = 3600
 
 _KINDS = {
     bool: "a boolean",
@@ -34,44 +35,60 @@ _KINDS = {
 
 
 def kind_of(value: object) -> str:
-    """The JSON word for a value's type, with its article."""
+    """Return the JSON word for the type of a value, with its article: "a list"."""
     return _KINDS[type(value)]
 
 
-def as_object(value: object, place: Place, example: str, findings: Problems) -> dict[str, object] | None:
-    """The value if it is an object; otherwise None, and a problem."""
+def as_object(value: object, place: Place, example: str, problems: Problems) -> dict[str, object] | None:
+    """Return the value if it is an object; otherwise report a problem and return None."""
     if isinstance(value, dict):
         return value
-    findings.problem(place, f"should be an object, not {kind_of(value)}", f"Write {example}")
+    problems.add(place, f"should be an object, not {kind_of(value)}", f"Write {example}")
     return None
 
 
 def check_keys(
-    entry: dict[str, object], known: Collection[str], place: Place, findings: Problems
+    entry: dict[str, object], known: Collection[str], place: Place, problems: Problems
 ) -> dict[str, str]:
-    """Report the keys that nobody knows; return the known ones, near misses included, as they are written."""
+    """Report the unknown keys of an entry. Return how the entry spells each known key, slips included."""
     meant: dict[str, str] = {}
     for key in entry:
         if key in known:
             meant[key] = key
         elif key in ADVICE:
-            findings.warn((*place, key), f"the workbench ignores this key; {ADVICE[key]}")
+            problems.warn((*place, key), f"the workbench ignores this key; {ADVICE[key]}")
         elif (suggestion := meant_key(key, known)) is not None:
             meant.setdefault(suggestion, key)
-            findings.problem(
-                (*place, key), "unknown key", f'Did you mean "{suggestion}"? Write it exactly so.'
-            )
+            problems.add((*place, key), "unknown key", f'Did you mean "{suggestion}"? Write it exactly so.')
         elif (level := right_place(key)) is not None:
-            findings.warn((*place, key), f"the workbench ignores this key here; it belongs {level}")
+            problems.warn((*place, key), f"the workbench ignores this key here; it belongs {level}")
         else:
-            findings.warn((*place, key), "the workbench does not know this key and ignores it")
+            problems.warn((*place, key), "the workbench does not know this key and ignores it")
     return meant
 
 
+def plain_fields(struct: type[msgspec.Struct]) -> list[FieldInfo]:
+    """Return the fields that `convert_fields` reads: those whose metadata has an `expected` for its message.
+
+    The other fields hold objects, which have rules and readers of their own.
+    """
+    return [field for field in _fields(struct) if "expected" in (_meta(field.type).extra or {})]
+
+
+def report_missing(
+    struct: type[msgspec.Struct], meant: dict[str, str], place: Place, problems: Problems
+) -> None:
+    """Report each required key of a struct that the file lacks, with the example of the model."""
+    for field in _fields(struct):
+        if field.required and field.encode_name not in meant:
+            remedy = _example(field.encode_name, _meta(field.type))
+            problems.add((*place, field.encode_name), "is missing", remedy)
+
+
 def convert_fields(
-    entry: dict[str, object], fields: Iterable[FieldInfo], place: Place, findings: Problems
+    entry: dict[str, object], fields: Iterable[FieldInfo], place: Place, problems: Problems
 ) -> dict[str, Any]:
-    """The values of the fields that the entry holds, by their Python names; what does not fit is reported."""
+    """Return the values of the fields that the entry has, by Python name; report each that does not fit."""
     converted = {}
     for field in fields:
         key = field.encode_name
@@ -79,33 +96,46 @@ def convert_fields(
             try:
                 converted[field.name] = msgspec.convert(entry[key], field.type)
             except msgspec.ValidationError:
-                _report_misfit(key, entry[key], field.type, (*place, key), findings)
+                _report_misfit(key, entry[key], field.type, (*place, key), problems)
     return converted
 
 
-def warn_of_long_wait(seconds: float, place: Place, findings: Problems) -> None:
-    """Whoever writes a number this large has another unit in mind."""
-    if seconds > _AN_HOUR:
-        findings.warn(place, "more than an hour: the unit is seconds (other clients count milliseconds)")
+def warn_of_long_wait(seconds: float, place: Place, problems: Problems) -> None:
+    """Warn of more than an hour: a number this large is probably meant in milliseconds."""
+    if seconds > _HOUR_SECONDS:
+        problems.warn(place, "more than an hour: the unit is seconds (other clients count milliseconds)")
 
 
-def _report_misfit(key: str, value: object, annotation: Any, place: Place, findings: Problems) -> None:
-    bare, *_, meta = get_args(annotation)
+def _report_misfit(key: str, value: object, annotation: Any, place: Place, problems: Problems) -> None:
+    bare, meta = get_args(annotation)[0], _meta(annotation)
     if isinstance(value, (list, dict)) and _takes(bare, type(value)):
         for step, item in enumerate(value) if isinstance(value, list) else value.items():
             if not isinstance(item, str):
                 what = f"should be a string, not {kind_of(item)}"
-                findings.problem((*place, step), what, "Put the value in double quotes.")
+                problems.add((*place, step), what, "Put the value in double quotes.")
         return
     expected = meta.extra["expected"]
     kind = kind_of(value)
     what = f"should be {expected}" if expected.startswith(kind) else f"should be {expected}, not {kind}"
-    example = json.dumps(meta.examples[0])
-    findings.problem(place, what, f'Write for example "{key}": {example}')
+    problems.add(place, what, _example(key, meta))
+
+
+@cache  # msgspec resolves the annotations at every call, and a file may have many toolboxes
+def _fields(struct: type[msgspec.Struct]) -> tuple[FieldInfo, ...]:
+    return msgspec.structs.fields(struct)
+
+
+def _meta(annotation: Any) -> Any:
+    """Return the `Meta` of a field. The metadata of the field's base type, if any, stands before it."""
+    return get_args(annotation)[-1]
+
+
+def _example(key: str, meta: Any) -> str:
+    return f'Write for example "{key}": {json.dumps(meta.examples[0])}'
 
 
 def _takes(annotation: Any, container: type) -> bool:
-    """Whether a list (or an object) of strings is what the annotation, or one side of its union, asks for."""
+    """Whether the annotation, or one side of its union, is a list (or an object) of strings."""
     return get_origin(annotation) is container or any(
         get_origin(side) is container for side in get_args(annotation)
     )

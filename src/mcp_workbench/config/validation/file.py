@@ -1,18 +1,23 @@
-"""The whole file against the model: toolboxes and what stands at the top.
+"""Checks the whole file against the model: the keys at the top, and the toolboxes.
 
-Owns the rules of the top level and of a toolbox. Does not know what a server entry may hold: see `entry`.
+Owns the rules of the top level and of a toolbox. The rules of a server entry are in `validation.server`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from mcp_workbench.config.model.access import HttpConfig
-from mcp_workbench.config.model.results import InlineConfig, ResultsConfig
-from mcp_workbench.config.model.workbench import ToolboxConfig, WorkbenchConfig
-from mcp_workbench.config.validation.fields import as_object, check_keys, convert_fields, warn_of_long_wait
+from mcp_workbench.config.model.results import TOOLBOX, InlineConfig, ResultsConfig
+from mcp_workbench.config.model.workbench import INHERITED, ToolboxConfig, WorkbenchConfig
+from mcp_workbench.config.validation.fields import (
+    as_object,
+    check_keys,
+    convert_fields,
+    plain_fields,
+    report_missing,
+    warn_of_long_wait,
+)
 from mcp_workbench.config.validation.server import read_results, read_server
 from mcp_workbench.config.validation.text import check_name, check_names_differ, check_text
 
@@ -26,50 +31,49 @@ _NESTING = '{ "toolboxes": { "dev": { "description": "What it is for", "mcpServe
 _TOOLBOX = '{ "description": "What it is for", "mcpServers": { … } }'
 _SERVER = '{ "command": "npx", "args": ["-y", "some-package"] }'
 
-# The other fields hold objects, which are read one by one.
-_SETTINGS = ("open_deadline", "listing_budget")
-_OF_THE_FILE = [field for field in msgspec.structs.fields(WorkbenchConfig) if field.name in _SETTINGS]
-_OF_A_TOOLBOX = [
-    field for field in msgspec.structs.fields(ToolboxConfig) if field.name not in ("servers", "results")
-]
+_FILE_KEYS = ("$schema", "toolMode", *WorkbenchConfig.__struct_encode_fields__)
+_FILE_FIELDS = plain_fields(WorkbenchConfig)
+_TOOLBOX_FIELDS = plain_fields(ToolboxConfig)
 
 
-def validate(tree: dict[str, object], findings: Problems) -> WorkbenchConfig:
-    """The configuration, whole if `findings` holds no problem; what is wrong is left out and reported."""
+def validate(tree: dict[str, object], problems: Problems) -> WorkbenchConfig:
+    """Return the configuration in the tree of a file. Report every mistake, and leave out what is wrong.
+
+    The configuration is complete only if no problem was found.
+    """
     pasted = [key for key in ("mcpServers", "servers") if key in tree]
     for key in pasted:
         what = "servers stand inside a toolbox, not at the top of the file"
-        findings.problem((key,), what, f"Move them: {_NESTING}")
-    ours = ("$schema", "http", "listingBudget", "openDeadline", "results", "toolboxes", "toolMode")
-    known = (*ours, *pasted)
-    meant = check_keys(tree, known, (), findings)
+        problems.add((key,), what, f"Move them: {_NESTING}")
+    meant = check_keys(tree, (*_FILE_KEYS, *pasted), (), problems)
     if "toolMode" in tree:
-        _check_tool_mode(tree["toolMode"], findings)
-    settings = _read_settings(tree, _OF_THE_FILE, (), findings)
-    http = _read_http(tree, meant, findings)
-    results = _read_results(tree, meant, findings)
+        _check_tool_mode(tree["toolMode"], problems)
+    settings = _read_settings(tree, _FILE_FIELDS, (), problems)
+    http = _read_http(tree, meant, problems)
+    results = _read_results(tree, meant, problems)
     written = meant.get("toolboxes")
     if written is None:
         if not pasted:
-            findings.problem((), '"toolboxes" is missing', f"Write {_NESTING}")
+            problems.add((), '"toolboxes" is missing', f"Write {_NESTING}")
         return WorkbenchConfig(toolboxes={}, http=http, results=results, **settings)
-    # Under a key that is only nearly right too, so that one round of corrections is enough.
-    named = as_object(tree[written], (written,), _NESTING, findings) or {}
-    check_names_differ(named, "toolboxes", (written,), findings)
+    # A slip such as "toolboxs" is read too, so that one round of corrections is enough.
+    named = as_object(tree[written], (written,), _NESTING, problems) or {}
+    check_names_differ(named, "toolboxes", (written,), problems)
     limit = results.inline_limit
-    around = settings | {"results": False if limit is None else InlineConfig(inline_limit=limit)}
+    inherited = {name: value for name, value in settings.items() if name in INHERITED}
+    inherited["results"] = False if limit is None else InlineConfig(inline_limit=limit)
     toolboxes = {
-        name: _read_toolbox(value, around, (written, name), findings) for name, value in named.items()
+        name: _read_toolbox(value, inherited, (written, name), problems) for name, value in named.items()
     }
     usable = {name: toolbox for name, toolbox in toolboxes.items() if toolbox is not None}
-    if "workbench" in usable:
+    if TOOLBOX in usable:
         from mcp_workbench.config.validation.results import check_name_is_free  # noqa: PLC0415 - hardly any file
 
-        check_name_is_free(usable, (written,), findings)
+        check_name_is_free(usable, (written,), problems)
     return WorkbenchConfig(toolboxes=usable, http=http, results=results, **settings)
 
 
-def _read_http(tree: dict[str, object], meant: dict[str, str], findings: Problems) -> HttpConfig:
+def _read_http(tree: dict[str, object], meant: dict[str, str], problems: Problems) -> HttpConfig:
     written = meant.get("http")
     if written is None:
         return HttpConfig()
@@ -77,70 +81,68 @@ def _read_http(tree: dict[str, object], meant: dict[str, str], findings: Problem
 
     toolboxes = tree.get(meant.get("toolboxes", ""))
     named = toolboxes if isinstance(toolboxes, dict) else {}
-    return read_http(tree[written], (written,), named, findings)
+    return read_http(tree[written], (written,), named, problems)
 
 
-def _read_results(tree: dict[str, object], meant: dict[str, str], findings: Problems) -> ResultsConfig:
+def _read_results(tree: dict[str, object], meant: dict[str, str], problems: Problems) -> ResultsConfig:
     written = meant.get("results")
     if written is None:
         return ResultsConfig()
-    from mcp_workbench.config.validation.results import read_of_the_file  # noqa: PLC0415 - as for `http`
+    from mcp_workbench.config.validation.results import read_file_results  # noqa: PLC0415 - as for `http`
 
-    return read_of_the_file(tree[written], (written,), findings)
+    return read_file_results(tree[written], (written,), problems)
 
 
 def _read_settings(
-    entry: dict[str, object], fields: list[FieldInfo], place: Place, findings: Problems
+    entry: dict[str, object], fields: list[FieldInfo], place: Place, problems: Problems
 ) -> dict[str, Any]:
-    settings = convert_fields(entry, fields, place, findings)
-    warn_of_long_wait(settings.get("open_deadline", 0), (*place, "openDeadline"), findings)
+    settings = convert_fields(entry, fields, place, problems)
+    warn_of_long_wait(settings.get("open_deadline", 0), (*place, "openDeadline"), problems)
     return settings
 
 
-def _check_tool_mode(mode: object, findings: Problems) -> None:
+def _check_tool_mode(mode: object, problems: Problems) -> None:
     place = ("toolMode",)
     delete = 'Delete the "toolMode" field.'
     if mode == "proxy":
-        findings.warn(place, f"deprecated: the workbench always works in proxy mode. {delete}")
+        problems.warn(place, f"deprecated: the workbench always works in proxy mode. {delete}")
     elif mode == "dynamic":
         what = 'the mode "dynamic" was removed; the workbench always works in proxy mode'
-        findings.problem(place, what, delete)
+        problems.add(place, what, delete)
     else:
-        what = "there is no such mode; the workbench always works in proxy mode"
-        findings.problem(place, what, delete)
+        # Only `dynamic` ever meant something else than what the workbench does.
+        what = "the workbench does not know this mode and ignores it; it always works in proxy mode"
+        problems.warn(place, f"{what}. {delete}")
 
 
 def _read_toolbox(
-    value: object, of_the_file: dict[str, Any], place: tuple[str, str], findings: Problems
+    value: object, inherited: dict[str, Any], place: tuple[str, str], problems: Problems
 ) -> ToolboxConfig | None:
-    check_name(place[-1], "toolbox", place, findings)
-    toolbox = as_object(value, place, _TOOLBOX, findings)
+    check_name(place[-1], "toolbox", place, problems)
+    toolbox = as_object(value, place, _TOOLBOX, problems)
     if toolbox is None:
         return None
-    known = ("description", "listingBudget", "mcpServers", "openDeadline", "results")
-    meant = check_keys(toolbox, known, place, findings)
-    for key, example in (("description", '"What the toolbox is for"'), ("mcpServers", "{ … }")):
-        if key not in meant:
-            findings.problem((*place, key), "is missing", f'Write "{key}": {example}')
-    settings = of_the_file | _read_settings(toolbox, _OF_A_TOOLBOX, place, findings)
-    check_text(settings.get("description", ""), (*place, "description"), findings)
+    meant = check_keys(toolbox, ToolboxConfig.__struct_encode_fields__, place, problems)
+    report_missing(ToolboxConfig, meant, place, problems)
+    settings = inherited | _read_settings(toolbox, _TOOLBOX_FIELDS, place, problems)
+    check_text(settings.get("description", ""), (*place, "description"), problems)
     written = meant.get("mcpServers")
-    results = settings["results"] = read_results(toolbox, meant, settings["results"], place, findings)
-    servers = {} if written is None else _read_servers(toolbox[written], results, (*place, written), findings)
+    results = settings["results"] = read_results(toolbox, meant, settings["results"], place, problems)
+    servers = {} if written is None else _read_servers(toolbox[written], results, (*place, written), problems)
     return ToolboxConfig(servers=servers, **settings) if "description" in settings else None
 
 
 def _read_servers(
-    value: object, results: InlineConfig | bool, place: Place, findings: Problems
+    value: object, results: InlineConfig | bool, place: Place, problems: Problems
 ) -> dict[str, ServerConfig]:
-    entries = as_object(value, place, f'{{ "my-server": {_SERVER} }}', findings)
+    entries = as_object(value, place, f'{{ "my-server": {_SERVER} }}', problems)
     if entries == {}:
-        findings.warn(place, "this toolbox has no servers")
-    check_names_differ(entries or {}, "servers", place, findings)
+        problems.warn(place, "this toolbox has no servers")
+    check_names_differ(entries or {}, "servers", place, problems)
     servers = {}
     for name, described in (entries or {}).items():
-        check_name(name, "server", (*place, name), findings)
-        entry = as_object(described, (*place, name), _SERVER, findings)
+        check_name(name, "server", (*place, name), problems)
+        entry = as_object(described, (*place, name), _SERVER, problems)
         if entry is not None:
-            servers[name] = read_server(entry, results, (*place, name), findings)
+            servers[name] = read_server(entry, results, (*place, name), problems)
     return servers

@@ -1,6 +1,6 @@
-"""Names that can be taken for each other: they differ by case, invisible characters or similar letters.
+"""Warns of names that are easily confused: they differ by case, invisible characters or similar letters.
 
-Owns which names look alike, and the warning about them. Names stay as they are, and all of them work.
+Owns which names look alike, and the warning about them. It changes no name, and all of them work.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config.validation.problems import Place, Problems
 
 MAX_CODE_POINTS: Final = 5
-"""Characters of a name that are explained."""
+"""Unusual characters of a name that the warning lists with their code points, at most."""
 
 _LIKE: Final = {
     "'": "\u02bc\u2018\u2019",
@@ -70,16 +70,16 @@ _LIKE: Final = {
     "x": "\u0445",
     "y": "\u03b3\u0443\u04af",
 }
-"""Most of the letters of Unicode (UTS #39) that look like a letter or a sign of ASCII: Cyrillic, Greek,
-Armenian, Cherokee, Latin. What NFKC makes equal, such as full-width letters, need not be here."""
+"""Most letters of Unicode (UTS #39) that look like an ASCII character: Cyrillic, Greek, Armenian, Cherokee,
+Latin. Letters that NFKC makes equal, such as full-width ones, are not needed here."""
 
 _INVISIBLE_LETTERS: Final = (
     r"\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"
 )
-"""What Unicode counts among letters and marks, and nothing shows of."""
+"""Characters that Unicode counts as letters or marks, although they are invisible."""
 
 
-def warn_of_look_alikes(names: Iterable[str], noun: str, place: Place, findings: Problems) -> None:
+def warn_of_look_alikes(names: Iterable[str], noun: str, place: Place, problems: Problems) -> None:
     """Warn of each name that looks like an earlier one; `place` is that of the object with the names."""
     seen: dict[tuple[str, str], str] = {}
     for name in names:
@@ -89,11 +89,11 @@ def warn_of_look_alikes(names: Iterable[str], noun: str, place: Place, findings:
             seen.setdefault(look, name)
         if other is not None:
             alike = f"{_spelled(other, name)} and {_spelled(name, other)}"
-            findings.warn((*place, name), f"the names of the {noun} {alike} look alike: rename one of them")
+            problems.warn((*place, name), f"the names of the {noun} {alike} look alike: rename one of them")
 
 
 def has_invisible_letters(text: str) -> bool:
-    """Whether a text that is printable by the rules of Python still holds something that cannot be seen."""
+    """Whether a text that `str.isprintable` accepts still has invisible characters."""
     return _invisible_letters().search(text) is not None
 
 
@@ -108,7 +108,7 @@ def _table() -> dict[int, str]:
 
 
 def _looks(name: str) -> tuple[tuple[str, str], ...]:
-    """What a name has in common with those that look alike: the name without case, and the same in Latin."""
+    """Return a name without case, and in Latin letters: names that look alike are equal in one of these."""
     if name.isascii() and name.isprintable():
         plain = _in_one_line(name.casefold())
         return ("folded", plain), ("latin", plain)
@@ -132,7 +132,7 @@ def _in_one_line(text: str) -> str:
 
 
 def _spelled(name: str, other: str) -> str:
-    """A name in ASCII, with the code points of what the other name does not have."""
+    """Return a name in ASCII, with the code points of the characters that the other name lacks."""
     written = json.dumps(name)
     odd = [
         one for one in dict.fromkeys(name) if one not in other and not (one.isascii() and one.isprintable())

@@ -1,6 +1,6 @@
-"""What the examination of a file has found so far, and how a place in a file is written.
+"""The problems and warnings that were found in a file, and how a place in a file is written.
 
-Owns the list of problems and warnings and the spelling of JSON paths. Does not know what is right or wrong.
+Owns the two lists and the spelling of JSON paths. Does not know what is right or wrong.
 """
 
 from __future__ import annotations
@@ -11,32 +11,36 @@ from typing import TypeAlias
 from mcp_workbench.errors import Problem
 
 Place: TypeAlias = tuple[str | int, ...]
+"""The keys and indexes that lead from the top of a file to a value."""
 
 
 class Problems:
-    """Collects problems and warnings; every place is shown with its keys as the file spells them."""
+    """Collects the problems and warnings of one file. Places show the keys as the file spells them."""
 
     def __init__(self) -> None:
-        self.problems: list[Problem] = []
+        self.found: list[Problem] = []
+        """Problems that make the file unusable."""
         self.warnings: list[str] = []
         self._spellings: dict[Place, str] = {}
         self._silenced: set[Place] = set()
-        # Kept, so that a large file with a mistake in every string is still reported in milliseconds.
+        # Cached, so that a large file with a mistake in every string is still reported in milliseconds.
         self._prefixes: dict[Place, str] = {}
 
-    def problem(self, place: Place, what: str, remedy: str) -> None:
+    def add(self, place: Place, what: str, remedy: str) -> None:
+        """Report a problem at a place, with the text that says how to solve it."""
         if place not in self._silenced:
-            self.problems.append(Problem(self._path(place), what, remedy))
+            self.found.append(Problem(self._path(place), what, remedy))
 
     def warn(self, place: Place, text: str) -> None:
+        """Report what does not stop the start; an empty place stands for the whole file."""
         self.warnings.append(f"{self._path(place)}: {text}" if place else text)
 
     def silence(self, place: Place) -> None:
-        """Further problems at this place would only be consequences of those reported."""
+        """Ignore further problems at a place: they would only be consequences of those reported."""
         self._silenced.add(place)
 
     def spell(self, place: Place, key: str) -> None:
-        """The last key of this place stands as `key` in the file: what a variable held is not for showing."""
+        """Show the last key of a place as the file spells it: the value of a variable in it may be secret."""
         self._spellings[place] = key
 
     def _path(self, place: Place) -> str:
@@ -50,7 +54,7 @@ class Problems:
 
 
 def _join(parent: str, step: str | int) -> str:
-    """`toolboxes.dev.mcpServers.fs.args[1]`; a key that is no plain word is quoted: `toolboxes["my box"]`."""
+    """Return a path such as `toolboxes.dev.args[1]`, or `toolboxes["my box"]` if a key is no plain word."""
     if isinstance(step, int):
         return f"{parent}[{step}]"
     if not step.replace("-", "_").isidentifier() or _hides_something(step):
@@ -59,7 +63,7 @@ def _join(parent: str, step: str | int) -> str:
 
 
 def quoted(key: str) -> str:
-    """A key in double quotes, with what cannot be seen written as an escape."""
+    """Return a key in double quotes, with invisible characters as escapes."""
     return json.dumps(key, ensure_ascii=_hides_something(key))
 
 

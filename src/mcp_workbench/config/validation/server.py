@@ -1,4 +1,4 @@
-"""One `mcpServers` entry, as the workbench's own documentation or another client's file spells it.
+"""Checks one `mcpServers` entry, written for the workbench or for another client.
 
 Owns the rules of a server entry: `type` as another word for `transport`, values that other clients allow, and
 which keys go together.
@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from mcp_workbench.config.model.workbench import ServerConfig, Transport
-from mcp_workbench.config.validation.fields import check_keys, convert_fields, kind_of, warn_of_long_wait
+from mcp_workbench.config.validation.fields import (
+    check_keys,
+    convert_fields,
+    kind_of,
+    plain_fields,
+    warn_of_long_wait,
+)
 from mcp_workbench.config.validation.oauth import read_oauth
 from mcp_workbench.config.validation.text import check_header, check_os_text
 
@@ -26,28 +30,29 @@ TRANSPORT_OF_TYPE: dict[str, Transport] = {
     "streamableHttp": "http",
     "sse": "sse",
 }
+"""The transport for each value of `type`, as clients spell them."""
 
-_FIELDS = msgspec.structs.fields(ServerConfig)
-_KNOWN_KEYS = ("type", *(field.encode_name for field in _FIELDS))
-# Objects of their own, with readers of their own.
-_PLAIN_FIELDS = [field for field in _FIELDS if field.name not in ("oauth", "results")]
+_KEYS = ("type", *ServerConfig.__struct_encode_fields__)
+_FIELDS = plain_fields(ServerConfig)
 
 
 def read_server(
-    entry: dict[str, object], results: InlineConfig | bool, place: Place, findings: Problems
+    entry: dict[str, object], results: InlineConfig | bool, place: Place, problems: Problems
 ) -> ServerConfig:
-    """The entry's server, with the `results` of its toolbox if it has none of its own; every mistake in it is
-    reported, and what is wrong is left at its default."""
-    meant = check_keys(entry, _KNOWN_KEYS, place, findings)
-    values = convert_fields(_with_env_as_text(entry), _PLAIN_FIELDS, place, findings)
+    """Return the server of an entry. Report every mistake in it, and leave what is wrong at its default.
+
+    `results` are those of the toolbox, which hold if the entry has none of its own.
+    """
+    meant = check_keys(entry, _KEYS, place, problems)
+    values = convert_fields(_with_env_as_text(entry), _FIELDS, place, problems)
     if entry.get("oauth") is not None:
-        values["oauth"] = read_oauth(entry["oauth"], (*place, "oauth"), findings)
-    values["results"] = read_results(entry, meant, results, place, findings)
-    transport = _read_transport(entry, values, place, findings)
+        values["oauth"] = read_oauth(entry["oauth"], (*place, "oauth"), problems)
+    values["results"] = read_results(entry, meant, results, place, problems)
+    transport = _read_transport(entry, values, place, problems)
     given = {key for key in meant if entry.get(key, key) is not None}
-    _check_target(given, transport, place, findings)
-    _check_characters(values, place, findings)
-    _warn_of_surprises(values, place, findings)
+    _check_target(given, transport, place, problems)
+    _check_characters(values, place, problems)
+    _warn_of_surprises(values, place, problems)
     default: Transport = "http" if values.get("url") else "stdio"
     return ServerConfig(**(values | {"transport": transport or default}))
 
@@ -57,19 +62,19 @@ def read_results(
     meant: dict[str, str],
     outer: InlineConfig | bool,
     place: Place,
-    findings: Problems,
+    problems: Problems,
 ) -> InlineConfig | bool:
-    """The `results` of a toolbox or a server, which are those around it if it has none of its own."""
+    """Return the `results` of a toolbox or a server, or `outer` if it has none of its own."""
     written = meant.get("results")
     if written is None:
         return outer
-    from mcp_workbench.config.validation.results import read_inside  # noqa: PLC0415 - most files have no such object
+    from mcp_workbench.config.validation.results import read_inner_results  # noqa: PLC0415 - most files have no such object
 
-    return read_inside(entry[written], outer, (*place, written), findings)
+    return read_inner_results(entry[written], outer, (*place, written), problems)
 
 
 def _with_env_as_text(entry: dict[str, object]) -> dict[str, object]:
-    """VS Code allows numbers in `env`, and null for "leave it as it is"."""
+    """Return the entry with numbers in `env` as text and without nulls: VS Code allows both."""
     env = entry.get("env")
     if not isinstance(env, dict):
         return entry
@@ -83,9 +88,9 @@ def _number_as_text(value: object) -> object:
 
 
 def _read_transport(
-    entry: dict[str, object], values: dict[str, Any], place: Place, findings: Problems
+    entry: dict[str, object], values: dict[str, Any], place: Place, problems: Problems
 ) -> Transport | None:
-    """What `transport` and its synonym `type` say together; None when neither says anything usable."""
+    """Return the transport that `transport` and its synonym `type` name, or None if neither names one."""
     declared: Transport | None = values.get("transport")
     if "type" not in entry:
         return declared
@@ -94,20 +99,20 @@ def _read_transport(
     spellings = ", ".join(f'"{spelling}"' for spelling in TRANSPORT_OF_TYPE)
     if typed is None:
         suffix = "" if isinstance(written, str) else f", not {kind_of(written)}"
-        findings.problem((*place, "type"), f"should be one of {spellings}{suffix}", 'Or delete "type".')
+        problems.add((*place, "type"), f"should be one of {spellings}{suffix}", 'Or delete "type".')
     elif declared is not None and typed != declared:
         what = 'contradicts "transport": they are two words for the same thing'
-        findings.problem((*place, "type"), what, "Delete one of the two.")
+        problems.add((*place, "type"), what, "Delete one of the two.")
     return declared or typed
 
 
-def _check_target(given: set[str], transport: Transport | None, place: Place, findings: Problems) -> None:
+def _check_target(given: set[str], transport: Transport | None, place: Place, problems: Problems) -> None:
     if {"command", "url"} <= given:
         what = 'has both "command" (a program to start) and "url" (a remote server)'
-        findings.problem(place, what, "Keep one of the two, or make two servers of it.")
+        problems.add(place, what, "Keep one of the two, or make two servers of it.")
     elif not {"command", "url"} & given:
         what = 'has neither "command" (a program to start) nor "url" (a remote server)'
-        findings.problem(place, what, 'Write for example "command": "npx", "args": ["-y", "some-package"]')
+        problems.add(place, what, 'Write for example "command": "npx", "args": ["-y", "some-package"]')
     elif transport is not None and ("command" in given) != (transport == "stdio"):
         key = "transport" if "transport" in given else "type"
         if "command" in given:
@@ -116,34 +121,34 @@ def _check_target(given: set[str], transport: Transport | None, place: Place, fi
         else:
             what = 'is for a program to start ("command"), but this one has a "url"'
             remedy = f'Write "{key}": "http" or "sse", or delete it.'
-        findings.problem((*place, key), what, remedy)
+        problems.add((*place, key), what, remedy)
     if "oauth" in given and "url" not in given:
         what = 'is for a remote server ("url"), and this one has none'
-        findings.problem((*place, "oauth"), what, "Delete it.")
+        problems.add((*place, "oauth"), what, "Delete it.")
 
 
-def _check_characters(values: dict[str, Any], place: Place, findings: Problems) -> None:
+def _check_characters(values: dict[str, Any], place: Place, problems: Problems) -> None:
     for key in ("command", "cwd"):
         if values.get(key) is not None:
-            check_os_text(values[key], (*place, key), findings)
+            check_os_text(values[key], (*place, key), problems)
     for index, argument in enumerate(values.get("args", ())):
-        check_os_text(argument, (*place, "args", index), findings)
+        check_os_text(argument, (*place, "args", index), problems)
     for name, value in values.get("env", {}).items():
         where = (*place, "env", name)
-        check_os_text(name + value, where, findings)
+        check_os_text(name + value, where, problems)
         if not name or "=" in name:
-            findings.problem(
+            problems.add(
                 where, "is not the name of a variable", "Write a name that is not empty and has no ="
             )
     for name, value in values.get("headers", {}).items():
-        check_header(name, value, (*place, "headers", name), findings)
+        check_header(name, value, (*place, "headers", name), problems)
     url = values.get("url")
     if url is not None and not url.lower().startswith(("http://", "https://")):
-        findings.problem((*place, "url"), "should start with http:// or https://", "Write the whole address.")
+        problems.add((*place, "url"), "should start with http:// or https://", "Write the whole address.")
 
 
-def _warn_of_surprises(values: dict[str, Any], place: Place, findings: Problems) -> None:
+def _warn_of_surprises(values: dict[str, Any], place: Place, problems: Problems) -> None:
     if values.get("tool_filters") == []:
-        findings.warn((*place, "toolFilters"), 'an empty list hides every tool; write ["*"] to show all')
+        problems.warn((*place, "toolFilters"), 'an empty list hides every tool; write ["*"] to show all')
     for name, key in (("timeout", "timeout"), ("startup_timeout", "startupTimeout")):
-        warn_of_long_wait(values.get(name, 0), (*place, key), findings)
+        warn_of_long_wait(values.get(name, 0), (*place, key), problems)

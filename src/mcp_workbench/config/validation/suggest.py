@@ -1,19 +1,20 @@
-"""What a person may have meant by a key that the workbench does not know.
+"""Suggestions for keys that the workbench does not know.
 
-Owns the near misses, the other words for the same thing, the keys in the wrong place, and the advice for
-other clients' keys. Does not report anything.
+Owns spelling mistakes, synonyms, keys in the wrong place, and the advice about keys of other clients. Reports
+nothing itself.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from mcp_workbench.config.model.workbench import ServerConfig
+from mcp_workbench.config.model.results import InlineConfig, ResultsConfig
+from mcp_workbench.config.model.workbench import ServerConfig, ToolboxConfig, WorkbenchConfig
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    import msgspec
 
 _SAME_THING = {
     "arguments": "args",
@@ -25,7 +26,7 @@ _SAME_THING = {
     "workingdirectory": "cwd",
 }
 
-# Two letters from "command", and yet a word of its own.
+# It is two letters away from "command", but a word of its own.
 _NO_SLIP = ("comment",)
 
 _USE_CALL_LIMIT = 'write "callLimit" for the number of calls that the server works on at once'
@@ -50,18 +51,20 @@ ADVICE = {
     "redirectUri": 'write "callbackPort" for the port that the browser comes back to',
     "tools": _USE_TOOL_FILTERS,
 }
+"""What to write instead of a key of another client whose loss would change what happens."""
 
-_PLACES = {
-    **{field.encode_name.lower(): "in a server" for field in msgspec.structs.fields(ServerConfig)},
-    "listingbudget": "in a toolbox, or at the top of the file for all of them",
-    "opendeadline": "in a toolbox, or at the top of the file for all of them",
-    "inlinelimit": 'in "results"',
-    **dict.fromkeys(("lifetime", "memory", "quota"), 'in the "results" at the top of the file'),
-}
+# From the inside out: a key on an outer level holds for everything inside that does not set it.
+_LEVELS = (
+    ("in a server", ServerConfig),
+    ("in a toolbox", ToolboxConfig),
+    ("at the top of the configuration file", WorkbenchConfig),
+)
+# Other clients have a description in each server, and people add one anywhere.
+_FREE_KEYS = ("description",)
 
 
 def meant_key(key: str, known: Collection[str]) -> str | None:
-    """The known key that `key` is a slip of, if it is one."""
+    """Return the known key that `key` is probably a misspelling or a synonym of, or None."""
     folded = _fold(key)
     if folded in _NO_SLIP:
         return None
@@ -72,8 +75,22 @@ def meant_key(key: str, known: Collection[str]) -> str | None:
 
 
 def right_place(key: str) -> str | None:
-    """Where a key stands that the workbench knows, but not where it was found."""
-    return _PLACES.get(_fold(key))
+    """Return where a key belongs that the workbench knows elsewhere, or None."""
+    folded = _fold(key)
+    if folded in _FREE_KEYS:
+        return None
+    if _is_in(folded, InlineConfig):
+        return 'in "results"'
+    if _is_in(folded, ResultsConfig):
+        return 'in the "results" at the top of the configuration file'
+    levels = [level for level, struct in _LEVELS if _is_in(folded, struct)]
+    if len(levels) > 1:
+        return f"{', '.join(levels[:-1])}, or {levels[-1]} for all of them"
+    return levels[0] if levels else None
+
+
+def _is_in(folded: str, struct: type[msgspec.Struct]) -> bool:
+    return any(_fold(key) == folded for key in struct.__struct_encode_fields__)
 
 
 def _fold(key: str) -> str:
@@ -81,9 +98,9 @@ def _fold(key: str) -> str:
 
 
 def _distance(left: str, right: str) -> int:
-    """How many letters to insert, delete, replace or swap with their neighbour.
+    """Return the edit distance: letters to insert, delete, replace or swap with their neighbour.
 
-    Not difflib's ratio, which finds "tags" nearer to "args" than "evn" is to "env".
+    difflib's ratio would not do: it finds "tags" nearer to "args" than "evn" to "env".
     """
     older: list[int] = []
     previous = list(range(len(right) + 1))

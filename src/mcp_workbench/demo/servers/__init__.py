@@ -1,3 +1,3 @@
-"""The demo's servers, one module each, run as `python -m mcp_workbench.demo.servers.<name>`."""
+"""The servers of the demo, a module each, run as `python -m mcp_workbench.demo.servers.<name>`."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Keeps short notes for as long as it runs. Speaks 2025-11-25."""
+"""A demo server that keeps short notes in memory. Speaks 2025-11-25."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Notebook:
         self._notes: dict[int, str] = {}
 
     def add(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Keeps a note and says its number."""
+        """Store a note, and return its number."""
         number = next(self._numbers)
         self._notes[number] = arguments["text"]
         return {"id": number, "notes_kept": len(self._notes)}
 
     def find(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The notes that contain some words, in any case."""
+        """Return the notes that contain some words, in upper or lower case."""
         wanted = arguments.get("words", "").casefold()
         found = [
             {"id": number, "text": text} for number, text in self._notes.items() if wanted in text.casefold()
@@ -33,7 +33,7 @@ class Notebook:
         return {"notes": found}
 
     def delete(self, arguments: dict[str, Any]) -> str:
-        """Forgets a note."""
+        """Delete a note. Raises ToolError if there is none with this number."""
         number = arguments["id"]
         if self._notes.pop(number, None) is None:
             raise ToolError(f"There is no note {number}. find_notes without words lists all of them.")
@@ -41,7 +41,7 @@ class Notebook:
 
 
 def server() -> DemoServer:
-    """The server, with an empty notebook."""
+    """Return the server, with an empty notebook."""
     notebook = Notebook()
     return DemoServer(
         name="notes",

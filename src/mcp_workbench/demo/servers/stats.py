@@ -1,4 +1,4 @@
-"""Describes lists of numbers. Speaks 2026-07-28."""
+"""A demo server that describes lists of numbers. Speaks 2026-07-28."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mcp_workbench.protocol import names
 
 
 def summarise(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Centre and spread of the numbers."""
+    """Return mean, median, extremes and standard deviation of the numbers."""
     numbers: list[float] = arguments["numbers"]
     mean = fsum(numbers) / len(numbers)
     variance = fsum((number - mean) ** 2 for number in numbers) / len(numbers)
@@ -26,12 +26,12 @@ def summarise(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def percentile(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The value below which a share of the numbers lies."""
+    """Return the value below which a given percentage of the numbers lies."""
     return {"value": _at_share(arguments["numbers"], arguments["percent"] / 100)}
 
 
 def trend(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The least-squares line through the numbers, taken at 0, 1, 2, …"""
+    """Return start and slope of the least-squares line through the numbers, taken at 0, 1, 2, …"""
     numbers: list[float] = arguments["numbers"]
     mean, centre = fsum(numbers) / len(numbers), (len(numbers) - 1) / 2
     spread = fsum((place - centre) ** 2 for place in range(len(numbers)))

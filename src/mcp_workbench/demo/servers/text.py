@@ -1,4 +1,4 @@
-"""Measures, names and outlines text. Speaks 2026-07-28."""
+"""A demo server that measures and outlines text, and makes slugs. Speaks 2026-07-28."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from mcp_workbench.protocol import names
 
 
 def count_words(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Words, characters and lines of a text."""
+    """Return the number of words, characters and lines of a text."""
     text: str = arguments["text"]
     return {"words": len(text.split()), "characters": len(text), "lines": len(text.splitlines())}
 
 
 def slugify(arguments: dict[str, Any]) -> str:
-    """A title as it would stand in an address."""
+    """Return a title as a slug for an address. Raises ToolError if nothing is left of it."""
     letters = unicodedata.normalize("NFKD", arguments["text"]).encode("ascii", "ignore").decode()
     slug = "-".join(re.findall("[a-z0-9]+", letters.lower()))
     if not slug:
@@ -27,7 +27,7 @@ def slugify(arguments: dict[str, Any]) -> str:
 
 
 def outline(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The headings of a Markdown text."""
+    """Return the headings of a Markdown text with their levels."""
     found = re.findall(r"^(#{1,6}) +(.+?) *#*$", arguments["markdown"], re.MULTILINE)
     return {"headings": [{"level": len(marks), "title": title} for marks, title in found]}
 

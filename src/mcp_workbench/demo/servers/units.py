@@ -1,4 +1,4 @@
-"""Converts between units of measure. Speaks 2025-11-25."""
+"""A demo server that converts between units of measure. Speaks 2025-11-25."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mcp_workbench.demo.tools import DemoTool, ToolError, an_object
 
 
 class Unit(NamedTuple):
-    """A unit as a scale on its quantity's base unit: base = value * factor + offset."""
+    """A unit of measure: value * factor + offset is the value in the base unit of its quantity."""
 
     quantity: str
     factor: float
@@ -38,7 +38,7 @@ UNITS: Final = {
 
 
 def convert(arguments: dict[str, Any]) -> dict[str, Any]:
-    """A value in another unit of the same quantity, to ten significant digits."""
+    """Return a value in another unit of the same quantity, to ten significant digits. Raises ToolError."""
     source, target = UNITS[arguments["from"]], UNITS[arguments["to"]]
     if source.quantity != target.quantity:
         raise ToolError(
@@ -50,7 +50,7 @@ def convert(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def list_units(_arguments: dict[str, Any]) -> str:
-    """The units by quantity, a line each."""
+    """Return the units by quantity, a line for each quantity."""
     quantities = dict.fromkeys(unit.quantity for unit in UNITS.values())
     return "\n".join(
         f"{quantity}: {', '.join(name for name, unit in UNITS.items() if unit.quantity == quantity)}"
