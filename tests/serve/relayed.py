@@ -14,7 +14,7 @@ from mcp_workbench.downstream.conversation.offer import Offer
 from mcp_workbench.downstream.limits.flow_control import FlowControl
 from mcp_workbench.downstream.server import Server
 from mcp_workbench.downstream.supervisor import ServerContext
-from mcp_workbench.serve.pressure import StdioBackpressure
+from mcp_workbench.serve.backpressure import StdioBackpressure
 from mcp_workbench.storage.catalogue import Catalogue
 from mcp_workbench.storage.protocol_versions import VersionMemory
 from mcp_workbench.surface.client_connection import ClientConnection

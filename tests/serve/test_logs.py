@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.config import Secrets
-from mcp_workbench.serve.logs import MOST_WAITING, StderrHandler, set_up
+from mcp_workbench.serve.logs import MAX_WAITING_LINES, StderrHandler, set_up
 from mcp_workbench.wire.processes.stderr import LOGGER as SERVERS_STDERR
 from tests.support.waiting import PATIENCE
 
@@ -107,10 +107,10 @@ def test_our_own_events_wait_until_there_is_room(pipe: Pipe) -> None:
 
 def test_no_more_of_them_wait_than_there_is_memory_for(pipe: Pipe) -> None:
     pipe.fill()
-    pipe.log(*map(str, range(MOST_WAITING + 10)))
+    pipe.log(*map(str, range(MAX_WAITING_LINES + 10)))
     pipe.read()
     pipe.log("after")
-    assert pipe.read() == lines("log lines dropped: 10", *map(str, range(MOST_WAITING)), "after")
+    assert pipe.read() == lines("log lines dropped: 10", *map(str, range(MAX_WAITING_LINES)), "after")
 
 
 def test_what_waits_is_taken_in_the_end_by_a_reader_that_is_late(pipe: Pipe) -> None:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config.tokens import LoadedTokens
     from mcp_workbench.serve.admission import Admission
     from mcp_workbench.serve.logs import StderrHandler
-    from mcp_workbench.serve.refusals import Refusals
+    from mcp_workbench.serve.refusal_log import RefusalLog
 
 PATH: Final = "/mcp"
 DRAIN_LIMIT: Final = 20.0
@@ -82,16 +82,16 @@ async def _serve(
     second_signal = SecondSignal(interrupted.set)
     clients = Clients(workbench, environ)
     doorkeeper = AdmissionFiles(
-        address.host, loaded, tokens, environ=environ, log_handler=log_handler, guests=clients
+        address.host, loaded, tokens, environ=environ, log_handler=log_handler, clients=clients
     )
     endpoint = Endpoint(clients, doorkeeper.admission)
     server = _Server(
-        _settings(HttpApplication(endpoint, doorkeeper.admission), limits, doorkeeper.admission.refusals)
+        _settings(HttpApplication(endpoint, doorkeeper.admission), limits, doorkeeper.admission.refusal_log)
     )
 
     def on_reload(reloaded: LoadedConfig) -> None:
         doorkeeper.reconfigure(reloaded)
-        clients.look_again()
+        clients.refresh()
 
     reloader = Reloader(loaded, environ, workbench, log_handler, on_reload)
     reloader.start()
@@ -105,7 +105,7 @@ async def _serve(
     reloader.close()
     doorkeeper.close()
     endpoint.is_closing = True
-    clients.release()
+    clients.end_streams()
     log.info("ending: calls in flight have %g s to finish (Ctrl-C again: at once)", DRAIN_LIMIT)
     await first(clients.drain(DRAIN_LIMIT), second_signal.wait())
     endpoint.is_closed = True
@@ -117,10 +117,10 @@ async def _serve(
     await serving
 
 
-def _settings(front: HttpApplication, limits: ConnectionLimits, refusals: Refusals) -> uvicorn.Config:
+def _settings(front: HttpApplication, limits: ConnectionLimits, refusal_log: RefusalLog) -> uvicorn.Config:
     return uvicorn.Config(
         front,
-        http=cast("type[asyncio.Protocol]", partial(LimitedConnection, limits, refusals)),
+        http=cast("type[asyncio.Protocol]", partial(LimitedConnection, limits, refusal_log)),
         ws="none",
         lifespan="off",
         log_config=None,

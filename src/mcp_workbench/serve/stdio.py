@@ -11,7 +11,7 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from mcp_workbench.serve.pressure import StdioBackpressure
+from mcp_workbench.serve.backpressure import StdioBackpressure
 from mcp_workbench.serve.reload import Reloader
 from mcp_workbench.serve.running import begin, close, first, loop_runner
 from mcp_workbench.serve.signals import SecondSignal

@@ -14,10 +14,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from mcp_workbench.config import HttpConfig, IssuerConfig
 from mcp_workbench.errors import Denied
 from mcp_workbench.serve.admission import metadata, metadata_paths
-from mcp_workbench.serve.admission.access_tokens import LEEWAY
+from mcp_workbench.serve.admission.access_tokens import LEEWAY_SECONDS
 from mcp_workbench.serve.admission.credentials import metadata_url
 from mcp_workbench.workbench.principal import Principal
-from tests.serve.admission.gates import Gate, challenge_of
+from tests.serve.admission.admissions import Gate, challenge_of
 from tests.serve.admission.issuer import EC_KEY, ED_KEY, OTHER_RSA_KEY, RESOURCE, RSA_KEY, public, running
 from tests.support.waiting import poll
 
@@ -271,7 +271,7 @@ async def test_a_known_token_is_verified_anew_when_its_time_is_up(
 async def test_who_has_no_good_token_any_more_is_released_and_who_has_a_new_one_is_not(
     gate: Gate, issuer: Issuer
 ) -> None:
-    soon = time.time() - LEEWAY + 3
+    soon = time.time() - LEEWAY_SECONDS + 3
     alice = await gate.admit_token(issuer.sign(exp=soon))
     await gate.admit_token(issuer.sign(exp=soon + 600))
     bob = await gate.admit_token(issuer.sign(exp=soon, sub="bob"))
@@ -283,7 +283,7 @@ async def test_who_has_no_good_token_any_more_is_released_and_who_has_a_new_one_
 
 
 async def test_another_setting_does_not_make_tokens_last_longer(gate: Gate, issuer: Issuer) -> None:
-    alice = await gate.admit_token(issuer.sign(exp=time.time() - LEEWAY + 3))
+    alice = await gate.admit_token(issuer.sign(exp=time.time() - LEEWAY_SECONDS + 3))
     gate.admission.reconfigure(HttpConfig(oauth=issuer.config(), allowed_hosts=["other.example"]))
     await poll(lambda: gate.is_released(alice))
 

@@ -12,7 +12,7 @@ from mcp_workbench.config import HttpConfig
 from mcp_workbench.errors import Denied
 from mcp_workbench.serve.admission import keys
 from mcp_workbench.serve.admission.keys import metadata_addresses
-from tests.serve.admission.gates import Gate
+from tests.serve.admission.admissions import Gate
 from tests.serve.admission.issuer import EC_KEY, OTHER_RSA_KEY, RSA_KEY, public, running
 from tests.support.waiting import poll
 
@@ -126,7 +126,7 @@ async def test_a_new_key_is_fetched_when_it_is_used(
     new = issuer.sign(OTHER_RSA_KEY, headers={"kid": "two"})
     assert await status_of(gate, issuer.sign()) == 200
     issuer.keys = TWO
-    monkeypatch.setattr(keys, "COOLDOWN", 0.0)
+    monkeypatch.setattr(keys, "UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
     assert await status_of(gate, new) == 200
     assert issuer.fetches == 2
 
@@ -137,7 +137,7 @@ async def test_a_token_is_not_known_any_more_when_its_key_is_gone(
     old = issuer.sign()
     assert await status_of(gate, old) == 200
     issuer.keys = {"keys": [public(OTHER_RSA_KEY, kid="two")]}
-    monkeypatch.setattr(keys, "COOLDOWN", 0.0)
+    monkeypatch.setattr(keys, "UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
     assert await status_of(gate, issuer.sign(OTHER_RSA_KEY, headers={"kid": "two"})) == 200
     assert await status_of(gate, old) == 401
 
@@ -146,7 +146,7 @@ async def test_old_keys_are_fetched_again_without_holding_anybody_up(
     gate: Gate, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert await status_of(gate, issuer.sign()) == 200
-    monkeypatch.setattr(keys, "LIFETIME", 0.0)
+    monkeypatch.setattr(keys, "MAX_AGE_SECONDS", 0.0)
     issuer.gate.clear()
     assert await status_of(gate, issuer.sign(sub="bob")) == 200
     issuer.gate.set()
@@ -163,17 +163,17 @@ async def test_keys_stay_when_they_cannot_be_fetched_again(
 ) -> None:
     assert await status_of(gate, issuer.sign()) == 200
     issuer.keys = answer
-    monkeypatch.setattr(keys, "COOLDOWN", 0.0)
+    monkeypatch.setattr(keys, "UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
     with caplog.at_level(logging.INFO, "mcp_workbench.serve.admission.keys"):
         assert await status_of(gate, issuer.sign(OTHER_RSA_KEY, headers={"kid": "two"})) == 401
         assert await status_of(gate, issuer.sign(sub="bob")) == 200
-        monkeypatch.setattr(keys, "RETRY", 0.0)
+        monkeypatch.setattr(keys, "RETRY_SECONDS", 0.0)
         issuer.keys = TWO
         assert await status_of(gate, issuer.sign(OTHER_RSA_KEY, headers={"kid": "two"})) == 200
     of_keys = [record.getMessage() for record in caplog.records if record.name == keys.__name__]
     failed, again = of_keys
     assert failed.startswith(f"the keys of {issuer.address} cannot be fetched (")
-    assert failed.endswith("those there are stay")
+    assert failed.endswith("the known keys stay in use")
     assert again == f"the keys of {issuer.address} can be fetched again"
 
 
@@ -187,7 +187,7 @@ async def test_without_any_keys_a_client_is_to_try_again_and_not_to_log_in_again
     assert await status_of(gate, issuer.sign()) == 503
     assert issuer.fetches == 1
     issuer.status = 200
-    monkeypatch.setattr(keys, "RETRY", 0.0)
+    monkeypatch.setattr(keys, "RETRY_SECONDS", 0.0)
     assert await status_of(gate, issuer.sign()) == 200
 
 
@@ -195,7 +195,7 @@ async def test_an_issuer_that_does_not_answer_is_not_waited_for_for_ever(
     gate: Gate, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     issuer.gate.clear()
-    monkeypatch.setattr(keys, "FETCH_LIMIT", 0.1)
+    monkeypatch.setattr(keys, "FETCH_TIMEOUT_SECONDS", 0.1)
     assert await status_of(gate, issuer.sign()) == 503
 
 

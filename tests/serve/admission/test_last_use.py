@@ -34,7 +34,7 @@ class Process:
         self.last_use = LastUse(self.file, self.tokens)
 
     def use(self, digest: bytes, at: float) -> None:
-        self.tokens.holders[digest].used_at = at
+        self.tokens.by_digest[digest].used_at = at
 
 
 @pytest.fixture

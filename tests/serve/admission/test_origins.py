@@ -9,10 +9,10 @@ import pytest
 from mcp_workbench.config import HttpConfig, IssuerConfig
 from mcp_workbench.config.hosts import is_loopback
 from mcp_workbench.errors import Denied
-from mcp_workbench.serve import refusals
+from mcp_workbench.serve import refusal_log
 from mcp_workbench.serve.admission.origins import Origins
 from mcp_workbench.workbench.principal import ANYONE
-from tests.serve.admission.gates import EVERYWHERE, LOOPBACK, Gate
+from tests.serve.admission.admissions import EVERYWHERE, LOOPBACK, Gate
 
 LISTED = HttpConfig(
     allowed_hosts=["MCP.example.com", "other.example.com:8443"],
@@ -150,11 +150,11 @@ async def test_odd_hosts_from_many_addresses_neither_fill_the_log_nor_hide_other
         for number in range(1000):
             with pytest.raises(Denied):
                 await gate.admit(host=f"evil-{number}.example", peer=f"192.0.2.{number % 100}")
-        assert len(caplog.records) == refusals.LINES_PER_KIND
+        assert len(caplog.records) == refusal_log.LINES_PER_KIND
         with pytest.raises(Denied):
             await gate.admit()
         assert "192.0.2.7 was refused with status 401" in caplog.messages[-1]
-        monkeypatch.setattr(refusals, "QUIET_SECONDS", 0.0)
+        monkeypatch.setattr(refusal_log, "QUIET_SECONDS", 0.0)
         with pytest.raises(Denied):
             await gate.admit(host="evil.example")
     assert caplog.messages[-1].endswith("(990 more since the last such line)")

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mcp_workbench.serve.admission.access_tokens import LEEWAY
+from mcp_workbench.serve.admission.access_tokens import LEEWAY_SECONDS
 from tests.cli.commands import Bench
 from tests.grid.benches import conversing_server
 from tests.grid.questions import form
@@ -212,7 +212,7 @@ async def test_a_stream_ends_with_the_token_of_whoever_listens_and_the_client_ca
     tmp_path: Path, era: Era
 ) -> None:
     async with trusting(tmp_path) as (issuer, shared):
-        soon = time.time() - LEEWAY + 4
+        soon = time.time() - LEEWAY_SECONDS + 4
         alice = await shared.visitor(issuer.sign(exp=soon), era)
         bob = await shared.visitor(issuer.sign(sub="bob"), era)
         async with alice.listening(CHANGES) as ending, bob.listening(CHANGES) as kept:

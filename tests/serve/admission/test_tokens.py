@@ -20,7 +20,7 @@ from mcp_workbench.serve.admission import AdmissionFiles, load_credentials
 from mcp_workbench.serve.logs import StderrHandler
 from mcp_workbench.workbench.principal import ANYONE, Principal
 from tests.config.loading import toolbox, write
-from tests.serve.admission.gates import EVERYWHERE, LOOPBACK, Gate, Told, challenge_of
+from tests.serve.admission.admissions import EVERYWHERE, LOOPBACK, Gate, Told, challenge_of
 from tests.serve.admission.issuer import running
 from tests.support.waiting import poll
 
@@ -173,7 +173,7 @@ class Door(Told):
             tokens_of(directory, **entries),
             environ={},
             log_handler=StderrHandler(),
-            guests=self,
+            clients=self,
         )
 
     def knows(self, token: str) -> bool:
@@ -188,7 +188,7 @@ class Door(Told):
 async def test_a_changed_file_counts_while_we_run_and_a_bad_one_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(watch, "INTERVAL", 0.01)
+    monkeypatch.setattr(watch, "INTERVAL_SECONDS", 0.01)
     door = Door(tmp_path, alice=(ALICE, ["*"]))
     door.keeper.start()
     write_tokens(tmp_path, bob=(BOB, ["*"]))
@@ -258,7 +258,7 @@ async def test_an_emptied_or_deleted_file_admits_nobody_until_a_token_is_back(
     caplog: pytest.LogCaptureFixture,
     empty: Callable[[Path], None],
 ) -> None:
-    monkeypatch.setattr(watch, "INTERVAL", 0.01)
+    monkeypatch.setattr(watch, "INTERVAL_SECONDS", 0.01)
     door = Door(tmp_path, alice=(ALICE, ["*"]))
     door.keeper.start()
     path = tmp_path / "tokens.json"

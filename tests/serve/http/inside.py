@@ -88,7 +88,7 @@ async def serving(
     sockets = listen(Address("127.0.0.1", 0))
     limits = ConnectionLimits() if limits is None else limits
     front = HttpApplication(Endpoint(clients, admission), admission)
-    server = _Server(_settings(front, limits, admission.refusals))
+    server = _Server(_settings(front, limits, admission.refusal_log))
     serving = asyncio.create_task(server.serve(sockets))
     url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/mcp"
     inside = Inside(workbench, clients, server, url, limits)

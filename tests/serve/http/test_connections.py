@@ -45,7 +45,7 @@ async def inside(tmp_path: Path) -> AsyncIterator[Inside]:
 async def test_a_connection_that_says_nothing_is_ended(
     inside: Inside, monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
-    monkeypatch.setattr(connections, "HEADERS_TIME", SHORT)
+    monkeypatch.setattr(connections, "HEADERS_TIMEOUT_SECONDS", SHORT)
     wire = await (await inside.modern()).wire()
     await wire.send_raw(said)
     await wire.end()
@@ -56,7 +56,7 @@ async def test_a_connection_that_says_nothing_is_ended(
 async def test_a_connection_that_says_nothing_more_is_ended(
     inside: Inside, monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
-    monkeypatch.setattr(connections, "HEADERS_TIME", SHORT)
+    monkeypatch.setattr(connections, "HEADERS_TIMEOUT_SECONDS", SHORT)
     wire = await (await inside.modern()).wire()
     assert (await wire.ask("GET", path="/healthz")).status == 200
     await wire.send_raw(said)
@@ -161,7 +161,7 @@ async def test_a_request_behind_a_stream_does_not_keep_the_stream_when_the_clien
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What comes next is not read before its time, and with it goes unnoticed who leaves, but for a while."""
-    monkeypatch.setattr(exchange, "KEEP_ALIVE", 0.05)
+    monkeypatch.setattr(exchange, "KEEP_ALIVE_SECONDS", 0.05)
     visitor = await inside.modern()
     stream = await visitor.listen(toolsListChanged=True)
     await inside.wait_until_kept(**{"modern requests": 1, "listeners": 1, "connections": 1, "responses": 1})

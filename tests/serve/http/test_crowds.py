@@ -88,6 +88,6 @@ async def test_a_silent_connection_has_less_time_in_a_crowd(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with silent(inside.url, *[f"127.0.0.{number}" for number in range(2, 12)]):
-        monkeypatch.setattr(connections, "CROWDED_HEADERS_SECONDS", 0.1)
+        monkeypatch.setattr(connections, "CROWDED_HEADERS_TIMEOUT_SECONDS", 0.1)
         async with await Wire.open(inside.url) as wire:
-            await wire.end(connections.HEADERS_TIME / 2)
+            await wire.end(connections.HEADERS_TIMEOUT_SECONDS / 2)

@@ -50,7 +50,7 @@ async def test_a_message_that_says_it_is_too_long_is_refused_unread(inside: Insi
 async def test_a_message_that_was_refused_unread_may_still_come_but_not_for_ever(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "HEADERS_TIME", SHORT)
+    monkeypatch.setattr(connections, "HEADERS_TIMEOUT_SECONDS", SHORT)
     wire = await (await inside.modern()).wire()
     await wire.send("POST", {**JSON, "Content-Length": str(10**9)})
     assert (await wire.response()).status == 413
@@ -61,7 +61,7 @@ async def test_a_message_that_was_refused_unread_may_still_come_but_not_for_ever
 async def test_a_message_that_turns_out_too_long_is_refused(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "BODY_LIMIT", 100_000)
+    monkeypatch.setattr(exchange, "MAX_BODY_BYTES", 100_000)
     visitor = await inside.modern()
     wire = await visitor.wire()
     await wire.send("POST", CHUNKED)
@@ -73,7 +73,7 @@ async def test_a_message_that_turns_out_too_long_is_refused(
 async def test_long_messages_that_come_at_once_do_not_fill_the_memory(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "BODIES_LIMIT", 1_000_000)
+    monkeypatch.setattr(exchange, "MAX_INCOMPLETE_BYTES", 1_000_000)
     visitor = await inside.modern()
     slow = [await visitor.wire() for _ in range(3)]
     for wire in slow:
@@ -108,7 +108,7 @@ async def test_a_chunked_message_within_the_limit_is_taken(inside: Inside) -> No
 async def test_a_message_that_does_not_come_is_not_waited_for(
     inside: Inside, monkeypatch: pytest.MonkeyPatch, beginning: bytes
 ) -> None:
-    monkeypatch.setattr(exchange, "BODY_TIME", SHORT)
+    monkeypatch.setattr(exchange, "BODY_TIMEOUT_SECONDS", SHORT)
     visitor = await inside.modern()
     wire = await visitor.wire()
     await wire.send("POST", {**JSON, "Content-Length": str(len(PING))})
@@ -121,7 +121,7 @@ async def test_a_message_that_does_not_come_is_not_waited_for(
 async def test_a_client_that_does_not_read_is_cut_off_and_others_are_served(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "SLOW", 1.0)
+    monkeypatch.setattr(connections, "SLOW_READER_SECONDS", 1.0)
     visitor = await inside.legacy()
     deaf = await visitor.wire()
     deaf.writer.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -137,9 +137,9 @@ async def test_a_client_that_does_not_read_is_cut_off_and_others_are_served(
     await poll(lambda: inside.kept["responses"] == 0)
 
 
-@pytest.mark.parametrize(("taken", "is_cut_off"), [(1, True), (connections.LEAST_TAKEN, False)])
+@pytest.mark.parametrize(("taken", "is_disconnected"), [(1, True), (connections.SLOW_READER_BYTES, False)])
 async def test_a_client_that_reads_by_drops_is_cut_off_too(
-    inside: Inside, taken: int, is_cut_off: bool
+    inside: Inside, taken: int, is_disconnected: bool
 ) -> None:
     visitor = await inside.legacy()
     slow = await visitor.wire()
@@ -151,14 +151,14 @@ async def test_a_client_that_reads_by_drops_is_cut_off_too(
     await poll(lambda: any(it.transport.get_write_buffer_size() > 10**6 for it in inside.connections))
     (behind,) = [it for it in inside.connections if it.transport.get_write_buffer_size() > 10**6]
     assert isinstance(behind, connections.LimitedConnection)
-    behind._look_at_slow(behind.transport.get_write_buffer_size() + taken)
-    assert behind.transport.is_closing() is is_cut_off
+    behind._check_reader(behind.transport.get_write_buffer_size() + taken)
+    assert behind.transport.is_closing() is is_disconnected
 
 
 async def test_a_client_that_was_cut_off_has_what_it_missed_when_it_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "SLOW", 0.5)
+    monkeypatch.setattr(connections, "SLOW_READER_SECONDS", 0.5)
     said = [{"level": "info", "data": {"number": number, "x": "x" * 30_000}} for number in range(300)]
     config = toolboxes(dev={"legacy": conversing_server("legacy", Journal(tmp_path / "journal"))})
     async with serving(tmp_path, config) as inside:
@@ -183,7 +183,7 @@ async def test_a_client_that_was_cut_off_has_what_it_missed_when_it_is_back(
 async def test_answers_for_a_client_that_is_away_do_not_fill_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(session, "MAX_ENDED_BYTES", 1_000_000)
     ready = tmp_path / "ready"
     steps: list[Json] = [{"progress": {"steps": 1}}, {"wait": str(ready)}]
     steps.append({"result": {"content": [], "x": "x" * 300_000}})
@@ -206,7 +206,7 @@ async def test_answers_for_a_client_that_is_away_do_not_fill_the_memory(
 async def test_no_more_sessions_of_one_than_there_may_be_and_the_oldest_idle_one_goes(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "MOST_SESSIONS", 3)
+    monkeypatch.setattr(clients, "MAX_SESSIONS", 3)
     busy = await inside.legacy()
     stream = await busy.listen()
     others = [await inside.legacy() for _ in range(4)]
@@ -218,20 +218,20 @@ async def test_no_more_sessions_of_one_than_there_may_be_and_the_oldest_idle_one
 async def test_a_session_that_is_not_used_is_ended_and_one_that_is_listened_to_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "SWEEP_EVERY", 0.05)
+    monkeypatch.setattr(clients, "SWEEP_EVERY_SECONDS", 0.05)
     async with serving(tmp_path, toolboxes(dev={"files": server()})) as inside:
         idle, listening = await inside.legacy(), await inside.legacy()
         await listening.listen()
-        monkeypatch.setattr(clients, "IDLE", SHORT)
+        monkeypatch.setattr(clients, "IDLE_SECONDS", SHORT)
         await poll(lambda: inside.kept["sessions"] == 1)
         assert (await idle.send("ping")).status == 404
         assert (await listening.send("ping")).status == 200
 
 
 async def test_a_silent_stream_shows_signs_of_life(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "KEEP_ALIVE", 0.05)
-    monkeypatch.setattr(endpoint, "KEEP_ALIVE", 0.05)
-    monkeypatch.setattr(session, "SOON", 0.05)
+    monkeypatch.setattr(exchange, "KEEP_ALIVE_SECONDS", 0.05)
+    monkeypatch.setattr(endpoint, "KEEP_ALIVE_SECONDS", 0.05)
+    monkeypatch.setattr(session, "EVENTS_AFTER_SECONDS", 0.05)
     visitor = await inside.legacy()
     stream = (await visitor.listen()).all_events()
     modern = (await (await inside.modern()).listen(toolsListChanged=True)).all_events()

@@ -132,7 +132,7 @@ async def test_a_slow_reader_that_is_disconnected_frees_its_memory_at_once(
     async with await deaf(inside, kind, 1):
         await poll(lambda: inside.clients.backlog.bytes > SIZE)
         await poll(lambda: is_quiet(inside))
-        assert inside.clients.backlog.account(ANYONE.name).close_slow(SIZE) > SIZE
+        assert inside.clients.backlog.account(ANYONE.name).disconnect_slow(SIZE) > SIZE
         assert inside.clients.backlog.bytes < 100_000
         await poll(lambda: inside.kept["responses"] == 0)
 
@@ -167,7 +167,7 @@ async def test_a_session_that_is_ended_leaves_nothing_to_the_garbage_collector(
 ) -> None:
     visitor = await inside.legacy()
     (session,) = inside.clients._sessions.values()
-    gone = [weakref.ref(it) for it in (session, session.client_connection, session._at_large)]
+    gone = [weakref.ref(it) for it in (session, session.client_connection, session._standalone)]
     del session
     if kind == "unread":
         wire = await ask_deaf(inside.url, visitor.headers, large(TALKING, 1))

@@ -98,7 +98,7 @@ async def test_requests_before_garbage_are_answered_and_then_the_garbage_is_refu
         response = await wire.response()
         assert (response.status, result_of(await response.json())) == (200, {})
     response = await wire.response()
-    assert (response.status, await response.body()) == (400, connections.NO_HTTP.encode())
+    assert (response.status, await response.body()) == (400, connections.INVALID_HTTP.encode())
     assert await wire.end() == b""
     wire.cut()
     await inside.wait_until_kept(**OF_A_SESSION)
@@ -186,7 +186,7 @@ async def test_a_client_that_ends_its_side_is_waited_for_with_a_stream_of_events
 async def test_a_client_that_listens_with_its_side_ended_is_told_on_until_it_is_gone(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "KEEP_ALIVE", 0.05)
+    monkeypatch.setattr(exchange, "KEEP_ALIVE_SECONDS", 0.05)
     visitor = await inside.modern()
     stream = await visitor.listen(toolsListChanged=True)
     stream.wire.writer.write_eof()

@@ -26,10 +26,10 @@ class Told:
         self.ends: list[IsOver] = []
         self.releases: list[IsOver] = []
 
-    def dismiss(self, is_over: IsOver) -> None:
+    def disconnect(self, is_over: IsOver) -> None:
         self.ends.append(is_over)
 
-    def release(self, is_over: IsOver) -> None:
+    def end_streams(self, is_over: IsOver) -> None:
         self.releases.append(is_over)
 
     def is_over(self, principal: Principal) -> bool:
