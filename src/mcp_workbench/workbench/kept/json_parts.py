@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from mcp_workbench.wire.message import ABSENT, Body, decode_members
+from mcp_workbench.workbench.text.json_pointer import unescape_step
 
 MOST_PARTS: Final = 3_000_000
 """That are taken apart at once: each takes some 70 bytes."""
@@ -92,7 +93,7 @@ def find_part(text: bytes, pointer: str) -> Body:
     value: Body = text.strip()
     reached = ""
     for step in pointer.split("/")[1:]:
-        value = _step(value, step.replace("~1", "/").replace("~0", "~"), pointer, reached)
+        value = _step(value, unescape_step(step), pointer, reached)
         reached += f"/{step}"
     return value
 

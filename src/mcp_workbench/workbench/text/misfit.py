@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 import msgspec
 
 from mcp_workbench.wire.message import ABSENT, decode_members
+from mcp_workbench.workbench.text.json_pointer import unescape_step
 from mcp_workbench.workbench.text.sanitise import clean_text
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class _Check:
             return True
         part: Any = self._root
         for step in reference[2:].split("/"):
-            name = step.replace("~1", "/").replace("~0", "~")
+            name = unescape_step(step)
             if isinstance(part, dict) and name in part:
                 part = part[name]
             elif isinstance(part, list) and name.isdecimal() and len(name) < 6 and int(name) < len(part):

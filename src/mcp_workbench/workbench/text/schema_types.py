@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.text.json_pointer import unescape_step
 from mcp_workbench.workbench.text.shortening import MORE
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class SchemaTypes:
         if not ref.startswith("#"):
             return None  # elsewhere: nothing is fetched
         for step in filter(None, ref[1:].split("/")):
-            key = step.replace("~1", "/").replace("~0", "~")
+            key = unescape_step(step)
             found = found.get(key) if isinstance(found, dict) else None
         return found
 
