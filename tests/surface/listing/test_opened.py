@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The levels of detail of the lists that were written."""
     levels: list[str] = []
-    write = opened_toolboxes._written
+    write = opened_toolboxes._write
 
     def count(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
         levels.append(wanted.detail)
         return write(opening, wanted)
 
-    monkeypatch.setattr(opened_toolboxes, "_written", count)
+    monkeypatch.setattr(opened_toolboxes, "_write", count)
     return levels
 
 
