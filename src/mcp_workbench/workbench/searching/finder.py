@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config import Origin
     from mcp_workbench.errors import StrPath
     from mcp_workbench.workbench.searching.index import Hit
-    from mcp_workbench.workbench.searching.senses import SemanticIndex
+    from mcp_workbench.workbench.searching.semantic_index import SemanticIndex
     from mcp_workbench.workbench.toolbox_server import Index
 
 FEW: Final = 100
@@ -46,8 +46,8 @@ class Finder:
         self._turn = FairSemaphore(1, lambda: 1)
 
     def _begin(self) -> None:
-        self._senses = _senses(self._cache)
-        self._search = SearchIndex(self._senses)
+        self._semantic_index = _semantic_index(self._cache)
+        self._search = SearchIndex(self._semantic_index)
         self._read: dict[Hashable, _Read] = {}
 
     async def find(
@@ -86,7 +86,7 @@ class Finder:
             fresh = dict(self._fresh(sources))
             if not fresh:
                 return
-            if self._senses is None and sum(map(len, fresh.values())) <= FEW:
+            if self._semantic_index is None and sum(map(len, fresh.values())) <= FEW:
                 self._take(fresh)
                 return
             self._reading = asyncio.create_task(self._take_beside(fresh))
@@ -102,8 +102,8 @@ class Finder:
             names = " ".join(dict.fromkeys(origin))  # of its toolbox and its server
             self._search.put(origin, [read_entry(definition, names) for definition in index.values()])
             self._read[origin] = _Read(origin, index, list(index))
-        if self._senses is not None:
-            self._senses.learn()
+        if self._semantic_index is not None:
+            self._semantic_index.learn()
 
     async def _take_beside(self, sources: Mapping[Origin, Index]) -> None:
         try:
@@ -116,9 +116,9 @@ class Finder:
             self._reading = None
 
 
-def _senses(cache: StrPath) -> SemanticIndex | None:
+def _semantic_index(cache: StrPath) -> SemanticIndex | None:
     if not is_installed():
         return None
-    from mcp_workbench.workbench.searching.senses import SemanticIndex  # noqa: PLC0415 - few have the extra
+    from mcp_workbench.workbench.searching.semantic_index import SemanticIndex  # noqa: PLC0415 - few have the extra
 
     return SemanticIndex(cache)

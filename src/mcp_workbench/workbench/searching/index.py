@@ -22,7 +22,7 @@ from mcp_workbench.workbench.searching.words import STOP_WORDS, split_words
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 
-    from mcp_workbench.workbench.searching.meaning import Meaning
+    from mcp_workbench.workbench.searching.semantic_ranking import SemanticRanking
 
 __all__ = ["Entry", "Hit", "SearchIndex", "read_entry"]
 
@@ -75,7 +75,7 @@ class _Group:
 class SearchIndex:
     """Tools by group, to be searched together or in some of the groups only."""
 
-    def __init__(self, meaning: Meaning | None = None) -> None:
+    def __init__(self, meaning: SemanticRanking | None = None) -> None:
         self._meaning = meaning
         self._groups: dict[Hashable, _Group] = {}
         self._groups_seen = 0

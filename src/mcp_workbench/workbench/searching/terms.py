@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.workbench.searching.repair import Spelling
+from mcp_workbench.workbench.searching.spelling import SpellingIndex
 from mcp_workbench.workbench.searching.stems import stem
 from mcp_workbench.workbench.searching.synonyms import synonyms
 from mcp_workbench.workbench.searching.words import STOP_WORDS, is_repairable
@@ -55,7 +55,7 @@ class Vocabulary:
         """By word."""
         self._uses: dict[str, int] = {}
         """By word, how many groups have it."""
-        self._spelling: Spelling | None = None
+        self._spelling: SpellingIndex | None = None
         self._unfiled: list[str] = []
         """Words that are new since the spelling was last asked for, if it was."""
 
@@ -191,9 +191,9 @@ class Vocabulary:
             if other in self._uses or other in self._postings or other in STOP_WORDS
         ]
 
-    def _filed(self) -> Spelling:
+    def _filed(self) -> SpellingIndex:
         if self._spelling is None or self._spelling.size > 2 * len(self._uses) + LEFT_OVER:
-            self._spelling = Spelling()
+            self._spelling = SpellingIndex()
             self._unfiled = [*sorted(STOP_WORDS), *self._uses]
         if self._unfiled:
             stems = [term for word in self._unfiled if (term := stem(word)) not in self._uses]

@@ -14,17 +14,19 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Final
 
+from mcp_workbench.config.edit_distance import edit_distance
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Spelling", "slips"]
+__all__ = ["SpellingIndex"]
 
 LONGEST: Final = 24
 """Letters. Longer words are neither filed nor repaired."""
 FEWEST_CHAINS: Final = 1024
 
 
-class Spelling:
+class SpellingIndex:
     """Words filed by what may become of them."""
 
     def __init__(self) -> None:
@@ -76,7 +78,7 @@ class Spelling:
         keys = _shortened(word)
         if most > 1:
             keys = {shorter for key in keys for shorter in _shortened(key)}
-        compared = {other: slips(word, other, most) for other in self._filed(keys)}
+        compared = {other: edit_distance(word, other, most) for other in self._filed(keys)}
         return {other: count for other, count in compared.items() if count <= most}
 
     def _filed(self, keys: Iterable[str]) -> Iterator[str]:
@@ -103,35 +105,3 @@ def _is_left_of(key: str, word: str) -> bool:
 
 def _shortened(word: str) -> set[str]:
     return {word, *[word[:place] + word[place + 1 :] for place in range(len(word))]}
-
-
-def slips(one: str, other: str, most: int) -> int:
-    """How many slips make one word of the other; more than `most` is `most + 1`."""
-    if abs(len(one) - len(other)) > most:
-        return most + 1
-    one, other = _where_they_differ(one, other)
-    before: list[int] = []
-    last = list(range(len(other) + 1))
-    for row, letter in enumerate(one, 1):
-        current = [row]
-        for column, opposite in enumerate(other, 1):
-            cost = min(last[column - 1] + (letter != opposite), last[column] + 1, current[column - 1] + 1)
-            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == opposite:
-                cost = min(cost, before[column - 2] + 1)
-            current.append(cost)
-        if min(current) > most:
-            return most + 1
-        before, last = last, current
-    return min(last[-1], most + 1)
-
-
-def _where_they_differ(one: str, other: str) -> tuple[str, str]:
-    """Both without what they begin and end with alike."""
-    shorter = min(len(one), len(other))
-    start = 0
-    while start < shorter and one[start] == other[start]:
-        start += 1
-    end = 0
-    while end < shorter - start and one[-1 - end] == other[-1 - end]:
-        end += 1
-    return one[start : len(one) - end], other[start : len(other) - end]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.searching.entry import Entry
 
 
-class Meaning(Protocol):
+class SemanticRanking(Protocol):
     """What ranks tools by what is meant, beside their words. It knows them by the numbers of the index."""
 
     def put(self, first: int, entries: Sequence[Entry]) -> None:

@@ -19,7 +19,7 @@ LEAST: Final = 0.2
 """How near in sense a tool must be that shares no word with the query."""
 
 
-class VectorRows:
+class ToolVectors:
     """A row for each tool, under the number that the index gives it."""
 
     def __init__(self, dimensions: int) -> None:

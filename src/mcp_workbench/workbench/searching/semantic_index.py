@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.errors import StrPath
     from mcp_workbench.workbench.searching.entry import Entry
-    from mcp_workbench.workbench.searching.rows import VectorRows
+    from mcp_workbench.workbench.searching.tool_vectors import ToolVectors
     from mcp_workbench.workbench.searching.word_vectors import WordVectors
 
 __all__ = ["SemanticIndex"]
@@ -36,7 +36,7 @@ _BREAK: Final = re.compile(r"(?<=[.?!;])\s+|,?\s+and\s+|,\s+")
 
 
 class SemanticIndex:
-    """The `Meaning` of an index: what its tools mean, as far as that has been learnt."""
+    """The `SemanticRanking` of an index: what its tools mean, as far as that has been learnt."""
 
     def __init__(self, cache: StrPath, load: Callable[[], WordVectors] = load_word_vectors) -> None:
         self._memory = VectorMemory(cache)
@@ -44,7 +44,7 @@ class SemanticIndex:
         self._waiting: dict[int, str] = {}
         """By number, the texts of tools that have no row yet."""
         self._model: WordVectors | None = None
-        self._rows: VectorRows | None = None
+        self._rows: ToolVectors | None = None
         self._is_broken = False
 
     def put(self, first: int, entries: Sequence[Entry]) -> None:
@@ -95,9 +95,9 @@ class SemanticIndex:
         if self._model is None:
             self._model = self._load()
         if self._rows is None:
-            from mcp_workbench.workbench.searching.rows import VectorRows  # noqa: PLC0415 - needs the extra
+            from mcp_workbench.workbench.searching.tool_vectors import ToolVectors  # noqa: PLC0415 - needs the extra
 
-            self._rows = VectorRows(self._model.dimensions)
+            self._rows = ToolVectors(self._model.dimensions)
         vectors = self._vectors(self._model, texts)
         rows = self._model.unpack([vectors[text] for text in self._waiting.values()])
         self._rows.put(list(self._waiting), rows)
