@@ -1,10 +1,10 @@
-"""How many typing mistakes lie between two words: for keys of the configuration, and for words of a search."""
+"""How many typing mistakes lie between two words: keys of the configuration, or words of a search."""
 
 from __future__ import annotations
 
 
 def edit_distance(one: str, other: str, limit: int) -> int:
-    """Count the letters to insert, delete, replace or swap with a neighbour; more than `limit` is `limit + 1`.
+    """Count the letters to insert, delete, replace or swap with a neighbour. At most `limit + 1`.
 
     Not difflib's ratio, which finds "tags" nearer to "args" than "evn" is to "env".
     """

@@ -304,7 +304,7 @@ async def test_an_image_cannot_be_searched(client_results: ClientResults) -> Non
 async def test_an_expression_without_end_is_given_up(
     client_results: ClientResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_workbench.workbench.kept.search.LONGEST_SEARCH", 0.2)
+    monkeypatch.setattr("mcp_workbench.workbench.kept.search.SEARCH_SECONDS", 0.2)
     client_results.keep_now([Content("res_evil", b"a" * 500 + b"!", "text")], Maker(), LIMIT)
     searching = asyncio.create_task(
         failure(client_results, "search_result", handle="res_evil", regex="(a|aa)+$")

@@ -141,12 +141,12 @@ async def test_without_files_the_oldest_expire_and_the_fresh_one_is_kept(
 async def test_a_disk_that_does_not_answer_holds_up_one_result_and_no_other(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(kept_store, "FILE_LIMIT", 0.05)
+    monkeypatch.setattr(kept_store, "FILE_TIMEOUT_SECONDS", 0.05)
     bench = Bench(memory=10)
     bench.files.may_write.clear()
     with caplog.at_level(logging.WARNING):
         assert await bench.keep(b"x" * 11) is None
-        monkeypatch.setattr(kept_store, "FILE_LIMIT", PATIENCE)
+        monkeypatch.setattr(kept_store, "FILE_TIMEOUT_SECONDS", PATIENCE)
         async with asyncio.timeout(PATIENCE / 2):
             assert await bench.keep(b"x" * 11) is None
     assert len(caplog.records) == 1

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from mcp_workbench.config.edit_distance import edit_distance
-from mcp_workbench.workbench.searching.entry import MOST_PARAMETERS
+from mcp_workbench.workbench.searching.entry import MAX_PARAMETERS
 from mcp_workbench.workbench.searching.index import Entry, read_entry
 from mcp_workbench.workbench.searching.query import read_query
 from mcp_workbench.workbench.searching.spelling import SpellingIndex
@@ -69,7 +69,7 @@ def test_a_lone_surrogate_costs_nothing_else_of_a_definition() -> None:
 
 def test_a_huge_schema_is_read_in_part() -> None:
     properties: dict[str, object] = {f"p{number}": {"description": "x"} for number in range(10_000)}
-    assert len(read({"name": "a", "inputSchema": {"properties": properties}}).parameters) == MOST_PARAMETERS
+    assert len(read({"name": "a", "inputSchema": {"properties": properties}}).parameters) == MAX_PARAMETERS
     deep: dict[str, object] = {}
     for _ in range(100):
         deep = {"properties": {"down": deep}}

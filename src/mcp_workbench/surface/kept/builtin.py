@@ -14,7 +14,7 @@ from mcp_workbench.errors import InvalidCall, ServerNotFound, ToolNotFound
 from mcp_workbench.surface.kept import found, part
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.builtin import READ_RESULT, SEARCH_RESULT, SERVER, TOOLBOX, TOOLS
-from mcp_workbench.workbench.kept.client_results import SEARCH_LIMIT, not_kept
+from mcp_workbench.workbench.kept.client_results import SEARCH_TIMEOUT_SECONDS, not_kept
 
 if TYPE_CHECKING:
     from mcp_workbench.surface.metatools import ToolId
@@ -54,7 +54,7 @@ async def use(client_results: ClientResults, tool: ToolId, arguments: Body) -> t
             return _result(await client_results.work(answer, LIMIT))
         return _result(await client_results.search(answer, len(data)))
     except TimeoutError:
-        limit = LIMIT if asked.is_quick else SEARCH_LIMIT
+        limit = LIMIT if asked.is_quick else SEARCH_TIMEOUT_SECONDS
         remedy = (
             "Ask for a smaller part" if asked.is_quick else "Simplify the expression, or search for a text"
         )

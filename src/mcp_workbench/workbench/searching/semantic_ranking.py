@@ -1,4 +1,4 @@
-"""What an index asks of something that knows what tools mean, such as the extra `semantic`."""
+"""The interface between the search index and a ranking by meaning, such as the extra `semantic`."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ if TYPE_CHECKING:
 
 
 class SemanticRanking(Protocol):
-    """What ranks tools by what is meant, beside their words. It knows them by the numbers of the index."""
+    """Ranks tools by meaning, in addition to their words. Tools have the numbers of the index."""
 
     def put(self, first: int, entries: Sequence[Entry]) -> None:
-        """Tools have come, under numbers from the first on."""
+        """Add tools, with numbers from `first` on."""
 
     def drop(self, first: int, end: int) -> None:
-        """The tools from the first number up to the end have gone."""
+        """Remove the tools from number `first` up to `end`."""
 
     def renumber(self, kept: Sequence[int]) -> None:
-        """These are the tools now, in this order."""
+        """Keep these tools only, and number them in this order."""
 
     def mix(
         self,
         query: str,
         scores: Mapping[int, float],
         among: Iterable[range],
-        meant: Callable[[str], str],
+        corrected: Callable[[str], str],
     ) -> dict[int, float]:
-        """The scores by words, mixed with those by meaning, of tools in these ranges. `meant` gives, for a
-        word that may be mistyped, the one that the tools have."""
+        """Return the scores by words mixed with those by meaning, for tools in these ranges.
+
+        `corrected` returns, for a word that may be mistyped, the word that the tools have.
+        """

@@ -1,11 +1,11 @@
-"""Mistyped words: which words of the index somebody may have meant.
+"""Finds the words of the index that a mistyped word may stand for.
 
-Owns finding words that are one or two slips of the finger away (a letter left out, added, changed, or swapped
-with its neighbour). What the words found are worth is `search`'s to say.
+Owns finding words that are one or two typing mistakes away: a letter left out, added, changed, or swapped
+with its neighbour. `terms` owns what these words are worth.
 
-Two words are one slip apart only if they are equal after leaving out at most one letter of each. So every
-word is filed under itself and under all that is left of it without one letter, by hash: chains through flat
-arrays, a tenth of the memory of a dictionary of strings. What a hash finds is then compared, so its seed
+Two words are one mistake apart only if they are equal after leaving out at most one letter of each. So every
+word is stored under itself and under all its forms without one letter, by hash: chains through flat arrays, a
+tenth of the memory of a dictionary of strings. Words found by hash are compared, so that the seed of the hash
 changes nothing.
 """
 
@@ -21,29 +21,30 @@ if TYPE_CHECKING:
 
 __all__ = ["SpellingIndex"]
 
-LONGEST: Final = 24
-"""Letters. Longer words are neither filed nor repaired."""
-FEWEST_CHAINS: Final = 1024
+MAX_WORD_LETTERS: Final = 24
+"""Longer words are neither stored nor corrected."""
+MIN_CHAINS: Final = 1024
+"""Hash chains of an empty index."""
 
 
 class SpellingIndex:
-    """Words filed by what may become of them."""
+    """Words by the forms that a typing mistake makes of them."""
 
     def __init__(self) -> None:
         self._words: list[str] = []
-        self._heads = array("i", [-1]) * FEWEST_CHAINS
+        self._heads = array("i", [-1]) * MIN_CHAINS
         self._next = array("i")
         self._word_of = array("I")
 
     @property
     def size(self) -> int:
-        """How many words are filed, those included that are in the index no longer."""
+        """How many words are stored, including those that the search index no longer has."""
         return len(self._words)
 
     def add(self, words: Iterable[str]) -> None:
-        """Files more words."""
+        """Store more words in the index."""
         for word in words:
-            if len(word) > LONGEST:
+            if len(word) > MAX_WORD_LETTERS:
                 continue
             number = len(self._words)
             self._words.append(word)
@@ -68,20 +69,21 @@ class SpellingIndex:
             for key in _shortened(word):
                 self._chain(len(self._next), hash(key))
 
-    def near(self, word: str, most: int) -> dict[str, int]:
-        """The words that are at most so many slips away, with the number of slips.
+    def near(self, word: str, limit: int) -> dict[str, int]:
+        """Return the words that are at most `limit` mistakes away, with their number of mistakes.
 
-        Of those that are two away it is only the ones that lack two letters of the word and one of their own.
+        Of words that are two mistakes away, only those are found that lack two letters of the word and one of
+        their own.
         """
-        if len(word) > LONGEST:
+        if len(word) > MAX_WORD_LETTERS:
             return {}
         keys = _shortened(word)
-        if most > 1:
+        if limit > 1:
             keys = {shorter for key in keys for shorter in _shortened(key)}
-        compared = {other: edit_distance(word, other, most) for other in self._filed(keys)}
-        return {other: count for other, count in compared.items() if count <= most}
+        compared = {other: edit_distance(word, other, limit) for other in self._candidates(keys)}
+        return {other: count for other, count in compared.items() if count <= limit}
 
-    def _filed(self, keys: Iterable[str]) -> Iterator[str]:
+    def _candidates(self, keys: Iterable[str]) -> Iterator[str]:
         heads, following, words, word_of = self._heads, self._next, self._words, self._word_of
         chains = len(heads)
         for key in keys:
@@ -89,12 +91,12 @@ class SpellingIndex:
             while link >= 0:
                 word = words[word_of[link]]
                 link = following[link]
-                if _is_left_of(key, word):
+                if _is_key_of(key, word):
                     yield word
 
 
-def _is_left_of(key: str, word: str) -> bool:
-    """Whether a word is filed under that key, and not merely under the same hash."""
+def _is_key_of(key: str, word: str) -> bool:
+    """Whether a word is stored under this key, and not only under the same hash."""
     if len(key) != len(word) - 1:
         return key == word
     place = 0
