@@ -21,37 +21,37 @@ _ENCODED: Final = rb"%([0-9A-Fa-f]{2})"
 _PARTS: Final = 3
 
 
-class Place(msgspec.Struct, frozen=True):
-    """A resource or prompt: its toolbox, its server, and its name there."""
+class QualifiedName(msgspec.Struct, frozen=True):
+    """The toolbox and server of a resource or prompt, and its name or URI there."""
 
     toolbox: str
     server: str
     name: str
 
 
-def wrap_uri(place: Place) -> str:
+def wrap_uri(qualified: QualifiedName) -> str:
     """Return our URI, or URI template, for a server's own."""
-    return f"{SCHEME}{wrap_name(place)}"
+    return f"{SCHEME}{wrap_name(qualified)}"
 
 
-def wrap_name(place: Place) -> str:
+def wrap_name(qualified: QualifiedName) -> str:
     """Return our name for a server's own."""
-    return f"{_encode(place.toolbox)}/{_encode(place.server)}/{place.name}"
+    return f"{_encode(qualified.toolbox)}/{_encode(qualified.server)}/{qualified.name}"
 
 
-def unwrap_uri(uri: str) -> Place | None:
+def unwrap_uri(uri: str) -> QualifiedName | None:
     """Split a URI of ours; None if it does not have the form."""
     return unwrap_name(uri[len(SCHEME) :]) if is_wrapped(uri) else None
 
 
-def unwrap_name(name: str) -> Place | None:
+def unwrap_name(name: str) -> QualifiedName | None:
     """Split a name of ours; None if it does not have the form."""
     parts = name.split("/", _PARTS - 1)
     if len(parts) < _PARTS or not all(parts):
         return None
     toolbox, server, own = parts
     try:
-        return Place(_decode(toolbox), _decode(server), own)
+        return QualifiedName(_decode(toolbox), _decode(server), own)
     except UnicodeDecodeError:
         return None
 

@@ -16,7 +16,7 @@ from mcp_workbench.protocol.lists import RESOURCES, TEMPLATES
 from mcp_workbench.protocol.names import INVALID_PARAMS
 from mcp_workbench.surface.relay.links import LONGEST_URI_BYTES
 from mcp_workbench.surface.requests import Refusal
-from mcp_workbench.surface.resources.names import SCHEME, Place, wrap_uri
+from mcp_workbench.surface.resources.names import SCHEME, QualifiedName, wrap_uri
 from mcp_workbench.surface.resources.routing import FORM, not_found
 from mcp_workbench.surface.resources.uri_templates import TemplateMatcher
 
@@ -135,6 +135,6 @@ def _has_template(matcher: TemplateMatcher, templates: Entries) -> bool:
 
 
 def _ambiguous(uri: str, reason: str, origins: Iterable[Origin]) -> Refusal:
-    choices = ", ".join(wrap_uri(Place(*origin, uri)) for origin in origins)
+    choices = ", ".join(wrap_uri(QualifiedName(*origin, uri)) for origin in origins)
     message = f"Invalid params: where to read '{uri}' from is not clear: {reason}. Read it as {choices}"
     return Refusal(INVALID_PARAMS, message, {"uri": uri})

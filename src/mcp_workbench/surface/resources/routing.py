@@ -18,24 +18,24 @@ FORM: Final = "<toolbox>/<server>/"
 
 def route_resource(view: ClientView, uri: str, *, is_modern: bool) -> tuple[ToolboxServer, str]:
     """Return the server of a resource, and its own URI for it. Raises Refusal."""
-    place = unwrap_uri(uri)
-    if place is None:
+    qualified = unwrap_uri(uri)
+    if qualified is None:
         reason = f"Resource '{uri}' not found: its URI is not of the form {SCHEME}{FORM}<URI>"
         raise not_found(reason, uri, is_modern=is_modern)
     try:
-        return view.toolbox_server(place.toolbox, place.server), place.name
+        return view.toolbox_server(qualified.toolbox, qualified.server), qualified.name
     except CallError as error:
         raise not_found(str(error), uri, is_modern=is_modern) from None
 
 
 def route_prompt(view: ClientView, name: str) -> tuple[ToolboxServer, str]:
     """Return the server of a prompt, and its own name for it. Raises Refusal."""
-    place = unwrap_name(name)
-    if place is None:
+    qualified = unwrap_name(name)
+    if qualified is None:
         reason = f"Prompt '{name}' not found: its name is not of the form {FORM}<name>"
         raise Refusal(INVALID_PARAMS, reason)
     try:
-        return view.toolbox_server(place.toolbox, place.server), place.name
+        return view.toolbox_server(qualified.toolbox, qualified.server), qualified.name
     except CallError as error:
         raise Refusal(INVALID_PARAMS, str(error)) from None
 

@@ -21,7 +21,7 @@ from mcp_workbench.surface.listing.rendering import rendered
 from mcp_workbench.surface.relay import results
 from mcp_workbench.surface.relay.fetches import ResourceRead, ServerFetch
 from mcp_workbench.surface.requests import Refusal
-from mcp_workbench.surface.resources.names import Place, is_uri, is_wrapped, wrap_name, wrap_uri
+from mcp_workbench.surface.resources.names import QualifiedName, is_uri, is_wrapped, wrap_name, wrap_uri
 from mcp_workbench.surface.resources.routing import route_prompt, route_resource
 from mcp_workbench.wire.message import ABSENT, decode_text, encode, members_of
 
@@ -54,7 +54,7 @@ class _List(msgspec.Struct, frozen=True):
     capability: Capability
     key: str
     """The member that identifies an entry."""
-    wrap: Callable[[Place], str]
+    wrap: Callable[[QualifiedName], str]
     """Makes our name out of the server's own."""
 
 
@@ -292,4 +292,4 @@ def _renamed(listed: _List, toolbox_server: ToolboxServer, entry: msgspec.Raw) -
     name = decode_text(members.get(listed.key, ABSENT))
     if not name or is_deep(entry):
         return None
-    return encode({**members, listed.key: listed.wrap(Place(*toolbox_server.origin, name))})
+    return encode({**members, listed.key: listed.wrap(QualifiedName(*toolbox_server.origin, name))})
