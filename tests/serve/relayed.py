@@ -90,7 +90,7 @@ class Behind:
 
     @property
     def latest_id(self) -> int:
-        """Of the request that the server got last."""
+        """The id of the last request that the server got."""
         return self._connection.session.peer.next_id - 1
 
     def server_says(self, line: Line) -> None:
@@ -110,7 +110,7 @@ class Behind:
 
 
 class Relayed(Behind):
-    """Such a server, and one client."""
+    """A scripted server, and one client over stdio."""
 
     def __init__(
         self,

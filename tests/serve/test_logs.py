@@ -1,4 +1,4 @@
-"""Our log on stderr: a line for each record, and never a wait for whoever reads it."""
+"""Our log on stderr: a line for each record, and never a wait for its reader."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Pipe:
         self.log(*texts, name=SERVERS_STDERR)
 
     def fill(self) -> None:
-        """Nobody reads, and there is no room for another byte."""
+        """Fill the pipe until it takes no other byte; nothing is read from it."""
         os.set_blocking(self.writer, False)
         with suppress(BlockingIOError):
             while True:
@@ -224,7 +224,7 @@ def test_faults_that_nobody_has_caught_are_masked_too(capfd: pytest.CaptureFixtu
 
 
 class Unreachable:
-    """Fails where nobody can be told of it."""
+    """Fails in a destructor, which cannot raise to a caller."""
 
     def __del__(self) -> None:
         raise ValueError("in clean-up: hunter2")

@@ -1,4 +1,4 @@
-"""Short ways to a gate, and to what it says of a request."""
+"""An admission under test, and what it does with requests and clients."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - where nothing listens in these tests
 
 
-class Told:
-    """Whom a gate has told to end, and to show a new token."""
+class Disconnections:
+    """The principals that an admission has disconnected, or whose streams it has ended."""
 
     def __init__(self) -> None:
         self.ends: list[IsOver] = []
@@ -42,8 +42,8 @@ class Told:
 PEER = "192.0.2.7"
 
 
-class Gate(Told):
-    """A gate, and whom it has told something."""
+class AdmissionHarness(Disconnections):
+    """An admission, and the principals that it has disconnected."""
 
     def __init__(
         self,

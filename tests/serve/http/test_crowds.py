@@ -12,7 +12,7 @@ import pytest
 from mcp_workbench.serve import connections
 from mcp_workbench.serve.connection_limits import ConnectionLimits
 from tests.serve.http.inside import serving
-from tests.serve.http.visitors import JSON
+from tests.serve.http.raw_clients import JSON
 from tests.support.configs import server, toolboxes
 from tests.support.http import Wire
 from tests.support.sessions import result_of
@@ -60,14 +60,14 @@ async def silent(url: str, *addresses: str) -> AsyncIterator[None]:
     ids=["one address", "ten addresses"],
 )
 async def test_silent_connections_lock_nobody_out(inside: Inside, addresses: list[str], most: int) -> None:
-    visitor = await inside.legacy()
-    established = await visitor.wire()
-    response = await established.ask("POST", {**JSON, **visitor.headers}, PING)
+    client = await inside.legacy()
+    established = await client.wire()
+    response = await established.ask("POST", {**JSON, **client.headers}, PING)
     assert result_of(await response.json()) == {}
     authenticated = len(inside.connections)
     async with silent(inside.url, *addresses):
         await poll(lambda: len(inside.connections) <= most + authenticated)
-        response = await established.ask("POST", {**JSON, **visitor.headers}, PING)
+        response = await established.ask("POST", {**JSON, **client.headers}, PING)
         assert result_of(await response.json()) == {}
         for _ in range(5):
             newcomer = await inside.legacy()

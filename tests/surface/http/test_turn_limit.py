@@ -1,4 +1,6 @@
-"""Requests that arrive at once are begun a few at a time, so that those of others come in between."""
+"""Requests that arrive at once begin a few at a time, so that requests of other principals begin in
+between.
+"""
 
 from __future__ import annotations
 

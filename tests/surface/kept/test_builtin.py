@@ -63,7 +63,7 @@ async def read(client_results: ClientResults, handle: str, **arguments: object) 
 
 
 async def search(client_results: ClientResults, handle: str, **arguments: object) -> list[str]:
-    """The lines of the answer."""
+    """The lines of the search's result."""
     (found,) = await call(client_results, "search_result", handle=handle, **arguments)
     lines: list[str] = found["text"].split("\n")
     return lines

@@ -1,4 +1,4 @@
-"""Tools that are asked for by names that nobody has."""
+"""Tools that are asked for by names that no server has."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ async def test_whoever_gives_up_while_it_is_being_kept_leaves_nothing_behind() -
 async def test_many_at_once_stay_within_the_bounds() -> None:
     bench = Bench(memory=20, quota=100)
     handles = await asyncio.gather(*(bench.keep(b"%010d" % number) for number in range(50)))
-    # The others had to go before anybody was told of them, or are not kept any more.
+    # The others were dropped before a client had their handles, or are no longer kept.
     found = [await bench.read(handle) for handle in handles if handle is not None]
     assert found[-1] == b"%010d" % 49
     assert 10 <= sum(data is not None for data in found) <= 12
