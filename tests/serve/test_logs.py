@@ -234,4 +234,7 @@ class Unreachable:
 def test_what_ends_us_is_said_at_any_level(capfd: pytest.CaptureFixture[str]) -> None:
     set_up("off", "text")
     sys.excepthook(ValueError, ValueError("this is why"), None)
-    assert capfd.readouterr().err == lines("ended by a fault of ours") + "  ValueError: this is why\n"
+    assert (
+        capfd.readouterr().err
+        == lines("ended by an error inside the workbench") + "  ValueError: this is why\n"
+    )

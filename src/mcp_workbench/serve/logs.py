@@ -116,9 +116,11 @@ def set_up(level: str, format_: str) -> StderrHandler:
         logger.handlers[:] = [handler]
         logger.setLevel(above)
         logger.propagate = False
-    sys.excepthook = lambda *fault: handler.emit(_record(logging.CRITICAL, "ended by a fault of ours", fault))
+    sys.excepthook = lambda *fault: handler.emit(
+        _record(logging.CRITICAL, "ended by an error inside the workbench", fault)
+    )
     sys.unraisablehook = lambda fault: log.error(
-        "a fault that nobody could be told of: %s", fault.err_msg or "in clean-up", exc_info=fault.exc_value
+        "an exception was ignored: %s", fault.err_msg or "in clean-up", exc_info=fault.exc_value
     )
     threading.excepthook = lambda fault: log.error("a thread has failed", exc_info=fault.exc_value)
     return handler

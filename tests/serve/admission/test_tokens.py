@@ -332,7 +332,7 @@ async def test_a_token_is_refused_once_it_has_expired_and_what_its_holder_has_op
     await poll(lambda: harness.ends)
     assert [harness.is_over(Principal(name)) for name in ("alice", "bob", "")] == [True, False, False]
     denied = await harness.refusal(ALICE)
-    reason = "The token has expired. Ask whoever runs this workbench for a new one"
+    reason = "The token has expired. Ask the operator of this workbench for a new one"
     assert (denied.status, denied.reason) == (401, reason)
     assert 'error="invalid_token"' in challenge_of(denied)
     assert (await harness.admit_token(BOB)).name == "bob"

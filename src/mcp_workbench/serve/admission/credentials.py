@@ -49,15 +49,15 @@ class BearerChallenge:
             self._where = [f'resource_metadata="{metadata_url(config)}"', f'scope="{scopes}"']
 
     def unknown(self, reason: str) -> Denied:
-        """A refusal of a request that has no token."""
+        """Return the refusal of a request that has no token."""
         return self._denied(401, reason)
 
     def invalid(self, reason: str) -> Denied:
-        """A refusal of a token that is not valid, or not valid any more."""
+        """Return the refusal of a token that is not valid, or not valid any more."""
         return self._denied(401, reason, "invalid_token")
 
     def insufficient(self, reason: str) -> Denied:
-        """A refusal of a valid token that has none of the required scopes."""
+        """Return the refusal of a valid token that has none of the required scopes."""
         return self._denied(403, reason, "insufficient_scope")
 
     def _denied(self, status: int, reason: str, error: str = "") -> Denied:

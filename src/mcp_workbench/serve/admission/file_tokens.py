@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config.tokens import LoadedTokens
 
-EXPIRED: Final = "The token has expired. Ask whoever runs this workbench for a new one"
+EXPIRED: Final = "The token has expired. Ask the operator of this workbench for a new one"
 
 log = logging.getLogger(__name__)
 

@@ -45,7 +45,7 @@ def load_credentials(
         return load_tokens(token_file, environ)
     if not is_loopback(host) and loaded.config.http.oauth is None:
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        what = "whoever can reach this address could use every tool, so that a token is needed"
+        what = "every client that can reach this address could use every tool, so a token is needed"
         raise ConfigError(f"--http {address}", [Problem("", what, _REMEDY.format(address=address))])
     return None
 
@@ -132,8 +132,8 @@ class AdmissionFiles:
         """Admit no token any more. Logged once, however often an empty file changes."""
         if tokens.tokens:
             log.error(
-                "%s holds no tokens any more, and nobody is admitted with one from now on: %s. "
-                "To admit somebody again, write a token into the file: mcp-workbench token NAME makes one",
+                "%s holds no tokens any more, and no client is admitted with a token from now on: %s. "
+                "To admit clients again, write a token into the file: mcp-workbench token NAME makes one",
                 error.path,
                 "; ".join(problem.brief for problem in error.problems),
             )

@@ -41,7 +41,7 @@ RESUMABLE_SECONDS: Final = 300.0
 MAX_EVENT_DIGITS: Final = 18
 """Digits of the number in an event id that we parse."""
 EVENTS_GONE: Final = (
-    "Bad Request: what came after the event that Last-Event-ID names is not here, or not any more"
+    "Bad Request: the events after the one that Last-Event-ID names are unknown or no longer kept"
 )
 FIRST_VERSION_WITH_EMPTY_EVENTS: Final = LEGACY_VERSIONS[0]
 """The first protocol version that allows an event without data. Earlier clients take it for a broken

@@ -130,7 +130,7 @@ def _deeper(pointer: str, kind: str, size: str) -> str:
 
 
 def _whole(content: Content) -> msgspec.Raw:
-    """The block that it was in."""
+    """Return a binary content in a block of its original type."""
     data = content.data.decode()
     if "resource" in content.frame:
         resource = {**decode_members(content.frame["resource"]), "blob": data}
