@@ -41,9 +41,7 @@ def read_address(text: str) -> Address:
 
 
 def listen(address: Address) -> list[socket.socket]:
-    """Open the sockets that listen on an address: several if a name has several addresses. Raises
-    CannotListen.
-    """
+    """Open the sockets of an address: several if its name has several addresses. Raises CannotListen."""
     host, port = address
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

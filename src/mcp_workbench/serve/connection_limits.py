@@ -49,9 +49,7 @@ def allowed_connections(descriptors: int | None) -> int:
 
 
 def address_group(host: str) -> str:
-    """Return the address by which connections are counted. For IPv6 it is the network: a client has a whole
-    one.
-    """
+    """Return the address by which connections are counted; for IPv6 the client's whole network."""
     if ":" not in host:
         return host
     address = IPv6Address(host.partition("%")[0])

@@ -1,5 +1,4 @@
-"""HTTP connections with limits: on their number, on the size of headers, and on slow clients in both
-directions.
+"""HTTP connections with limits: on their number, on the size of headers, and on slow clients.
 
 uvicorn parses and writes HTTP; this module adds the limits that uvicorn leaves to a reverse proxy.
 """
@@ -285,8 +284,9 @@ class LimitedConnection(HttpToolsProtocol):
         )
 
     def _end(self) -> None:
-        """Close the connection after a response. If its request is incomplete, read the rest for a while:
-        closing a socket with unread data resets it, and the client may lose the response.
+        """Close the connection after a response, once the rest of its request is read.
+
+        Closing a socket with unread data resets it, and the client may lose the response.
         """
         if self._served is None or not self._served.more_body:
             self.transport.close()

@@ -1,5 +1,4 @@
-"""The log of refused HTTP requests: with the client's address, and limited, since any client can cause
-refusals.
+"""The log of refused HTTP requests, limited because any client can cause refusals.
 
 The limit counts by kind of refusal and not by its text, so that a flood of one kind neither fills the log nor
 hides another kind. The texts quote requests: they are shortened, and their control characters escaped.
@@ -37,9 +36,7 @@ class RefusalLog:
         self._kinds: dict[str, _Kind] = {}
 
     def log(self, kind: str, peer: str, what: str) -> None:
-        """Log that a request was `what`, unless this address, or many others, were refused like that
-        recently.
-        """
+        """Log that a request was `what`, unless such refusals were logged for this or many addresses."""
         now = time.monotonic()
         known = self._kinds.get(kind)
         omitted_before = 0

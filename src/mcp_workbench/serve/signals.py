@@ -32,9 +32,7 @@ def cancel_on_request_to_end() -> None:
 
 
 class SecondSignal(asyncio.Event):
-    """An event that the second signal sets; the first signal calls `on_first`, which ends the process in
-    order.
-    """
+    """An event that the second signal sets. The first signal calls `on_first`, which ends in order."""
 
     def __init__(self, on_first: Callable[[], object]) -> None:
         super().__init__()

@@ -1,6 +1,4 @@
-"""The text that a model reads before its first call: the instructions and our two tools, within one
-budget.
-"""
+"""The text that a model reads before its first call: instructions and our two tools, in one budget."""
 
 from __future__ import annotations
 
@@ -67,9 +65,7 @@ def _text(toolboxes: Sequence[ToolboxSummary], widths: tuple[int, int]) -> Hands
 
 
 def instructions(toolboxes: Sequence[ToolboxSummary], longest: int = DESCRIPTION_CHARACTERS) -> str:
-    """Return the instructions for the handshake. Descriptions are shortened to `longest` or to fit; names
-    never.
-    """
+    """Return the instructions. Descriptions are shortened to `longest` or to fit; names never."""
     if not toolboxes:
         return EMPTY
     example = encode(toolboxes[0].name).decode()

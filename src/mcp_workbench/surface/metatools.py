@@ -36,9 +36,7 @@ KEEP_LOADED = {"anthropic/alwaysLoad": True}
 
 
 def definitions(toolboxes: Sequence[ToolboxSummary], width: int) -> bytes:
-    """Return both tools as the JSON array of `tools/list`, with `width` characters of each toolbox's
-    description.
-    """
+    """Return both tools as a JSON array, with `width` characters of each toolbox's description."""
     return encode([_open_toolbox(toolboxes, width), _use_tool()])
 
 
@@ -195,8 +193,7 @@ def read_use(arguments: Body) -> tuple[ToolId, Body]:
 
 
 def refuse_misplaced(params: Mapping[str, msgspec.Raw]) -> None:
-    """Refuse parameters of a `tools/call` that hold a tool's arguments under a name that MCP does not
-    have.
+    """Refuse parameters of a `tools/call` that hold a tool's arguments under another name.
 
     Other members are left alone: later versions of the protocol may define them. Raises Refusal.
     """

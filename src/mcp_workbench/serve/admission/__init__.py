@@ -1,5 +1,4 @@
-"""Who may connect over HTTP, and to which toolboxes: `Host` and `Origin`, tokens, and access tokens of an
-issuer.
+"""Who may connect over HTTP, and to which toolboxes: `Host`, `Origin`, tokens of a file, access tokens.
 
 Owns one decision: which principal a request comes from, or how it is refused. Serves no request itself.
 """

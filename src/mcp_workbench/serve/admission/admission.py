@@ -89,10 +89,9 @@ class Admission:
         self._check(hosts, origins, peer)
 
     def admit(self, headers: Headers, peer: str = "") -> Principal | Awaitable[Principal]:
-        """Return the principal of a request, at once if its token is known. Raises Denied, now or when
-        awaited.
+        """Return the principal of a request, at once if its token is known.
 
-        The log names `peer`, the client's address, with a refusal.
+        Raises Denied, now or when awaited. The log names `peer`, the client's address, with a refusal.
         """
         hosts, origins, authorizations = [], [], []
         for name, value in headers:

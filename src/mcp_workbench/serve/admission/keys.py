@@ -100,9 +100,7 @@ class IssuerKeys:
         return time.monotonic() - self._asked_at
 
     async def _refresh(self, pause: float) -> None:
-        """Wait for a fetch, unless there was one a moment ago. Cancelling one waiter does not cancel the
-        fetch.
-        """
+        """Wait for a fetch, unless there was one a moment ago. Cancelling a waiter does not cancel it."""
         if self._fetch is None:
             if self._asked_at and self._age() < (RETRY_SECONDS if self._failed else pause):
                 return

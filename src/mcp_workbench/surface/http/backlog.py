@@ -86,9 +86,7 @@ class PrincipalBacklog:
         """The streams with unread messages, oldest first."""
 
     def hold(self, stream: ResponseStream, size: int, *, always: bool = False) -> bool:
-        """Count a message of a stream, if there is space for it, or `always`. Returns whether it is
-        counted.
-        """
+        """Count a message of a stream, if there is space or `always`. Returns whether it is counted."""
         backlog = self._backlog
         if (
             (self.bytes + size > backlog.principal_bytes or backlog.bytes + size > backlog.total_bytes)

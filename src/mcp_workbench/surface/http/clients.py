@@ -1,5 +1,4 @@
-"""All clients that are connected over HTTP: modern clients by their principal, legacy clients by their
-session.
+"""All HTTP clients: modern clients by their principal, legacy clients by their session.
 
 Owns what is kept for a client between two requests, and for how long.
 """

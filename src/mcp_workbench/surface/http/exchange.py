@@ -229,9 +229,7 @@ class HttpExchange:
     async def respond_from(
         self, stream: ResponseStream, *headers: Header, patience: float, is_modern: bool, primes: bool = False
     ) -> None:
-        """Send the messages of a stream: as JSON if the answer is the only one and ready soon, else as
-        events.
-        """
+        """Send a stream: as JSON if a single response is ready soon, else as events."""
         stream.consumer = self
         try:
             if not await stream.wait(UNWATCHED_SECONDS):
@@ -250,8 +248,9 @@ class HttpExchange:
                 stream.consumer = None
 
     async def send_events(self, stream: ResponseStream, *headers: Header, primes: bool = False) -> None:
-        """Send the messages of a stream as events, until it ends, the client disconnects, or it resumes
-        the stream with another request.
+        """Send the messages of a stream as events.
+
+        Returns when the stream ends, the client disconnects, or it resumes the stream with another request.
         """
         stream.wake()  # an earlier exchange that sends this stream
         stream.consumer = self

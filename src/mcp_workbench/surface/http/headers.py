@@ -49,8 +49,9 @@ def is_modern(exchange: HttpExchange, posted: PostedMessage) -> bool:
 
 
 def require_match(exchange: HttpExchange, posted: PostedMessage) -> None:
-    """Require that the headers of a modern request repeat its body: proxies may have relied on them.
-    Raises Rejected.
+    """Require that the headers of a modern request repeat its body. Raises Rejected.
+
+    Proxies may have relied on the headers.
     """
     method, request_id = posted.method or "", posted.request_id
     if posted.version:

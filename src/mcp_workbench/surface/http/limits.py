@@ -1,5 +1,4 @@
-"""Limits on the requests of one principal: how many are in flight, and how many begin per turn of the
-loop.
+"""Limits the requests of one principal: how many are in flight, and how many begin per loop turn.
 
 Beginning a thousand requests takes 100 ms. Without a limit other principals would wait for all of them.
 """

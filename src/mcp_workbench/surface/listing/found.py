@@ -87,8 +87,9 @@ def findings_result(findings: SearchFindings, wanted: OpenRequest, budget: int) 
 def _pieces(
     answers: Sequence[Sequence[ListedTool]], detail: Detail, budget: float, show: Show
 ) -> dict[Key, _Piece]:
-    """Return what is shown of each tool. For "auto" the best are shown whole, the others in brief: usually
-    one of the best is called next.
+    """Return what is shown of each tool.
+
+    For "auto" the best are shown whole and the others in brief: usually one of the best is called next.
     """
     tools = {tool.key: tool for found in answers for tool in found}
     if detail != "auto":

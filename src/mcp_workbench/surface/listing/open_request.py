@@ -57,9 +57,7 @@ _PART_EMPTY = "{} has an empty entry: leave it out, or write something into it"
 
 
 def read_open(arguments: Body, toolboxes: Sequence[str]) -> OpenRequest:
-    """Parse the arguments of `open_toolbox`. Optional members that are empty are absent. Raises
-    InvalidCall.
-    """
+    """Parse the arguments of `open_toolbox`. Empty optional members are absent. Raises InvalidCall."""
     available = f"Available toolboxes: {', '.join(toolboxes) or 'none'}"
     try:
         members = decode_members(arguments or b"{}")

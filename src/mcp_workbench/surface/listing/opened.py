@@ -148,9 +148,7 @@ def _begin(
 
 
 def _add_all(document: Document, fitting: Fit) -> None:
-    """Add whole definitions as a list, else lines by server: naming the server in each line would cost
-    much.
-    """
+    """Add whole definitions as a list, else lines by server, so that no line has to name it."""
     if fitting.level.is_full:
         document.add(b'"tools":[')
         document.add_list(definition for _, definition in fitting.shown)

@@ -1,5 +1,4 @@
-"""The names by which clients know the resources and prompts of servers: each contains its toolbox and
-server.
+"""Our names for the resources and prompts of servers: each contains its toolbox and server.
 
 A resource is `workbench:<toolbox>/<server>/<its own URI>`, a prompt `<toolbox>/<server>/<its own name>`. The
 names of toolbox and server are percent-encoded, so that they contain no slash. The server's own part is not

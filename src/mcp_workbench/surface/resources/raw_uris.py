@@ -1,5 +1,4 @@
-"""Finds the server for a URI that does not name one: the server that sent it, or the only one that lists
-it.
+"""Finds the server for a URI that names none: the server that sent it, or the only one that lists it.
 
 A link in a result must not lead to another server than the one that sent it: that server could read through
 the client what it cannot read itself. And no server is shown a URI that it has neither sent nor lists.
@@ -65,9 +64,7 @@ def emitter(view: ClientView, uri: str, *, is_modern: bool) -> ToolboxServer | N
 
 
 async def find_lister(view: ClientView, uri: str, *, is_modern: bool) -> ToolboxServer:
-    """Return the only running server that lists a URI or has a template for it. Starts none. Raises
-    Refusal.
-    """
+    """Return the only running server that lists a URI or has a template for it. Raises Refusal."""
     async with view.listing_turn:
         running = [
             toolbox_server for toolbox_server in view.offering("resources") if toolbox_server.server.up

@@ -146,8 +146,10 @@ class SharedLists:
         return b'{"%b":[' % listed.kind.member.encode(), joined, b"]%b}" % caching
 
     def _read(self, request: ClientRequest) -> None:
-        """Read a resource. A URI of ours names its server. Any other URI goes to the server that has sent
-        it to this client, else to the only running server that lists it or has a template for it.
+        """Start to read a resource.
+
+        A URI of ours names its server. Any other URI goes to the server that has sent it to this client, else
+        to the only running server that lists it or has a template for it.
         """
         from mcp_workbench.surface.resources.raw_uris import emitter  # noqa: PLC0415 - few clients read
 

@@ -69,9 +69,7 @@ def _scheme(text: str) -> str:
 
 
 def _parts(template: str) -> list[tuple[str, str | None]]:
-    """Split a template into literals, each with the operator of the expression after it; the last has
-    none.
-    """
+    """Split a template into literals, each with the operator of the expression after it, if any."""
     parts: list[tuple[str, str | None]] = []
     at = 0
     for expression in _EXPRESSION.finditer(template):

@@ -151,8 +151,7 @@ class ClientResults:
             return await in_thread(work, limit)
 
     async def search(self, work: Callable[[], T], size: int) -> T:
-        """Run a regular expression search in a thread and return its result. `size` is the size of the
-        content.
+        """Run a regular expression search on a content of this size in a thread.
 
         Raises TimeoutError if the search takes too long, and ShareUsedUp if its turn does not come.
         """

@@ -1,5 +1,4 @@
-"""Parts of a JSON text: the members of an object, the items of an array, and the target of a pointer (RFC
-6901).
+"""Parts of a JSON text: members of an object, items of an array, and targets of pointers (RFC 6901).
 
 Decodes as little as possible and rewrites nothing: every part is the original text.
 """

@@ -1,5 +1,4 @@
-"""Stems of English words, by Martin Porter's algorithm of 1980: "creates" and "creation" have the same
-one.
+"""Stems of English words, by Porter's algorithm of 1980: "creates" and "creation" have the same.
 
 A word with other than English letters is its own stem.
 """
@@ -102,7 +101,5 @@ def _has_vowel(word: str) -> bool:
 
 
 def _is_short(word: str) -> bool:
-    """Whether a word ends in consonant, vowel, consonant, as "fil" does, so that an e may have been
-    removed.
-    """
+    """Whether a word ends like "fil", in consonant, vowel, consonant: an e may have been removed."""
     return _shape(word)[-3:] == [False, True, False] and word[-1] not in "wxy"

@@ -1,5 +1,4 @@
-"""The words of an index: which tools have them, how rare they are, and what the words of a query stand
-for.
+"""The words of an index: which tools have them, and what the words of a query stand for.
 
 Owns the postings, and the mapping from the words of a query to weighted stems: the words themselves,
 corrections of words that no tool has, and synonyms.

@@ -22,9 +22,7 @@ _BEYOND_ASCII: Final = bytes(range(0x80, 0x100))
 
 
 def _shows(marks: Mapping[bytes, bytes]) -> bytes:
-    """Return a translation table that replaces these characters by one mark per kind, all others by
-    spaces.
-    """
+    """Return a translation table: one mark for each of these kinds of characters, else a space."""
     table = bytearray(b" " * 256)
     for mark, characters in marks.items():
         for character in characters:

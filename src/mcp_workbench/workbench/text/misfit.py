@@ -35,9 +35,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def misfits(definition: Body, arguments: Body) -> list[str]:
-    """Return what does not fit, a few problems in a few words each; empty if all fits or that cannot be
-    told.
-    """
+    """Return what does not fit, a few short problems; empty if all fits or that is not known."""
     if len(definition) > MAX_DEFINITION_BYTES or not 0 < len(arguments) <= MAX_ARGUMENTS_BYTES:
         return []
     problems: list[str] = []
@@ -122,8 +120,9 @@ class _Check:
     def _problems_of_choice(
         self, choices: Sequence[object], value: object, path: str, level: int
     ) -> Iterator[str]:
-        """Yield a problem if no alternative fits. Several may fit a `oneOf`: patterns, which are not run,
-        may tell them apart.
+        """Yield a problem if no alternative fits.
+
+        Several may fit a `oneOf`: patterns, which are not run, may distinguish them.
         """
         for choice in choices:
             if next(self.problems(choice, value, path, level + 1), None) is None:
@@ -160,9 +159,7 @@ class _Check:
         return None
 
     def _follow(self, reference: str) -> object:
-        """Return the part of the schema that a reference leads to; if there is none, one that everything
-        fits.
-        """
+        """Return the part of the schema that a reference leads to; True, which all fits, if there is none."""
         if reference not in self._targets:
             self._targets[reference] = self._find(reference)
         return self._targets[reference]

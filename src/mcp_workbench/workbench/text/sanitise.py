@@ -19,9 +19,7 @@ __all__ = ["clean_definition", "clean_text", "show_name", "show_text"]
 
 
 def clean_definition(raw: bytes) -> tuple[bytes, int]:
-    """Return a tool definition (a JSON object in UTF-8) without hidden characters, and how many there
-    were.
-    """
+    """Return a tool definition (JSON in UTF-8) without hidden characters, and their number."""
     if _is_plain(raw):
         return raw, 0
     text = raw.decode()
@@ -39,8 +37,7 @@ def clean_text(text: str) -> str:
 
 
 def show_text(text: str, spell: Callable[[str], str] | None = None) -> str:
-    """Return the text with its hidden characters written out (`\\x1b`, `\\u202e`), so that a terminal can
-    show it.
+    """Return the text with its hidden characters written out, as in `\\x1b` and `\\u202e`, for a terminal.
 
     Line feeds and tabs stay. Other line ends, which move a cursor or fake a line, are written out. `spell`
     writes each character that cannot be shown.
@@ -113,8 +110,9 @@ def _clean_strings(text: str) -> tuple[str, int]:
 
 
 def _unused(key: str, keys: set[str]) -> str:
-    """Return a key that is not used yet. Cleaning must not make a second "name" of "na<hidden>me": parsers
-    differ on which of two counts.
+    """Return a key that is not used yet.
+
+    Cleaning must not make a second "name" of "na<hidden>me": parsers differ on which of two counts.
     """
     while key in keys:
         key += "\ufffd"
@@ -196,9 +194,7 @@ _VIRAMA: Final = 9
 
 
 def _joins_letters(text: str, at: int) -> bool:
-    """Whether the joiner at this position changes how letters are drawn: between two of them, or after a
-    virama.
-    """
+    """Whether a joiner changes how letters are drawn: between two of them, or after a virama."""
     import unicodedata  # noqa: PLC0415 - hardly any text has a joiner, and start-up stays lean
 
     before, after = text[max(at - 1, 0) : at], text[at + 1 : at + 2]

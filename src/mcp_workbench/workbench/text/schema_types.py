@@ -144,9 +144,7 @@ class SchemaTypes:
         return _joined(self._alternatives(schema, depth, refs))
 
     def _resolved(self, schema: object, refs: Refs) -> tuple[Schema, Refs]:
-        """Return the schema with references and parts merged, and what it referred to; empty if it refers
-        to itself.
-        """
+        """Return a schema with its references and parts merged, and the references; empty for a cycle."""
         if not isinstance(schema, dict):
             return {}, refs
         if isinstance(ref := schema.get("$ref"), str):

@@ -1,8 +1,7 @@
-"""Writes a tool as one line from which a model can call it: `read_file(path: string, head?: integer) —
-Read a file`
+"""Writes a tool as one line from which a model can call it.
 
-Owns what the line says about a tool, and how long it is. `schema_types` writes the types; hidden characters
-are removed before.
+`read_file(path: string, head?: integer) — Read a file`. Owns what the line says about a tool, and how long it
+is. `schema_types` writes the types; hidden characters are removed before.
 """
 
 from __future__ import annotations
