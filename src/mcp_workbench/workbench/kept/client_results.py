@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.kept.store import ResultStore
 
 T = TypeVar("T")
-Kind = Literal["text", "json", "binary"]
+ContentKind = Literal["text", "json", "binary"]
+"""The kind of a content: text, structured JSON, or binary data in base64."""
 
 PREFIX: Final = "res_"
 RANDOM_BYTES: Final = 16
@@ -60,7 +61,7 @@ class Content(msgspec.Struct, frozen=True, eq=False):
     handle: str
     data: bytes
     """Text and JSON in UTF-8, anything else in base64 as the server sent it."""
-    kind: Kind
+    kind: ContentKind
     is_json: bool = False
     """Whether the content is a JSON value; text may be one too."""
     mime: str = ""
