@@ -17,7 +17,7 @@ from tests.support.kept import Bench, Maker
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept.client_results import ClientResults, Kind
+    from mcp_workbench.workbench.kept.client_results import ClientResults, ContentKind
 
 ROWS = b'{"rows" : [{"id":1.0},\n {"id":2}],"a/b":"x"}'
 
@@ -25,7 +25,7 @@ ROWS = b'{"rows" : [{"id":1.0},\n {"id":2}],"a/b":"x"}'
 @pytest.fixture
 async def client_results() -> ClientResults:
     client_results = Bench(memory=10**9).client_results
-    kept: list[tuple[str, bytes, Kind, bool]] = [
+    kept: list[tuple[str, bytes, ContentKind, bool]] = [
         ("res_text", 'é "quoted"\n'.encode(), "text", False),
         ("res_json", ROWS, "json", True),
         ("res_both", ROWS, "text", True),

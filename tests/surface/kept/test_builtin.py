@@ -21,12 +21,12 @@ from tests.support.kept import Bench, Maker
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept.client_results import ClientResults, Kind
+    from mcp_workbench.workbench.kept.client_results import ClientResults, ContentKind
 
 LIMIT = 50_000
 LINES = "".join(f"line {number} — é\n" for number in range(1, 5001))
 ROWS = json.dumps({"rows": [{"id": n, "text": "x" * 100} for n in range(1000)], "long": "a\nb\n" * 20_000})
-KEPT: dict[str, tuple[str, Kind, bool]] = {
+KEPT: dict[str, tuple[str, ContentKind, bool]] = {
     "res_lines": (LINES, "text", False),
     "res_rows": (ROWS, "text", True),
     "res_line": ("x" * 100_000, "text", False),

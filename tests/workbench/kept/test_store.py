@@ -18,7 +18,7 @@ from tests.support.kept import LIMIT, Bench, FilesInMemory, Maker
 from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept.client_results import Kind
+    from mcp_workbench.workbench.kept.client_results import ContentKind
 
 
 def test_handles_cannot_be_guessed() -> None:
@@ -157,7 +157,7 @@ async def test_a_disk_that_does_not_answer_holds_up_one_result_and_no_other(
 @pytest.mark.parametrize(
     ("data", "kind"), [(b"it is hunter22", "text"), (b64encode(b"it is hunter22"), "binary")]
 )
-async def test_a_secret_is_never_written_to_a_file(data: bytes, kind: Kind) -> None:
+async def test_a_secret_is_never_written_to_a_file(data: bytes, kind: ContentKind) -> None:
     bench = Bench(memory=len(data))
     secret = await bench.keep(data, kind)
     assert await bench.read(secret) == data
