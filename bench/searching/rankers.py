@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_workbench.workbench.searching.index import Entry
-    from mcp_workbench.workbench.searching.senses import SemanticIndex
+    from mcp_workbench.workbench.searching.semantic_index import SemanticIndex
 
     Tools = Sequence[dict[str, Any]]
 
@@ -65,7 +65,7 @@ class semantic(workbench):  # noqa: N801 - as above
     """The same with the extra, from scratch: nothing is remembered of earlier runs."""
 
     def _senses(self) -> SemanticIndex | None:
-        from mcp_workbench.workbench.searching.senses import SemanticIndex  # noqa: PLC0415 - only in its own process
+        from mcp_workbench.workbench.searching.semantic_index import SemanticIndex  # noqa: PLC0415 - only in its own process
 
         return SemanticIndex(os.devnull)
 

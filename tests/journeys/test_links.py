@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import Connect
-    from tests.serve.admission.shared import Visitor
+    from tests.serve.admission.shared import TokenClient
     from tests.support.client import Json
     from tests.support.journal import Journal
     from tests.support.sessions import Era, Session
 
-    Client = Session | Visitor
+    Client = Session | TokenClient
 
 SECRET = "file:///home/me/.ssh/id_rsa"  # noqa: S105 - only the name of one
 ANY_FILE = listing("resourceTemplates", '{"uriTemplate":"file:///{+path}","name":"files"}')
@@ -446,7 +446,7 @@ async def test_what_one_client_is_sent_or_uses_changes_nothing_for_another(
     )
     tokens = write_tokens(tmp_path, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
     async with sharing(tmp_path, config, "--token-file", str(tokens)) as shared:
-        alice, bob = await shared.visitor(ALICE, era), await shared.visitor(BOB, era)
+        alice, bob = await shared.client(ALICE, era), await shared.client(BOB, era)
         for box in ("a", "b"):
             await alice.open_toolbox(box)
         await emit(alice, "b", "files", link())
@@ -466,7 +466,7 @@ async def test_links_from_a_toolbox_that_is_no_longer_allowed_lead_nowhere(
     )
     tokens = write_tokens(tmp_path, bob=(BOB, ["*"]))
     async with sharing(tmp_path, config, "--token-file", str(tokens)) as shared:
-        bob = await shared.visitor(BOB, "modern")
+        bob = await shared.client(BOB, "modern")
         await bob.open_toolbox("b")
         await emit(bob, "a", "evil", link())
         write_tokens(tmp_path, bob=(BOB, ["b"]))

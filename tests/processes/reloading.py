@@ -27,7 +27,7 @@ REFUSED = "has changed and cannot be used; the configuration stays as it was: "
 IMPATIENT = """
 import runpy
 from mcp_workbench.serve import watch
-watch.INTERVAL = 0.05
+watch.INTERVAL_SECONDS = 0.05
 runpy.run_module("mcp_workbench", run_name="__main__", alter_sys=True)
 """
 """The real command, but for the pace at which it looks at its file."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.workbench.searching.index import Entry, Hit, SearchIndex
-from mcp_workbench.workbench.searching.senses import SemanticIndex
+from mcp_workbench.workbench.searching.semantic_index import SemanticIndex
 from mcp_workbench.workbench.searching.word_vectors import WordVectors, load_word_vectors
 from tests.structure.package import ROOT
 
@@ -32,22 +32,22 @@ WORLD = [
 
 
 def searching(cache: Path) -> tuple[SearchIndex, SemanticIndex]:
-    senses = SemanticIndex(cache)
-    return SearchIndex(senses), senses
+    semantic_index = SemanticIndex(cache)
+    return SearchIndex(semantic_index), semantic_index
 
 
-def found(index: SearchIndex, senses: SemanticIndex, query: str, limit: int = 5) -> list[Hit]:
-    senses.learn()
+def found(index: SearchIndex, semantic_index: SemanticIndex, query: str, limit: int = 5) -> list[Hit]:
+    semantic_index.learn()
     return index.search(query, limit)
 
 
 @pytest.fixture
 def both(tmp_path: Path) -> tuple[SearchIndex, SemanticIndex]:
-    index, senses = searching(tmp_path)
+    index, semantic_index = searching(tmp_path)
     index.put("files", FILES)
     index.put("world", WORLD)
-    senses.learn()
-    return index, senses
+    semantic_index.learn()
+    return index, semantic_index
 
 
 @pytest.mark.parametrize(
@@ -86,20 +86,20 @@ def test_a_mistyped_word_is_taken_as_it_was_meant(both: tuple[SearchIndex, Seman
 
 
 def test_tools_that_come_later_are_found_once_they_are_learnt(tmp_path: Path) -> None:
-    index, senses = searching(tmp_path)
+    index, semantic_index = searching(tmp_path)
     index.put("files", FILES)
-    assert found(index, senses, "bill my client") == []
+    assert found(index, semantic_index, "bill my client") == []
     index.put("world", WORLD)
-    assert [hit.position for hit in found(index, senses, "bill my client", 1)] == [1]
+    assert [hit.position for hit in found(index, semantic_index, "bill my client", 1)] == [1]
 
 
 def test_an_index_that_tools_came_to_and_went_from_finds_what_a_fresh_one_finds(tmp_path: Path) -> None:
-    index, senses = searching(tmp_path)
+    index, semantic_index = searching(tmp_path)
     for step in range(60):
         passing = [Entry(f"passing_{n}", "s", description="Passing by") for n in range(50)]
         index.put(f"g{step % 4}", passing)
         if step % 7 == 0:
-            senses.learn()
+            semantic_index.learn()
         index.drop(f"g{step % 3}")
     for group in ("g0", "g1", "g2", "g3"):
         index.drop(group)
@@ -109,7 +109,7 @@ def test_an_index_that_tools_came_to_and_went_from_finds_what_a_fresh_one_finds(
     fresh.put("files", FILES)
     fresh.put("world", WORLD)
     query = "bill my client and read the weather"
-    assert found(index, senses, query) == found(fresh, fresh_senses, query) != []
+    assert found(index, semantic_index, query) == found(fresh, fresh_senses, query) != []
 
 
 class Recording(WordVectors):
@@ -127,10 +127,10 @@ class Recording(WordVectors):
 def given(cache: Path, entries: Sequence[Entry]) -> tuple[list[str], list[Hit]]:
     """What the model had to look at to learn these tools, and what is then found."""
     model = Recording(load_word_vectors())
-    senses = SemanticIndex(cache, lambda: model)
-    index = SearchIndex(senses)
+    semantic_index = SemanticIndex(cache, lambda: model)
+    index = SearchIndex(semantic_index)
     index.put("all", entries)
-    senses.learn()
+    semantic_index.learn()
     learnt_from = list(model.given)
     return learnt_from, index.search("bill my client", 3)
 
@@ -158,10 +158,10 @@ def refuse(event, args):
     if event.startswith("socket."):
         raise RuntimeError(event)
 sys.addaudithook(refuse)
-index, senses = t.searching(sys.argv[1])
+index, semantic_index = t.searching(sys.argv[1])
 index.put("files", t.FILES)
 index.put("world", t.WORLD)
-senses.learn()
+semantic_index.learn()
 print(index.search("bill my client, then play music", 6), "wordllama" in sys.modules)
 """
 

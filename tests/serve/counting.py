@@ -20,7 +20,7 @@ class Steps:
     def __init__(self, work: Callable[[], None]) -> None:
         self.calls: list[str] = []
         self.own: list[str] = []
-        """Of these, the calls of the workbench's own functions."""
+        """The calls of the workbench's own functions, which are a part of all calls."""
         self.decodings = 0
         # What others have left to the collector, and what that runs, is not to be counted here.
         collects = gc.isenabled()

@@ -14,7 +14,7 @@ from mcp_workbench.downstream.conversation.offer import Offer
 from mcp_workbench.downstream.limits.flow_control import FlowControl
 from mcp_workbench.downstream.server import Server
 from mcp_workbench.downstream.supervisor import ServerContext
-from mcp_workbench.serve.pressure import StdioBackpressure
+from mcp_workbench.serve.backpressure import StdioBackpressure
 from mcp_workbench.storage.catalogue import Catalogue
 from mcp_workbench.storage.protocol_versions import VersionMemory
 from mcp_workbench.surface.client_connection import ClientConnection
@@ -90,7 +90,7 @@ class Behind:
 
     @property
     def latest_id(self) -> int:
-        """Of the request that the server got last."""
+        """The id of the last request that the server got."""
         return self._connection.session.peer.next_id - 1
 
     def server_says(self, line: Line) -> None:
@@ -110,7 +110,7 @@ class Behind:
 
 
 class Relayed(Behind):
-    """Such a server, and one client."""
+    """A scripted server, and one client over stdio."""
 
     def __init__(
         self,

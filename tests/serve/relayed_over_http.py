@@ -1,4 +1,4 @@
-"""The same over HTTP: one client that posts calls, without a socket or a loop between the steps."""
+"""One client that posts calls over HTTP, without a socket or a turn of the loop between the steps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Post:
         self.status = 0
         self.headers: dict[bytes, bytes] = {}
         self.body: list[bytes] = []
-        """As it was handed on."""
+        """The parts of the response's body, as they were sent."""
         pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
         scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": pairs}
         self._request = {"type": "http.request", "body": body, "more_body": False}
@@ -53,7 +53,7 @@ class Post:
 
 
 class RelayedOverHttp(Behind):
-    """A legacy server, and one client with a session, or without one in the modern era."""
+    """A legacy server, and one client: legacy with a session, or modern without one."""
 
     def __init__(self, directory: Path, *, modern: bool) -> None:
         super().__init__(directory, modern=False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_workbench.config import Secrets
-from mcp_workbench.serve.log_lines import LONGEST_LINE, to_json, to_text
+from mcp_workbench.serve.log_lines import MAX_LINE_BYTES, to_json, to_text
 
 if TYPE_CHECKING:
     from mcp_workbench.serve.log_lines import ToLine
@@ -95,7 +95,7 @@ def test_a_traceback_is_a_member_for_machines() -> None:
 @pytest.mark.parametrize("count", [4000, 5000, 70_000, 1_000_000])
 def test_what_is_too_long_to_be_written_at_once_is_cut(to_line: ToLine, character: str, count: int) -> None:
     line = to_line(record("begin" + character * count + "end", server="dev/files"), MASK)
-    assert len(line) <= LONGEST_LINE
+    assert len(line) <= MAX_LINE_BYTES
     assert line.count(b"\n") == 1
     if to_line is to_json:
         message = json.loads(line)["message"]
@@ -109,14 +109,14 @@ def test_what_is_left_out_is_counted(count: int) -> None:
     for shown in (text("x" * count), members("x" * count)["message"]):
         kept, _, note = shown.partition("… (")
         assert set(kept) == {"x"}
-        assert len(kept) > LONGEST_LINE * 0.9
+        assert len(kept) > MAX_LINE_BYTES * 0.9
         assert note == f"{count - len(kept)} characters left out)"
 
 
 @both_formats
 def test_a_long_traceback_keeps_its_end_and_the_message_its_beginning(to_line: ToLine) -> None:
     line = to_line(record("begin" + "x" * 5000, fault="y" * 100_000 + " the very end"), MASK)
-    assert LONGEST_LINE * 0.9 < len(line) <= LONGEST_LINE
+    assert MAX_LINE_BYTES * 0.9 < len(line) <= MAX_LINE_BYTES
     shown = line.decode()
     for expected in ("begin", "the very end", "characters left out) …y"):
         assert expected in shown
@@ -125,7 +125,7 @@ def test_a_long_traceback_keeps_its_end_and_the_message_its_beginning(to_line: T
 @both_formats
 def test_a_name_without_end_leaves_room_for_the_message(to_line: ToLine) -> None:
     line = to_line(record("the message", server="😀" * 5000), MASK)
-    assert len(line) <= LONGEST_LINE
+    assert len(line) <= MAX_LINE_BYTES
     assert b"the message" in line
 
 
@@ -151,7 +151,7 @@ def test_a_secret_is_masked_in_the_message_and_in_the_traceback(
 
 
 @both_formats
-@pytest.mark.parametrize("before", range(LONGEST_LINE - 200, LONGEST_LINE))
+@pytest.mark.parametrize("before", range(MAX_LINE_BYTES - 200, MAX_LINE_BYTES))
 def test_no_part_of_a_secret_is_left_where_a_line_is_cut(to_line: ToLine, before: int) -> None:
     shown = to_line(record("x" * before + SECRET + "y" * 100), MASK).decode()
     assert "hun" not in shown

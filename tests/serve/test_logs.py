@@ -1,4 +1,4 @@
-"""Our log on stderr: a line for each record, and never a wait for whoever reads it."""
+"""Our log on stderr: a line for each record, and never a wait for its reader."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.config import Secrets
-from mcp_workbench.serve.logs import MOST_WAITING, StderrHandler, set_up
+from mcp_workbench.serve.logs import MAX_WAITING_LINES, StderrHandler, set_up
 from mcp_workbench.wire.processes.stderr import LOGGER as SERVERS_STDERR
 from tests.support.waiting import PATIENCE
 
@@ -41,7 +41,7 @@ class Pipe:
         self.log(*texts, name=SERVERS_STDERR)
 
     def fill(self) -> None:
-        """Nobody reads, and there is no room for another byte."""
+        """Fill the pipe until it takes no other byte; nothing is read from it."""
         os.set_blocking(self.writer, False)
         with suppress(BlockingIOError):
             while True:
@@ -107,10 +107,10 @@ def test_our_own_events_wait_until_there_is_room(pipe: Pipe) -> None:
 
 def test_no_more_of_them_wait_than_there_is_memory_for(pipe: Pipe) -> None:
     pipe.fill()
-    pipe.log(*map(str, range(MOST_WAITING + 10)))
+    pipe.log(*map(str, range(MAX_WAITING_LINES + 10)))
     pipe.read()
     pipe.log("after")
-    assert pipe.read() == lines("log lines dropped: 10", *map(str, range(MOST_WAITING)), "after")
+    assert pipe.read() == lines("log lines dropped: 10", *map(str, range(MAX_WAITING_LINES)), "after")
 
 
 def test_what_waits_is_taken_in_the_end_by_a_reader_that_is_late(pipe: Pipe) -> None:
@@ -224,7 +224,7 @@ def test_faults_that_nobody_has_caught_are_masked_too(capfd: pytest.CaptureFixtu
 
 
 class Unreachable:
-    """Fails where nobody can be told of it."""
+    """Fails in a destructor, which cannot raise to a caller."""
 
     def __del__(self) -> None:
         raise ValueError("in clean-up: hunter2")
@@ -234,4 +234,7 @@ class Unreachable:
 def test_what_ends_us_is_said_at_any_level(capfd: pytest.CaptureFixture[str]) -> None:
     set_up("off", "text")
     sys.excepthook(ValueError, ValueError("this is why"), None)
-    assert capfd.readouterr().err == lines("ended by a fault of ours") + "  ValueError: this is why\n"
+    assert (
+        capfd.readouterr().err
+        == lines("ended by an error inside the workbench") + "  ValueError: this is why\n"
+    )

@@ -104,7 +104,7 @@ class Client:
     got: list[Json] = field(default_factory=list)
     put: list[Put] = field(default_factory=list)
     requests: dict[int, tuple[ClientConnection, Json]] = field(default_factory=dict)
-    """Those in flight."""
+    """The requests in flight, by id."""
 
     def __post_init__(self) -> None:
         self.client_connection = self._open(self._take)
@@ -177,7 +177,7 @@ class Client:
                 asyncio.get_running_loop().call_soon(client_connection.close)
 
 
-class House:
+class SharedWorkbench:
     """A shared workbench with one legacy server behind it, and its clients."""
 
     def __init__(self, kinds: list[tuple[str, bool]]) -> None:
@@ -327,18 +327,20 @@ class House:
         return [*shown, *answers]
 
 
-async def live(kinds: list[tuple[str, bool]], what: list[Step]) -> House:
-    house = House(kinds)
+async def live(kinds: list[tuple[str, bool]], what: list[Step]) -> SharedWorkbench:
+    shared_workbench = SharedWorkbench(kinds)
     for step in what:
-        await house.do(step)
-        assert house.crossed == []
-    await house.close()
-    assert house.crossed == []
-    assert {name: len(house.replies.get(name, ())) for name in house.asked} == dict.fromkeys(house.asked, 1)
-    return house
+        await shared_workbench.do(step)
+        assert shared_workbench.crossed == []
+    await shared_workbench.close()
+    assert shared_workbench.crossed == []
+    assert {
+        name: len(shared_workbench.replies.get(name, ())) for name in shared_workbench.asked
+    } == dict.fromkeys(shared_workbench.asked, 1)
+    return shared_workbench
 
 
-def run(kinds: list[tuple[str, bool]], what: list[Step]) -> House:
+def run(kinds: list[tuple[str, bool]], what: list[Step]) -> SharedWorkbench:
     with asyncio.Runner(loop_factory=JumpingLoop) as runner:
         return runner.run(live(kinds, what))
 
@@ -361,8 +363,8 @@ def test_no_principal_sees_or_answers_what_is_about_the_call_of_another(
 def test_clients_of_one_principal_are_never_refused_for_the_sake_of_another(
     kinds: list[bool], what: list[Step]
 ) -> None:
-    house = run([("ann", is_modern) for is_modern in kinds], what)
-    replies = [reply for replies in house.replies.values() for reply in replies]
+    shared_workbench = run([("ann", is_modern) for is_modern in kinds], what)
+    replies = [reply for replies in shared_workbench.replies.values() for reply in replies]
     assert not [reply for reply in replies if SHARED in json.dumps(reply, ensure_ascii=False)]
 
 
@@ -372,10 +374,10 @@ BOTH: Final = [("ann", False), ("bob", False)]
 
 def test_a_question_is_shown_where_it_can_be_of_one_principal_only() -> None:
     first: list[Step] = [("start", ANN, 0), ("start", BOB, 0), ("finish", 0, 0), ("finish", 0, 0)]
-    house = run(
+    shared_workbench = run(
         BOTH, [*first, ("wait", 0, ENDED_SECONDS), ("start", BOB, 0), ("ask", 2, 0), ("answer", 0, 0)]
     )
-    ((reply,),) = house.replies.values()
+    ((reply,),) = shared_workbench.replies.values()
     assert reply["result"]["content"] == {"said": "bob"}
 
 
@@ -383,8 +385,8 @@ def test_a_question_is_shown_where_it_can_be_of_one_principal_only() -> None:
 def test_nobody_is_asked_outside_of_a_call_where_another_principal_has_ever_made_one(end: str) -> None:
     """Bob alone is there, and the server comes back to what Ann wanted a minute ago."""
     first: list[Step] = [("start", BOB, 0), ("finish", 0, 0), ("start", ANN, 0), (end, 0, 0)]
-    house = run(BOTH, [*first, ("leave", ANN, 0), ("wait", 0, 60.0), ("ask", 1, 0)])
-    ((reply,),) = house.replies.values()
+    shared_workbench = run(BOTH, [*first, ("leave", ANN, 0), ("wait", 0, 60.0), ("ask", 1, 0)])
+    ((reply,),) = shared_workbench.replies.values()
     assert reply["error"]["message"] == NO_CALL
 
 
@@ -396,15 +398,15 @@ def test_the_late_answer_to_a_call_that_is_forgotten_counts_like_any_other() -> 
         ("wait", 0, 60.0),
         ("fail", 0, 0),
     ]
-    house = run(BOTH, [*late, ("ask", 0, 0)])
-    ((reply,),) = house.replies.values()
+    shared_workbench = run(BOTH, [*late, ("ask", 0, 0)])
+    ((reply,),) = shared_workbench.replies.values()
     assert SHARED in reply["error"]["message"]
 
 
 def test_no_number_of_cancelled_calls_makes_those_of_another_principal_forgotten() -> None:
     many = [step for _ in range(MOST_GIVEN_UP) for step in (("start", BOB, 0.0), ("cancel", 0, 0.0))]
-    house = run(
+    shared_workbench = run(
         BOTH, [*many, ("start", ANN, 0), ("cancel", 0, 0), ("start", BOB, 0), ("ask", MOST_GIVEN_UP, 0)]
     )
-    ((reply,),) = house.replies.values()
+    ((reply,),) = shared_workbench.replies.values()
     assert SHARED in reply["error"]["message"]

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from mcp_workbench.serve.responses import COPIED, ResponseWriter
+from mcp_workbench.serve.responses import COPIED_BYTES, ResponseWriter
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n"
 EVENTS = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -39,7 +39,7 @@ def transport() -> Written:
     return Written()
 
 
-@pytest.mark.parametrize("size", [0, 2, COPIED + 1])
+@pytest.mark.parametrize("size", [0, 2, COPIED_BYTES + 1])
 def test_a_head_goes_out_with_the_body_that_it_announces(transport: Written, size: int) -> None:
     way_out = ResponseWriter(transport, transport.close)
     way_out.write(HEAD)

@@ -11,7 +11,7 @@ from mcp_workbench.workbench.kept.store import ResultStore
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept.client_results import ClientResults, Kind
+    from mcp_workbench.workbench.kept.client_results import ClientResults, ContentKind
 
 LIMIT = 1000
 
@@ -61,7 +61,7 @@ class Bench:
         self.client_results = self.store.client_results()
 
     async def keep(
-        self, data: bytes, kind: Kind = "text", client_results: ClientResults | None = None
+        self, data: bytes, kind: ContentKind = "text", client_results: ClientResults | None = None
     ) -> str | None:
         """The handle of what was kept, if it was."""
         content = Content(new_handle(), data, kind)

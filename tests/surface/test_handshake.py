@@ -1,4 +1,4 @@
-"""How a client of either era meets the workbench, and that both may share one connection."""
+"""The handshake of legacy clients and the discovery of modern ones, which may share one connection."""
 
 from __future__ import annotations
 

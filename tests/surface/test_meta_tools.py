@@ -35,6 +35,14 @@ async def test_their_annotations_tell_hosts_the_truth(connect: Connect) -> None:
     assert using["annotations"]["openWorldHint"] is True
 
 
+async def test_they_have_no_titles_which_would_cost_tokens_and_say_no_more_than_the_names(
+    connect: Connect,
+) -> None:
+    for tool in await both(connect):
+        assert "title" not in tool
+        assert "title" not in tool["annotations"]
+
+
 async def test_hosts_that_defer_tools_are_asked_to_keep_these(connect: Connect) -> None:
     for tool in await both(connect):
         assert tool["_meta"] == {"anthropic/alwaysLoad": True}

@@ -24,7 +24,7 @@ def test_each_uri_is_known_by_all_who_have_sent_it() -> None:
 
 
 def test_a_server_that_floods_forgets_its_own_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emitted_uris, "MOST_PER_SERVER", 3)
+    monkeypatch.setattr(emitted_uris, "MAX_URIS_PER_SERVER", 3)
     uris = EmittedUris()
     uris.note(FILES, "x:first")
     for name in ("first", "second", "third", "first", "fourth"):

@@ -1,1 +1,1 @@
-"""Composition roots: everything wired together for one way of serving."""
+"""Runs the workbench for its clients, over stdio and over HTTP."""

@@ -1,4 +1,4 @@
-"""Where to listen: an address as people write it, and the sockets that it stands for."""
+"""Reads the address to listen on, as people write it, and opens its sockets."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 from mcp_workbench.errors import CannotListen
 
 BACKLOG: Final = 2048
-"""Connections that may wait to be taken, as uvicorn has it."""
+"""Connections that may wait to be accepted; uvicorn's default."""
 
 
 class Address(NamedTuple):
-    """A host and a port."""
+    """The host and port that the HTTP server listens on."""
 
     host: str
     port: int
@@ -23,7 +23,7 @@ class Address(NamedTuple):
 
 
 def read_address(text: str) -> Address:
-    """`host:port`, `[host]:port` or a port alone, which is then that of this machine. Raises ValueError."""
+    """Read `host:port`, `[host]:port`, or a port alone, which stands for 127.0.0.1. Raises ValueError."""
     host, colon, port = text.rpartition(":")
     if not colon:
         host = "127.0.0.1"
@@ -41,7 +41,7 @@ def read_address(text: str) -> Address:
 
 
 def listen(address: Address) -> list[socket.socket]:
-    """Sockets that listen there: several where a name stands for several addresses. Raises CannotListen."""
+    """Open the sockets of an address: several if its name has several addresses. Raises CannotListen."""
     host, port = address
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -70,7 +70,7 @@ def _bind(family: int, host: str, port: int) -> socket.socket:
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listener.bind((host, port))
-        # At once: from when we say that we serve, nobody is turned away, and nobody else gets the port.
+        # At once, so that from the log line "serving at" on connections are accepted and the port is taken.
         listener.listen(BACKLOG)
         listener.setblocking(False)
     except OSError:

@@ -1,7 +1,7 @@
-"""How many connections may be open, and which one is closed to make room for another.
+"""How many HTTP connections may be open, and which connection is closed to make space for another.
 
-Connections are limited for each address only until a request on them is authenticated: behind a reverse proxy
-all clients have the same address. A new connection is accepted as long as there is one to close for it.
+Connections are limited per address only until a request on them is authenticated: behind a reverse proxy all
+clients have the same address. A new connection is accepted as long as another can be closed for it.
 """
 
 from __future__ import annotations
@@ -12,43 +12,44 @@ from math import inf
 from typing import Final, Protocol
 
 MAX_CONNECTIONS: Final = 10_000
-"""Open connections, where the process may have as many file descriptors."""
+"""Open connections, if the process may have as many file descriptors."""
 OTHER_DESCRIPTORS: Final = 256
-"""File descriptors left for servers, files and connections that we open, where there are enough."""
+"""File descriptors left for servers, files and our own connections, if there are enough."""
 ADDRESS_SHARE: Final = 20
-"""One address may have this part of all connections, while no request on them was authenticated."""
-LEAST_PER_ADDRESS: Final = 16
+"""An address may use one part in this many of all connections, until a request on them is authenticated."""
+MIN_PER_ADDRESS: Final = 16
+"""Unauthenticated connections that an address may always have."""
 SILENT_SECONDS: Final = 1.0
-"""After which a connection that has sent no request counts as silent. Before, its request may be on its way:
-a proxy, or a burst of one client's, can open hundreds of connections in one moment."""
-LAST_DESCRIPTORS: Final = 16
-"""File descriptors that connections leave free, whatever uses the others: without one, no connection can be
-accepted and no server started."""
+"""A connection without a request counts as silent after this time. Before, its request may be on its way: a
+proxy or a client may open hundreds of connections at once."""
+RESERVED_DESCRIPTORS: Final = 16
+"""File descriptors that connections leave free: without one, no connection can be accepted and no server
+started."""
 
 
 class Closable(Protocol):
-    """A connection that may have to be closed."""
+    """A connection that can be closed to make space for another."""
 
     peer: str
-    """The address of the other side, as `address_group` gives it."""
+    """The client's address, as `address_group` returns it."""
     descriptor: int
-    """The file descriptor of its socket. The system gives each the lowest number that is free."""
+    """The file descriptor of its socket. The system assigns the lowest free number."""
     idle_since: float | None
-    """When it began to wait for another request; None if it does not."""
+    """When the connection began to wait for another request; None while it serves one."""
 
     def close_for_another(self) -> None:
-        """Close it at once, to make room."""
+        """Close this connection at once, to make space for another."""
 
 
 def allowed_connections(descriptors: int | None) -> int:
-    """How many connections may be open in a process with so many file descriptors; None means any number."""
+    """Return how many connections may be open, given the number of file descriptors; None means unlimited."""
     if descriptors is None:
         return MAX_CONNECTIONS
     return max(1, min(MAX_CONNECTIONS, max(descriptors - OTHER_DESCRIPTORS, descriptors // 2)))
 
 
 def address_group(host: str) -> str:
-    """The address that connections are counted by: for IPv6 the network, for each client has a whole one."""
+    """Return the address by which connections are counted; for IPv6 the client's whole network."""
     if ":" not in host:
         return host
     address = IPv6Address(host.partition("%")[0])
@@ -63,28 +64,26 @@ class ConnectionLimits:
     ) -> None:
         self.most = most
         self._descriptors = (
-            inf if descriptors is None else descriptors - min(LAST_DESCRIPTORS, descriptors // 8)
+            inf if descriptors is None else descriptors - min(RESERVED_DESCRIPTORS, descriptors // 8)
         )
-        self.per_address = (
-            max(LEAST_PER_ADDRESS, most // ADDRESS_SHARE) if per_address is None else per_address
-        )
+        self.per_address = max(MIN_PER_ADDRESS, most // ADDRESS_SHARE) if per_address is None else per_address
         self._trusted: set[Closable] = set()
         """Connections on which a request was authenticated."""
         self._unknown: dict[Closable, float] = {}
-        """All others, and when they last said something, those first that said nothing for longest."""
+        """All other connections and the time of their last request, the longest silent first."""
         self._unknown_of: dict[str, dict[Closable, float]] = {}
-        """The same by the address of the peer."""
+        """The unauthenticated connections by the address of the client."""
 
     def __len__(self) -> int:
         return len(self._trusted) + len(self._unknown)
 
     @property
     def is_crowded(self) -> bool:
-        """Whether half of the connections are taken that there may be."""
+        """Whether more than half of the allowed connections are open."""
         return 2 * len(self) > self.most
 
     def add(self, connection: Closable) -> bool:
-        """Take a new connection in, and close another for it if need be. Returns whether it may stay."""
+        """Add a new connection, and close another for it if needed. Returns whether it may stay open."""
         other = self._silent_of(connection.peer)
         is_full = False
         if other is None and (
@@ -101,7 +100,7 @@ class ConnectionLimits:
         return True
 
     def _silent_of(self, peer: str) -> Closable | None:
-        """The connection that has been silent for longest of an address that has too many."""
+        """Return the longest silent connection of an address that has too many."""
         of_peer = self._unknown_of.get(peer, {})
         if len(of_peer) < self.per_address:
             return None
@@ -109,7 +108,7 @@ class ConnectionLimits:
         return connection if time.monotonic() - since >= SILENT_SECONDS else None
 
     def note_request(self, connection: Closable) -> None:
-        """Note that the headers of a request have come on a connection."""
+        """Note that the headers of a request have arrived on a connection."""
         if connection in self._unknown:
             now = time.monotonic()
             for order in (self._unknown, self._unknown_of[connection.peer]):
@@ -123,7 +122,7 @@ class ConnectionLimits:
             self._trusted.add(connection)
 
     def remove(self, connection: Closable) -> None:
-        """Forget a connection that is closed."""
+        """Remove a connection that is closed."""
         self._trusted.discard(connection)
         if connection in self._unknown:
             del self._unknown[connection]
@@ -133,8 +132,8 @@ class ConnectionLimits:
                 del self._unknown_of[connection.peer]
 
     def _least_useful(self) -> Closable | None:
-        """The connection to close if there are too many: one that did not authenticate, else an idle one."""
+        """Return the connection to close if there are too many: an unauthenticated one, else an idle one."""
         if self._unknown:
             return next(iter(self._unknown))
-        idle = [it for it in self._trusted if it.idle_since is not None]
-        return min(idle, key=lambda it: it.idle_since or 0.0, default=None)
+        idle = [connection for connection in self._trusted if connection.idle_since is not None]
+        return min(idle, key=lambda connection: connection.idle_since or 0.0, default=None)

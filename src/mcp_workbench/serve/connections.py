@@ -1,7 +1,6 @@
-"""HTTP connections with limits: on their number, on what comes before a request, and on how long all of it
-takes, in both directions.
+"""HTTP connections with limits: on their number, on the size of headers, and on slow clients.
 
-uvicorn speaks HTTP; this adds what it leaves to whatever stands in front of it.
+uvicorn parses and writes HTTP; this module adds the limits that uvicorn leaves to a reverse proxy.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mcp_workbench.serve.connection_limits import address_group
 from mcp_workbench.serve.responses import ResponseWriter
-from mcp_workbench.surface.http.exchange import BODY_LIMIT, CONNECTION
+from mcp_workbench.surface.http.exchange import CONNECTION, MAX_BODY_BYTES
 
 if TYPE_CHECKING:
     import asyncio
@@ -26,28 +25,30 @@ if TYPE_CHECKING:
     from uvicorn.server import ServerState
 
     from mcp_workbench.serve.connection_limits import ConnectionLimits
-    from mcp_workbench.serve.refusals import Refusals
+    from mcp_workbench.serve.refusal_log import RefusalLog
 
-HEADERS_LIMIT: Final = 64 * 1024
-"""Bytes of the request line and the headers, or of the trailers, give or take what is read at once."""
-HEADERS_TIME: Final = 20.0
-"""Seconds in which they have to come, from the beginning of the connection or of the request."""
-CROWDED_HEADERS_SECONDS: Final = 5.0
-"""The same while many connections are open."""
-LINGER: Final = 2.0
-"""Seconds for the rest of a request that was answered without it, if the connection ends with it."""
+HEADERS_BYTES: Final = 64 * 1024
+"""Limit for the request line and headers, or for the trailers, plus what one read may add."""
+HEADERS_TIMEOUT_SECONDS: Final = 20.0
+"""Time in which the headers have to arrive, from the start of the connection or of the request."""
+CROWDED_HEADERS_TIMEOUT_SECONDS: Final = 5.0
+"""Time in which the headers have to arrive while many connections are open."""
+LINGER_SECONDS: Final = 2.0
+"""How long we read the rest of a request that was answered early, before the connection is closed."""
 LINGER_BYTES: Final = 256 * 1024
-"""Bytes that may still come in that time after what was no request."""
-SLOW: Final = 30.0
-LEAST_TAKEN: Final = 32 * 1024
-"""Seconds after which a client is cut off that has taken less than so many bytes of what waits for it."""
-FIRST_LOOK_SECONDS: Final = 0.02
-LAST_LOOK_SECONDS: Final = 1.0
-"""The first and the longest wait between two looks at a half-closed connection; each is twice the last."""
-OF_UPGRADE: Final = (b"upgrade", b"connection", b"http2-settings")
+"""Bytes that we read in that time after an invalid request."""
+SLOW_READER_SECONDS: Final = 30.0
+"""Time in which a client has to read `SLOW_READER_BYTES` of a waiting response; else it is disconnected."""
+SLOW_READER_BYTES: Final = 32 * 1024
+"""Bytes that a client has to read in each `SLOW_READER_SECONDS`."""
+FIRST_RESET_CHECK_SECONDS: Final = 0.02
+"""Time before the first check of a half-closed connection. Each wait is twice as long as the last."""
+MAX_RESET_CHECK_SECONDS: Final = 1.0
+"""The longest time between two checks of a half-closed connection."""
+UPGRADE_HEADERS: Final = (b"upgrade", b"connection", b"http2-settings")
 
-NO_HTTP: Final = "Invalid HTTP request received."
-TOO_LONG: Final = f"The headers are longer than {HEADERS_LIMIT:,} bytes."
+INVALID_HTTP: Final = "Invalid HTTP request received."
+HEADERS_TOO_LONG: Final = f"The headers are longer than {HEADERS_BYTES:,} bytes."
 
 
 class LimitedConnection(HttpToolsProtocol):
@@ -56,7 +57,7 @@ class LimitedConnection(HttpToolsProtocol):
     def __init__(
         self,
         limits: ConnectionLimits,
-        refusals: Refusals,
+        refusal_log: RefusalLog,
         *,
         config: Config,
         server_state: ServerState,
@@ -65,91 +66,93 @@ class LimitedConnection(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._limits = limits
-        self._refusals = refusals
+        self._refusal_log = refusal_log
         self.peer = ""
-        """The address of the other side, as connections are counted by it."""
+        """The client's address, as `address_group` returns it."""
         self.descriptor = 0
         self.idle_since: float | None = None
-        """When it began to wait for another request, by the loop's clock; None if it does not."""
+        """When the connection began to wait for another request, by the loop's clock; None while it serves
+        one."""
         self.is_half_closed = False
-        """Whether the client has ended its side, and may still wait for an answer."""
+        """Whether the client has closed its sending side; it may still wait for a response."""
         self.on_half_close: Callable[[], None] | None = None
-        """Called when the client ends its side. Sending something then shows whether it is still there."""
+        """Called when the client closes its sending side. Sending something then shows whether it still
+        reads."""
         self._is_trusted = False
         self._header_bytes = 0
-        self._has_body_come = False
-        """Whether some of a body was among what came last."""
+        self._has_body = False
+        """Whether the last data contained a part of a body."""
         self._deadline: asyncio.TimerHandle | None = None
-        """Runs while something should be said, and has not been."""
-        self._slow: asyncio.TimerHandle | None = None
-        self._look: asyncio.TimerHandle | None = None
+        """Closes the connection if the client does not send a complete request in time."""
+        self._reader_timer: asyncio.TimerHandle | None = None
+        self._reset_check: asyncio.TimerHandle | None = None
         self._served: RequestResponseCycle | None = None
-        """The request that is being answered; others may have come behind it."""
+        """The request that is being answered; more requests may be queued behind it."""
         self._in_body = False
-        """Whether what comes next belongs to a request whose headers are there."""
+        """Whether the headers of a request have arrived, and its body is not complete."""
         self._problem: str | None = None
-        """What is wrong with what came after the requests that are still to be answered."""
+        """Why the data after the queued requests is invalid; None while all of it is valid."""
         self._is_ending = False
-        """Whether nothing is said any more, nor listened to."""
-        self._linger_bytes = BODY_LIMIT
-        """Bytes that may still come then."""
+        """Whether the last response is written: what the client still sends is read and dropped."""
+        self._linger_bytes = MAX_BODY_BYTES
+        """Bytes that the client may still send after the last response."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
-        """A client has connected: give it a while to send a request."""
+        """A client has connected: start the timer for its first request."""
         super().connection_made(transport)
         self.peer = address_group(self.client[0]) if self.client else ""
         self.descriptor = transport.get_extra_info("socket").fileno()
         if self._limits.add(self):
-            self._start_clock()
+            self._start_deadline()
         else:
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is closed: tell whoever serves a request on it, and stop all timers."""
+        """The connection is closed: tell the application that serves a request on it, and stop all timers."""
         self._limits.remove(self)
-        self._stop_clock()
-        if self._look is not None:
-            self._look.cancel()
+        self._stop_deadline()
+        if self._reset_check is not None:
+            self._reset_check.cancel()
         if (served := self._served) is not None and not served.response_complete:
             served.disconnected = True
             served.message_event.set()
         self.resume_writing()
-        self._unset_keepalive_if_required()  # uvicorn does not after a reset, and the timer knows of us
+        self._unset_keepalive_if_required()  # uvicorn does not after a reset, and its timer refers to us
         super().connection_lost(exc)
-        self.cycle = self._served = self.scope = None  # type: ignore[assignment] # which know of us
+        self.cycle = self._served = self.scope = None  # type: ignore[assignment] # they refer to us
         self.pipeline.clear()
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came, unless nothing is to be answered any more."""
+        """Parse the data, unless the connection is ending."""
         if self._is_ending:
             self._linger_bytes -= len(data)
             if self._linger_bytes < 0:
-                self._cut_off()
+                self._disconnect()
         if self._is_ending or self._problem is not None:
             return
         self._unset_keepalive_if_required()
         self.idle_since = None
-        self._has_body_come = False
+        self._has_body = False
         try:
             self._feed(data)
         except httptools.HttpParserError:
-            self._refuse(NO_HTTP)
+            self._refuse(INVALID_HTTP)
             return
         if self._in_body or self._deadline is not None:
-            # Not all of the headers are there, or of the trailers, and one may be without end.
-            self._header_bytes = 0 if self._has_body_come else self._header_bytes + len(data)
-            if self._header_bytes > HEADERS_LIMIT:
-                self._refuse(TOO_LONG)
+            # Headers or trailers are incomplete, and one of them may never end.
+            self._header_bytes = 0 if self._has_body else self._header_bytes + len(data)
+            if self._header_bytes > HEADERS_BYTES:
+                self._refuse(HEADERS_TOO_LONG)
                 return
         if self._in_body or self._deadline is None:
-            self._look_at_unasked()
+            self._limit_unexpected_data()
 
-    def _look_at_unasked(self) -> None:
-        """Blank lines, or the rest of a request that was answered without it: not for ever."""
+    def _limit_unexpected_data(self) -> None:
+        """Start the timer for blank lines, or for the rest of a request that is already answered."""
         is_idle = self.timeout_keep_alive_task is not None
         is_answered = self._served is not None and self._served.response_complete
         if is_answered and not is_idle and self._deadline is None:
-            self._start_clock()
+            self._start_deadline()
 
     def _feed(self, data: bytes) -> None:
         try:
@@ -158,36 +161,38 @@ class LimitedConnection(HttpToolsProtocol):
             self._stay_with_http(data[upgrade.args[0] :])
 
     def _stay_with_http(self, rest: bytes) -> None:
-        """Goes on as if another protocol had not been offered: the parser takes what follows for that one."""
+        """Ignore an offered upgrade: the parser would take what follows for the other protocol."""
         method = self.parser.get_method()
         if method == b"CONNECT":
-            raise httptools.HttpParserError("we are no proxy")
+            raise httptools.HttpParserError("CONNECT is for proxies")
         lines = [b"%b %b HTTP/%b" % (method, self.url, self.parser.get_http_version().encode())]
-        lines += [b"%b: %b" % (name, value) for name, value in self.headers if name not in OF_UPGRADE]
+        lines += [b"%b: %b" % (name, value) for name, value in self.headers if name not in UPGRADE_HEADERS]
         self.parser = httptools.HttpRequestParser(self)
         self._feed(b"\r\n".join([*lines, b"", rest]))
 
     def eof_received(self) -> bool:  # type: ignore[override] # uvicorn's returns nothing, which closes
-        """The client sends no more. Keep the connection open if answers to what it sent are due."""
-        if self._is_ending or not self._leave_unfinished():
+        """The client sends no more. Keep the connection open if responses are due."""
+        if self._is_ending or not self._drop_unfinished():
             return False
         self.is_half_closed = True
-        # A client that is gone looks the same, until something is sent to it.
-        self._look = self.loop.call_later(FIRST_LOOK_SECONDS, self._look_for_reset, FIRST_LOOK_SECONDS)
+        # A client that is gone looks the same until something is sent to it.
+        self._reset_check = self.loop.call_later(
+            FIRST_RESET_CHECK_SECONDS, self._check_for_reset, FIRST_RESET_CHECK_SECONDS
+        )
         if self.on_half_close is not None:
             self.on_half_close()
         return True
 
-    def _look_for_reset(self, waited: float) -> None:
-        """Close a half-closed connection whose other side turns out to be closed too."""
+    def _check_for_reset(self, waited: float) -> None:
+        """Close a half-closed connection if the client has closed its reading side too."""
         if self.transport.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
-            self._cut_off()
+            self._disconnect()
             return
-        wait = min(2 * waited, LAST_LOOK_SECONDS)
-        self._look = self.loop.call_later(wait, self._look_for_reset, wait)
+        wait = min(2 * waited, MAX_RESET_CHECK_SECONDS)
+        self._reset_check = self.loop.call_later(wait, self._check_for_reset, wait)
 
-    def _leave_unfinished(self) -> bool:
-        """Drop a request that will not come whole. Returns whether others are still to be answered."""
+    def _drop_unfinished(self) -> bool:
+        """Drop an incomplete request. Returns whether other requests are still to be answered."""
         if self._in_body:
             self._in_body = False
             if self.pipeline and self.pipeline[0][0] is self.cycle:
@@ -199,15 +204,15 @@ class LimitedConnection(HttpToolsProtocol):
         return self._served is not None and not self._served.response_complete
 
     def _refuse(self, why: str) -> None:
-        """Refuse what came, and all that may come after it, once the requests before it are answered."""
-        self._refusals.tell("HTTP", self.peer, f"refused with status 400: {why}")
-        self._stop_clock()
+        """Refuse invalid data and all that follows, once the requests before it are answered."""
+        self._refusal_log.log("HTTP", self.peer, f"refused with status 400: {why}")
+        self._stop_deadline()
         self._problem = why
         self._linger_bytes = LINGER_BYTES
-        if not self._leave_unfinished():
-            self._answer_problem()
+        if not self._drop_unfinished():
+            self._send_problem()
 
-    def _answer_problem(self) -> None:
+    def _send_problem(self) -> None:
         started = self._served is not None and self._served.response_started
         if not started or (self._served is not None and self._served.response_complete):
             content = (self._problem or "").encode("ascii")
@@ -219,45 +224,45 @@ class LimitedConnection(HttpToolsProtocol):
         self._linger()
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """A request begins: start the timer for its headers."""
         super().on_message_begin()
         self._unset_keepalive_if_required()
         self._header_bytes = 0
         if self._deadline is None:
-            self._start_clock()
+            self._start_deadline()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header. What comes after the body is a trailer, and is not one: nobody has checked it."""
+        """Take a header. Trailers, which come after the body, are ignored: no check has seen them."""
         if not self._in_body:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """All that comes before its body is there."""
+        """The headers of a request are complete: start to serve it."""
         if not self.parser.should_upgrade():
-            self._stop_clock()
+            self._stop_deadline()
             self._limits.note_request(self)
             super().on_headers_complete()
             self._in_body = True
-            # So that whoever serves it is told of it at once, and sets limits only to a body that is late.
+            # Wakes the application at once, so that it sets a timeout only for a body that is late.
             self.cycle.message_event.set()
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of the body."""
-        self._has_body_come = True
+        """Pass a part of the body to the application."""
+        self._has_body = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """All of it is there."""
+        """A request is complete: wait for the next one if this one is already answered."""
         if not self.parser.should_upgrade():
             super().on_message_complete()
             self._in_body = False
             if self.cycle.response_complete:
-                # It was answered without its end, so nothing else will begin to wait for another.
-                self._stop_clock()
-                self._keep()
+                # It was answered before its end, so uvicorn does not start the timer for the next request.
+                self._stop_deadline()
+                self._wait_for_next()
 
     def on_response_complete(self) -> None:
-        """Go on with the next request, or wait for one, or close where none can come."""
+        """Serve the next request, wait for one, or close if none can arrive."""
         if self._is_ending:
             return
         is_last = not self.pipeline
@@ -265,22 +270,23 @@ class LimitedConnection(HttpToolsProtocol):
         if self.transport.is_closing() or not is_last:
             return
         if self._problem is not None:
-            self._answer_problem()
+            self._send_problem()
         elif self.is_half_closed:
             self.transport.close()
         else:
             self.idle_since = self.loop.time()
 
-    def _keep(self) -> None:
-        """Waits for another request."""
+    def _wait_for_next(self) -> None:
+        """Keep the connection open for another request."""
         self.idle_since = self.loop.time()
         self.timeout_keep_alive_task = self.loop.call_later(
             self.timeout_keep_alive, self.timeout_keep_alive_handler
         )
 
     def _end(self) -> None:
-        """Ends it with the answer to a request. If that has not come whole, what still comes is read for a
-        while: a connection that is closed with something unread is reset, which takes back the answer.
+        """Close the connection after a response, once the rest of its request is read.
+
+        Closing a socket with unread data resets it, and the client may lose the response.
         """
         if self._served is None or not self._served.more_body:
             self.transport.close()
@@ -288,7 +294,7 @@ class LimitedConnection(HttpToolsProtocol):
             self._linger()
 
     def _linger(self) -> None:
-        """Close the connection after what was written, and read what still comes for a while."""
+        """Close the sending side, and read what the client still sends for a while."""
         self._is_ending = True
         self._unset_keepalive_if_required()
         if self.is_half_closed:
@@ -296,14 +302,14 @@ class LimitedConnection(HttpToolsProtocol):
             return
         self.transport.write_eof()
         self.flow.resume_reading()
-        self._deadline = self.loop.call_later(LINGER, self._cut_off)
+        self._deadline = self.loop.call_later(LINGER_SECONDS, self._disconnect)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._served = cycle
         cycle.scope[CONNECTION] = self  # type: ignore[typeddict-unknown-key] # for our own application
-        if cycle.scope["method"] != "HEAD":  # whose response ends with the head
-            way_out = ResponseWriter(self.transport, self._end)
-            cycle.transport = way_out  # type: ignore[assignment] # all that it asks of one
+        if cycle.scope["method"] != "HEAD":  # a response to HEAD has no body
+            writer = ResponseWriter(self.transport, self._end)
+            cycle.transport = writer  # type: ignore[assignment] # has all that a cycle uses
         super()._start_asgi_task(cycle, app)
 
     def trust(self) -> None:
@@ -319,44 +325,44 @@ class LimitedConnection(HttpToolsProtocol):
 
     def abort(self) -> None:
         """Close the connection at once, and drop what the client has not read."""
-        self._cut_off()
+        self._disconnect()
 
     def close_for_another(self) -> None:
-        """Close the connection at once, to make room for another."""
-        self._cut_off()
+        """Close this connection at once, to make space for another."""
+        self._disconnect()
 
     def pause_writing(self) -> None:
-        """The client does not take what waits for it: begin to watch how fast it reads."""
+        """The client does not read fast enough: start the timer that would disconnect it."""
         super().pause_writing()
-        self._watch_slow()
+        self._start_reader_timer()
 
     def resume_writing(self) -> None:
         """The client has read: stop the timer that would disconnect it."""
-        if self._slow is not None:
-            self._slow.cancel()
-            self._slow = None
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
+            self._reader_timer = None
         super().resume_writing()
 
-    def _watch_slow(self) -> None:
+    def _start_reader_timer(self) -> None:
         waiting = self.transport.get_write_buffer_size()
-        self._slow = self.loop.call_later(SLOW, self._look_at_slow, waiting)
+        self._reader_timer = self.loop.call_later(SLOW_READER_SECONDS, self._check_reader, waiting)
 
-    def _look_at_slow(self, before: int) -> None:
-        if before - self.transport.get_write_buffer_size() >= LEAST_TAKEN:
-            self._watch_slow()
+    def _check_reader(self, before: int) -> None:
+        if before - self.transport.get_write_buffer_size() >= SLOW_READER_BYTES:
+            self._start_reader_timer()
         else:
-            self._cut_off()
+            self._disconnect()
 
-    def _cut_off(self) -> None:
-        self._stop_clock()
+    def _disconnect(self) -> None:
+        self._stop_deadline()
         if self.transport is not None:
             self.transport.abort()
 
-    def _start_clock(self) -> None:
-        seconds = CROWDED_HEADERS_SECONDS if self._limits.is_crowded else HEADERS_TIME
-        self._deadline = self.loop.call_later(seconds, self._cut_off)
+    def _start_deadline(self) -> None:
+        seconds = CROWDED_HEADERS_TIMEOUT_SECONDS if self._limits.is_crowded else HEADERS_TIMEOUT_SECONDS
+        self._deadline = self.loop.call_later(seconds, self._disconnect)
 
-    def _stop_clock(self) -> None:
+    def _stop_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config.tokens import LoadedTokens
     from mcp_workbench.serve.admission import Admission
     from mcp_workbench.serve.logs import StderrHandler
-    from mcp_workbench.serve.refusals import Refusals
+    from mcp_workbench.serve.refusal_log import RefusalLog
 
 PATH: Final = "/mcp"
 DRAIN_LIMIT: Final = 20.0
@@ -75,8 +75,7 @@ async def _serve(
     sockets, address, limits = listening
     service = Service(loaded, environ, log_handler)
     async with serving_http(service, address.host, tokens) as application:
-        refusals = application.admission.refusals
-        server = _Server(_settings(application, limits, refusals))
+        server = _Server(_settings(application, limits, application.admission.refusal_log))
         serving = asyncio.create_task(server.serve(sockets))
         log.info("serving at http://%s%s (Ctrl-C ends it)", address, PATH)
         await service.interrupted.wait()
@@ -98,17 +97,17 @@ async def serving_http(
         tokens,
         environ=service.environ,
         log_handler=service.log_handler,
-        guests=clients,
+        clients=clients,
     )
     endpoint = Endpoint(clients, admission_files.admission)
 
     def on_reload(reloaded: LoadedConfig) -> None:
         admission_files.reconfigure(reloaded)
-        clients.look_again()
+        clients.refresh()
 
     async def drain() -> None:
         endpoint.is_closing = True
-        clients.release()
+        clients.end_streams()
         await service.unless_hurried(clients.drain(DRAIN_LIMIT))
         endpoint.is_closed = True
         await service.unless_hurried(admission_files.write_last_use())
@@ -125,10 +124,10 @@ async def serving_http(
         yield HttpApplication(endpoint, admission_files.admission)
 
 
-def _settings(front: HttpApplication, limits: ConnectionLimits, refusals: Refusals) -> uvicorn.Config:
+def _settings(front: HttpApplication, limits: ConnectionLimits, refusal_log: RefusalLog) -> uvicorn.Config:
     return uvicorn.Config(
         front,
-        http=cast("type[asyncio.Protocol]", partial(LimitedConnection, limits, refusals)),
+        http=cast("type[asyncio.Protocol]", partial(LimitedConnection, limits, refusal_log)),
         ws="none",
         lifespan="off",
         log_config=None,

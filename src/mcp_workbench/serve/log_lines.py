@@ -1,7 +1,7 @@
-"""From a log record to the bytes of its line: without secrets, without hidden characters, and not too long.
+"""Formats a log record as bytes: without secrets, without hidden characters, and with a limited length.
 
-Owns the two formats, for people and for machines. It does not write: see `logs`. A record that is about one
-server says so in its `server` (`extra={"server": "dev/files"}`), not in its message.
+Owns the two formats, text and JSON. Does not write: see `logs`. A record about a server names it in its
+attribute `server` (`extra={"server": "dev/files"}`), not in its message.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ if TYPE_CHECKING:
     Mask = Callable[[str], str]
     ToLine = Callable[[logging.LogRecord, Mask], bytes]
 
-LONGEST_LINE: Final = 4096
-"""Bytes of what is written of a record, its newline included: a pipe that is writable takes them at once."""
-ROOM_FOR_NOTE: Final = 48
-LONGEST_LABEL: Final = 256
-LOOKED_AT: Final = 64 * 1024
-"""Characters of a text that are looked through: what a server says may have megabytes. So many more than are
-shown that a secret at this cut is not among them."""
+MAX_LINE_BYTES: Final = 4096
+"""Written for one record, newline included: a pipe that is ready takes so many at once."""
+NOTE_BYTES: Final = 48
+"""Kept free for the note that says how much was left out."""
+MAX_LABEL_CHARACTERS: Final = 256
+SCANNED_CHARACTERS: Final = 64 * 1024
+"""How much of a text is masked and cleaned: a server may log megabytes. Far more than is shown, so that a
+secret cut in two at this limit is not shown."""
 LINE_BREAK: Final = " ⏎ "
 PROGRAM: Final = "mcp-workbench: "
 TRACEBACK_INDENT: Final = "  "
-"""So that no line of it, which may quote a server, looks like a record of its own."""
+"""Indents tracebacks, so that no line of one, which may quote a server, looks like a record."""
 
 
 class _Text(msgspec.Struct, frozen=True):
-    """What can be shown of a text, and how many characters it has beyond that."""
+    """The part of a text that may be shown, and how many characters follow it."""
 
     shown: str
     beyond: int = 0
 
 
 class _Object(msgspec.Struct, omit_defaults=True):
-    """A record for machines."""
+    """A log record in the JSON format."""
 
     time: str
     level: str
@@ -80,22 +81,22 @@ def together(entries: Sequence[Entry], mask: Mask, *, as_json: bool) -> list[byt
 
 
 def to_text(record: logging.LogRecord, mask: Mask) -> bytes:
-    """A line for people. A traceback follows on lines of its own."""
+    """Format a record as a line of text. A traceback follows on lines of its own."""
     label = _label(record)
     message = _message(record, mask)
     line = _Text(_in_one_line(f"{PROGRAM}{f'[{label}] ' if label else ''}{message.shown}"), message.beyond)
-    room = LONGEST_LINE - 1
+    space = MAX_LINE_BYTES - 1
     if (trace := _traceback(record, mask)) is None:
-        return _cut(line, room, _size).encode() + b"\n"
-    head = _cut(line, room // 2, _size).encode() + b"\n"
+        return _cut(line, space, _size).encode() + b"\n"
+    head = _cut(line, space // 2, _size).encode() + b"\n"
     indented = "\n".join(TRACEBACK_INDENT + line for line in trace.shown.splitlines())
-    tail = _cut_start(_Text(indented, trace.beyond), room - len(head), _size)
+    tail = _cut_start(_Text(indented, trace.beyond), space - len(head), _size)
     return head + tail.encode() + b"\n"
 
 
 def to_json(record: logging.LogRecord, mask: Mask) -> bytes:
-    """One JSON object in one line."""
-    it = _Object(
+    """Format a record as one JSON object on one line."""
+    entry = _Object(
         time=_time(record.created),
         level=record.levelname.lower(),
         logger=record.name,
@@ -103,11 +104,11 @@ def to_json(record: logging.LogRecord, mask: Mask) -> bytes:
     )
     encode = msgspec.json.encode
     message, trace = _message(record, mask), _traceback(record, mask)
-    room = LONGEST_LINE - len(encode(it)) - len(',"message":"","traceback":""\n')
-    it.message = _cut(message, room if trace is None else room // 2, _size_in_json)
+    space = MAX_LINE_BYTES - len(encode(entry)) - len(',"message":"","traceback":""\n')
+    entry.message = _cut(message, space if trace is None else space // 2, _size_in_json)
     if trace is not None:
-        it.traceback = _cut_start(trace, room - _size_in_json(it.message), _size_in_json)
-    return encode(it) + b"\n"
+        entry.traceback = _cut_start(trace, space - _size_in_json(entry.message), _size_in_json)
+    return encode(entry) + b"\n"
 
 
 def _time(created: float) -> str:
@@ -116,29 +117,29 @@ def _time(created: float) -> str:
 
 
 def _label(record: logging.LogRecord) -> str:
-    return show_name(getattr(record, "server", ""))[:LONGEST_LABEL]
+    return show_name(getattr(record, "server", ""))[:MAX_LABEL_CHARACTERS]
 
 
 def _message(record: logging.LogRecord, mask: Mask) -> _Text:
     text = record.getMessage()
-    return _Text(_without_secrets(text[:LOOKED_AT], mask), max(len(text) - LOOKED_AT, 0))
+    return _Text(_without_secrets(text[:SCANNED_CHARACTERS], mask), max(len(text) - SCANNED_CHARACTERS, 0))
 
 
 def _traceback(record: logging.LogRecord, mask: Mask) -> _Text | None:
     if not record.exc_info or record.exc_info[1] is None:
         return None
     text = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
-    return _Text(_without_secrets(text[-LOOKED_AT:], mask), max(len(text) - LOOKED_AT, 0))
+    return _Text(_without_secrets(text[-SCANNED_CHARACTERS:], mask), max(len(text) - SCANNED_CHARACTERS, 0))
 
 
 def _without_secrets(text: str, mask: Mask) -> str:
-    """Masked, and without what could move a terminal's cursor or hide something."""
+    """Mask secrets, and remove characters that could move a terminal's cursor or hide something."""
     masked = mask(text)
     cleaned = clean_text(masked)
     if cleaned != masked:
-        # Once more, for a secret with an invisible character inside is whole only now.
+        # Again: a secret with an invisible character inside matches only now.
         cleaned = mask(cleaned)
-    # There are more line ends than these, and readers that know them all.
+    # Unicode has more line ends than "\n", and some readers know them all.
     return "\n".join(cleaned.splitlines())
 
 
@@ -155,27 +156,27 @@ def _size_in_json(text: str) -> int:
     return len(msgspec.json.encode(text)) - len('""')
 
 
-def _cut(text: _Text, room: int, size: Callable[[str], int]) -> str:
-    """The beginning of a text, as much as there is room for, and how much was left out."""
+def _cut(text: _Text, space: int, size: Callable[[str], int]) -> str:
+    """Return the beginning of a text, as much as fits, and how much was left out."""
     shown = text.shown
-    if not text.beyond and len(shown) <= room and size(shown) <= room:
+    if not text.beyond and len(shown) <= space and size(shown) <= space:
         return shown
-    kept = _most(min(len(shown), room), lambda count: size(shown[:count]) <= room - ROOM_FOR_NOTE)
+    kept = _most(min(len(shown), space), lambda count: size(shown[:count]) <= space - NOTE_BYTES)
     return f"{shown[:kept]}… ({len(shown) - kept + text.beyond} characters left out)"
 
 
-def _cut_start(text: _Text, room: int, size: Callable[[str], int]) -> str:
-    """The end of a text: of a traceback that says what happened."""
+def _cut_start(text: _Text, space: int, size: Callable[[str], int]) -> str:
+    """Return the end of a text, as much as fits. The end of a traceback says what happened."""
     shown = text.shown
-    if not text.beyond and len(shown) <= room and size(shown) <= room:
+    if not text.beyond and len(shown) <= space and size(shown) <= space:
         return shown
     end = len(shown)
-    kept = _most(min(end, room), lambda count: size(shown[end - count :]) <= room - ROOM_FOR_NOTE)
+    kept = _most(min(end, space), lambda count: size(shown[end - count :]) <= space - NOTE_BYTES)
     return f"({end - kept + text.beyond} characters left out) …{shown[end - kept :]}"
 
 
 def _most(limit: int, fits: Callable[[int], bool]) -> int:
-    """The largest count up to `limit` that fits."""
+    """Return the largest count up to `limit` that fits, by bisection."""
     least, most = 0, limit
     while least < most:
         middle = (least + most + 1) // 2

@@ -1,9 +1,8 @@
-"""Our log: a line for each event on stderr, which nobody may be reading.
+"""The log on stderr: one line per event, without ever blocking the event loop.
 
-A write that would block is not made: the event loop must not wait for whoever reads our stderr, or does
-not. Events of ours wait until there is room again, within limits; what servers say is dropped, counted, and
-the number said. No secret of the configuration gets through: every record is masked here, whatever its author
-has done about it. What a line looks like is decided in `log_lines`.
+A write that would block is not made, because stderr may be a pipe that is not read. Our own events wait until
+there is space, within limits. Lines from servers are dropped and counted. Every record is masked here, so
+that no secret of the configuration is logged. `log_lines` owns the format of a line.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.config import Secrets
-from mcp_workbench.serve.log_lines import LONGEST_LINE, to_json, to_text, together
+from mcp_workbench.serve.log_lines import MAX_LINE_BYTES, to_json, to_text, together
 from mcp_workbench.wire.processes.stderr import LOGGER as SERVERS_STDERR
 from mcp_workbench.workbench.text.sanitise import show_text
 
@@ -34,18 +33,18 @@ if TYPE_CHECKING:
 
 FORMATS: Final[dict[str, ToLine]] = {"text": to_text, "json": to_json}
 STDERR: Final = 2
-MOST_WAITING: Final = 200
-"""Lines that are kept for whoever does not read them now."""
-LAST_LIMIT: Final = 0.25
-"""Seconds for these to be taken in the end."""
-REPORT_LIMIT: Final = 1.0
-"""Seconds for whoever reads stderr to take a report."""
+MAX_WAITING_LINES: Final = 200
+"""Lines that are kept until stderr is read."""
+FLUSH_TIMEOUT_SECONDS: Final = 0.25
+"""How long the end of the program waits for these lines to be read."""
+REPORT_TIMEOUT_SECONDS: Final = 1.0
+"""How long a report of configuration problems waits to be read."""
 
 log = logging.getLogger(__name__)
 
 
 class StderrHandler(logging.Handler):
-    """Writes each record as one line, if stderr takes it now."""
+    """Writes each record as one line, if stderr takes it without blocking."""
 
     def __init__(self, to_line: ToLine = to_text, descriptor: int = STDERR) -> None:
         super().__init__()
@@ -56,32 +55,32 @@ class StderrHandler(logging.Handler):
         self._dropped = 0
 
     def hide(self, secrets: Secrets) -> None:
-        """Masks these too from now on. Earlier ones stay masked: a server that leaves may still echo them."""
+        """Mask these secrets too. Earlier ones stay masked: a stopping server may still log them."""
         self._secrets |= secrets
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Never raises and never waits."""
+        """Write, keep or drop a record. Never raises and never blocks."""
         try:
-            self._catch_up(0)
-            # Made only if there is use for it: a flood that nobody reads should cost little.
+            self._write_waiting(0)
+            # Formatted only if it is written or kept: a flood of dropped lines should cost little.
             if not self._waiting and _takes_bytes(self._descriptor, 0):
                 os.write(self._descriptor, self._to_line(record, self._secrets.mask))
-            elif record.name == SERVERS_STDERR or len(self._waiting) >= MOST_WAITING:
+            elif record.name == SERVERS_STDERR or len(self._waiting) >= MAX_WAITING_LINES:
                 self._dropped += 1
             else:
                 self._waiting.append(self._to_line(record, self._secrets.mask))
-        except Exception:  # noqa: BLE001 - whoever logs is not to be stopped by that
+        except Exception:  # noqa: BLE001 - logging must not stop its caller
             self._dropped += 1
 
     def write_together(self, entries: Sequence[Entry]) -> None:
         """Write a line for each of several events. Never raises and never waits."""
         try:
-            self._catch_up(0)
+            self._write_waiting(0)
             lines = together(entries, self._secrets.mask, as_json=self._to_line is to_json)
             for chunk in _chunks(lines):
                 if not self._waiting and _takes_bytes(self._descriptor, 0):
                     os.write(self._descriptor, chunk)
-                elif len(self._waiting) >= MOST_WAITING:
+                elif len(self._waiting) >= MAX_WAITING_LINES:
                     self._dropped += chunk.count(b"\n")
                 else:
                     self._waiting.append(chunk)
@@ -89,11 +88,11 @@ class StderrHandler(logging.Handler):
             self._dropped += len(entries)
 
     def flush(self) -> None:
-        """Gives whoever reads a last moment to take what waits: `logging` calls this in the end."""
+        """Write the waiting lines, within a short timeout. `logging` calls this at exit."""
         with suppress(Exception):
-            self._catch_up(LAST_LIMIT)
+            self._write_waiting(FLUSH_TIMEOUT_SECONDS)
 
-    def _catch_up(self, seconds: float) -> None:
+    def _write_waiting(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         while (self._dropped or self._waiting) and _takes_bytes(
             self._descriptor, max(deadline - time.monotonic(), 0)
@@ -111,7 +110,7 @@ def _chunks(lines: Sequence[bytes]) -> Iterator[bytes]:
     """Lines joined to as many bytes as a pipe that is writable takes at once."""
     chunk = b""
     for line in lines:
-        if len(chunk) + len(line) > LONGEST_LINE:
+        if len(chunk) + len(line) > MAX_LINE_BYTES:
             yield chunk
             chunk = b""
         chunk += line
@@ -131,37 +130,39 @@ def _takes_bytes(descriptor: int, seconds: float) -> bool:
 
 
 def set_up(level: str, format_: str) -> StderrHandler:
-    """Sends the log of the whole package to stderr from `level` on, and errors of whatever it is built on.
+    """Send the log of the package to stderr, from `level` on, and errors of the libraries below it.
 
-    Faults that nobody has caught go there too: Python itself would wait for stderr, and mask nothing.
+    Uncaught exceptions are logged too: Python itself would block on stderr and mask nothing.
     """
     handler = StderrHandler(FORMATS[format_])
     least: int = logging.CRITICAL + 1 if level == "off" else getattr(logging, level.upper())
-    # The others warn of what our callers are told of anyway: a loop of every write to a server that is gone,
-    # a web server of every request that is none.
+    # Libraries warn about what our callers are told anyway: asyncio about each write to a stopped server,
+    # uvicorn about each invalid request.
     for name, above in (("mcp_workbench", least), (None, max(least, logging.ERROR))):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         logger.setLevel(above)
         logger.propagate = False
-    sys.excepthook = lambda *fault: handler.emit(_record(logging.CRITICAL, "ended by a fault of ours", fault))
+    sys.excepthook = lambda *fault: handler.emit(
+        _record(logging.CRITICAL, "ended by an error inside the workbench", fault)
+    )
     sys.unraisablehook = lambda fault: log.error(
-        "a fault that nobody could be told of: %s", fault.err_msg or "in clean-up", exc_info=fault.exc_value
+        "an exception was ignored: %s", fault.err_msg or "in clean-up", exc_info=fault.exc_value
     )
     threading.excepthook = lambda fault: log.error("a thread has failed", exc_info=fault.exc_value)
     return handler
 
 
 def report(error: ConfigError, format_: str) -> None:
-    """Says in full why we end before we have begun, whatever the level. Waits a moment for a slow reader."""
+    """Write the problems of a configuration to stderr, whatever the level. Waits for a slow reader."""
     if format_ == "json":
         problems = [_record(logging.ERROR, f"{error.path}: {problem}") for problem in error.problems]
         data = b"".join(to_json(problem, str) for problem in problems)
     else:
         data = f"mcp-workbench: {show_text(str(error))}\n".encode(errors="replace")
-    deadline = time.monotonic() + REPORT_LIMIT
+    deadline = time.monotonic() + REPORT_TIMEOUT_SECONDS
     try:
         while data and _takes_bytes(STDERR, max(deadline - time.monotonic(), 0)):
-            data = data[os.write(STDERR, data[:LONGEST_LINE]) :]
+            data = data[os.write(STDERR, data[:MAX_LINE_BYTES]) :]
     except OSError:
-        return  # nobody will read it
+        return  # stderr is closed

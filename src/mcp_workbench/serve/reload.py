@@ -1,7 +1,7 @@
-"""Takes a changed configuration over while the workbench serves.
+"""Applies a changed configuration while the workbench runs.
 
-Owns what happens when the file has changed, and what people are told of it. Which servers a change concerns
-is the workbench's to find out.
+Owns what happens when the file has changed, and what is logged about it. The workbench finds out which
+servers a change concerns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class Reloader:
-    """Keeps a workbench as its file says, until it is closed."""
+    """Keeps a workbench in step with its configuration file, until it is closed."""
 
     def __init__(
         self,
@@ -42,15 +42,15 @@ class Reloader:
         self._watcher = Watcher(loaded.path, loaded.stamp, self.reload)
 
     def start(self) -> None:
-        """Watches the file from now on."""
+        """Watch the configuration file from now on."""
         self._watcher.start()
 
     def close(self) -> None:
-        """Leaves the workbench as it is."""
+        """Stop watching the configuration file."""
         self._watcher.close()
 
     def reload(self) -> None:
-        """Reads the file, and does as it says if it can be used."""
+        """Read the configuration file again, and apply it if it is valid."""
         if is_special(self._path):
             log.error("%s is a pipe or a device now; the configuration stays as it was", self._path)
             return

@@ -1,4 +1,4 @@
-"""The way out for one HTTP response: what belongs together goes out together."""
+"""Writes one HTTP response: its head and its body leave in one write."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-COPIED: Final = 16 * 1024
-"""Bytes up to which a body is copied behind its head."""
+COPIED_BYTES: Final = 16 * 1024
+"""Up to this size a body is copied behind its head; a larger one is passed along."""
 _LENGTH: Final = b"\r\ncontent-length: "
 
 
 class ResponseWriter:
-    """A transport, as far as uvicorn needs one for a response.
+    """The part of a transport that uvicorn needs to write a response.
 
-    A head that says how long its body is waits for that body, which follows at once: written by themselves,
-    each would be a call of the system's, and wake the client.
+    A head with a content length waits for its body, which follows at once. Written separately, each would be
+    a system call and wake the client.
     """
 
     def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
@@ -28,7 +28,7 @@ class ResponseWriter:
         self.is_closing = transport.is_closing
 
     def write(self, data: bytes) -> None:
-        """Takes the head, or a part of the body."""
+        """Write the head or a part of the body."""
         if not self._has_begun:
             self._has_begun = True
             if _LENGTH in data:
@@ -36,7 +36,7 @@ class ResponseWriter:
                 return
         if not self._head:
             self._transport.write(data)
-        elif len(data) <= COPIED:
+        elif len(data) <= COPIED_BYTES:
             self._transport.write(self._head + data)
             self._head = b""
         else:
@@ -44,7 +44,7 @@ class ResponseWriter:
             self._head = b""
 
     def close(self) -> None:
-        """Ends the connection with the response."""
+        """Write a head that has no body, and close the connection."""
         if self._head:
             self._transport.write(self._head)
             self._head = b""

@@ -1,4 +1,4 @@
-"""The signals that ask a process to end, as one callback in the event loop."""
+"""The signals that ask the process to end, as one callback in the event loop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def on_request_to_end(callback: Callable[[], object]) -> None:
-    """Calls `callback` in place of what SIGINT, SIGTERM and SIGHUP would do."""
+    """Call `callback` on SIGINT, SIGTERM and SIGHUP, in place of their default action."""
     if sys.platform == "win32":
         signal.signal(signal.SIGINT, lambda *_: callback())
         return
@@ -22,9 +22,9 @@ def on_request_to_end(callback: Callable[[], object]) -> None:
 
 
 def cancel_on_request_to_end() -> None:
-    """Such a signal cancels the task that calls this.
+    """Cancel the calling task when a signal asks the process to end.
 
-    asyncio does so by itself for SIGINT, but does not hear of one that comes just before it begins to wait.
+    asyncio does so by itself for SIGINT, but misses a signal that arrives just before it begins to wait.
     """
     task = asyncio.current_task()
     if task is not None:
@@ -32,15 +32,15 @@ def cancel_on_request_to_end() -> None:
 
 
 class SecondSignal(asyncio.Event):
-    """Set by the second request to end; the first is passed on to whoever ends things in good order."""
+    """An event that the second signal sets. The first signal calls `on_first`, which ends in order."""
 
     def __init__(self, on_first: Callable[[], object]) -> None:
         super().__init__()
         self._on_first = on_first
         self._is_first = True
-        on_request_to_end(self._take)
+        on_request_to_end(self._on_signal)
 
-    def _take(self) -> None:
+    def _on_signal(self) -> None:
         if self._is_first:
             self._is_first = False
             self._on_first()

@@ -10,7 +10,7 @@ import sys
 from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from mcp_workbench.serve.pressure import StdioBackpressure
+from mcp_workbench.serve.backpressure import StdioBackpressure
 from mcp_workbench.serve.running import Service, begin, first, loop_runner
 from mcp_workbench.surface.client_connection import ClientConnection
 from mcp_workbench.surface.client_session import ClientSession

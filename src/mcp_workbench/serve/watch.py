@@ -1,7 +1,7 @@
 """Notices that a file has changed.
 
-Owns when a change counts, not what is done about it. Looks at the file's status now and then: that costs next
-to nothing, works on every file system, and follows the links that others swap to change a file.
+Owns when a change counts, not what is done about it. Polls the file's status: that costs next to nothing,
+works on every file system, and follows symbolic links that are swapped to change a file.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import Stamp
 
-INTERVAL = 1.0
-"""Seconds between two looks."""
+INTERVAL_SECONDS = 1.0
+"""Time between two looks at the file."""
 LOOKS_WHEN_CHANGED = 2
-"""How often a new state is seen before it counts: a file that is still being written changes again."""
+"""How often a new state has to be seen before it counts: a file that is being written changes again."""
 LOOKS_WHEN_GONE = 5
-"""The same for a file that is not there: many programs replace a file by removing it first."""
+"""How often a file has to be missing before it counts: many programs remove a file to replace it."""
 
 
 class Watcher:
-    """Looks at a file until it is closed, and calls back when it is no longer what it was."""
+    """Watches a file until it is closed, and calls back when it has changed."""
 
     def __init__(self, path: str, stamp: Stamp, on_change: Callable[[], None]) -> None:
         self._path = path
@@ -35,17 +35,17 @@ class Watcher:
         self._known: Stamp | None = stamp
         self._new: Stamp | None = stamp
         self._was_special = is_special(path)
-        """Whether it was no file from the start, such as the pipe that a shell makes."""
+        """Whether the path was not a regular file from the start, such as a pipe made by a shell."""
         self._looks = 0
         """How often the new state has been seen in a row."""
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Looks from now on. The callback is called for a file that is gone too, once."""
-        self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._look)
+        """Start to watch. The callback is also called, once, for a file that is gone."""
+        self._timer = asyncio.get_running_loop().call_later(INTERVAL_SECONDS, self._look)
 
     def close(self) -> None:
-        """Looks no more."""
+        """Stop watching the file and cancel the timer."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -1,4 +1,4 @@
-"""Who a client says that it is: once in a handshake, or anew in every request."""
+"""What a client declares about itself: once in a handshake, or anew in every modern request."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ if TYPE_CHECKING:
 
 MAX_NAME_CHARACTERS = 60
 """Length of a client's name in our log."""
-MOST_DIFFERENT = 100
-"""Declarations of one client that are kept, each with something new."""
+MAX_DECLARATIONS = 100
+"""Different declarations of one client that are kept."""
 
-# What nearly all requests have, told without decoding.
+# The version of nearly all requests, recognised without decoding.
 _NEWEST = msgspec.Raw(encode(MODERN_VERSIONS[0]))
 
 
 class Callers:
-    """One client, as the requests that it sends know it."""
+    """The capabilities and log level of one client, as each of its requests declares them."""
 
     def __init__(self) -> None:
         self.legacy: Caller | None = None
-        """What it said in its handshake, if there was one: requests may come without metadata then."""
+        """What the client declared in its handshake, if there was one: its requests need no metadata then."""
         self._legacy_name = self._modern_name = ""
         self._client_info = ABSENT
         self._capabilities = ABSENT
         self._level = ABSENT
         self._modern = NOBODY
-        self._able: list[Caller] = []
-        """What modern requests have declared so far, each more than those before. Their levels are gone."""
+        self._declared: list[Caller] = []
+        """The declarations of modern requests so far, each with a new capability, without log levels."""
 
     def __iter__(self) -> Iterator[Caller]:
-        """All that it has said it is."""
+        """Iterate over all that the client has declared."""
         if self.legacy is not None:
             yield self.legacy
-        yield from self._able
+        yield from self._declared
         if self._modern is not NOBODY:
             yield self._modern
 
@@ -75,13 +75,14 @@ class Callers:
         return self._modern_name
 
     def set_log_level(self, level: int) -> None:
-        """Takes from which level on a legacy client wants log messages."""
+        """Set the least level of log messages that a legacy client wants."""
         if self.legacy is not None:
             self.legacy = legacy_caller(self.legacy.declared, level)
 
     def of(self, meta: Meta) -> Caller | None:
-        """Who has sent a request with this metadata; None if it belongs to neither era. Raises Refusal when
-        it is flawed.
+        """Return the caller of a request with this metadata; None if it is neither legacy nor modern.
+
+        Raises Refusal if the metadata is invalid.
         """
         version = meta.get(META_VERSION)
         if version is None:
@@ -90,9 +91,9 @@ class Callers:
             _require_known(version)
         capabilities = meta.get(META_CAPABILITIES, ABSENT)
         level = meta.get(META_LOG_LEVEL, ABSENT)
-        # Nearly all requests of a client say the same.
+        # Nearly all requests of a client declare the same.
         if capabilities != self._capabilities or level != self._level or not capabilities:
-            # A copy, for what stays must not keep the whole line.
+            # Copies: what we keep must not keep the whole message alive.
             capabilities, level = capabilities.copy(), level.copy()
             self._modern = _read(capabilities, level)
             self._capabilities, self._level = capabilities, level
@@ -100,11 +101,11 @@ class Callers:
         return self._modern
 
     def _remember(self, caller: Caller) -> None:
-        """A server is started for all requests, not for the latest alone."""
-        if not caller.declared or len(self._able) >= MOST_DIFFERENT:
+        """Remember a declaration: servers are started for all requests, not only for the latest."""
+        if not caller.declared or len(self._declared) >= MAX_DECLARATIONS:
             return
-        if not self._able or declared_by([*self._able, caller]) != declared_by(self._able):
-            self._able.append(msgspec.structs.replace(caller, log_level=None))
+        if not self._declared or declared_by([*self._declared, caller]) != declared_by(self._declared):
+            self._declared.append(msgspec.structs.replace(caller, log_level=None))
 
 
 class _ClientInfo(msgspec.Struct):
@@ -132,7 +133,7 @@ def _read(capabilities: msgspec.Raw, level: msgspec.Raw) -> Caller:
 
 
 def read_level(raw: msgspec.Raw, place: str) -> int:
-    """A level of log messages, counted from the lowest. Raises Refusal."""
+    """Read a log level as a number, counted from the lowest. Raises Refusal."""
     level = decode_text(raw)
     if level not in LOG_LEVELS:
         raise Refusal(INVALID_PARAMS, f"Invalid params: {place} must be one of {', '.join(LOG_LEVELS)}")

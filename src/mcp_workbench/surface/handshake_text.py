@@ -1,4 +1,4 @@
-"""What a model reads before its first call: the instructions and the two tools, which share a budget."""
+"""The text that a model reads before its first call: instructions and our two tools, in one budget."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 INSTRUCTIONS_CHARACTERS: Final = 2000
-"""Some clients cut instructions there."""
+"""Some clients cut instructions after so many characters."""
 DESCRIPTION_CHARACTERS: Final = 400
 INSTRUCTION_WIDTHS: Final = (DESCRIPTION_CHARACTERS, 200, 120, 80, 60, 40, 25, 12)
-"""Lengths to which descriptions are shortened, one after another, until the whole fits."""
+"""Lengths to which descriptions are shortened, one after another, until the instructions fit."""
 
 EMPTY: Final = (
     'No toolboxes are configured yet. To add one, put it under "toolboxes" in workbench-config.json: '
@@ -30,42 +30,42 @@ EMPTY: Final = (
 )
 
 BUDGET_TOKENS: Final = 600
-"""Tokens, by estimate. Many toolboxes may take more: each keeps its name and a few words."""
+"""Estimated tokens of all text. Many toolboxes may need more: each keeps its name and a few words."""
 WIDTHS: Final = ((400, 40), (400, 20), (400, 0), (200, 0), (120, 0), (80, 0), (60, 0), (40, 0))
-"""Of a toolbox's description in the instructions, and in the definition of `open_toolbox`, which repeats it
-for clients that show no instructions."""
-AT_LEAST: Final = (60, 0)
-"""Where there are too many toolboxes for the budget at any width: fewer words would not save it."""
+"""Characters of a toolbox's description: in the instructions, and in the definition of `open_toolbox`, which
+repeats it for clients that show no instructions."""
+MIN_WIDTHS: Final = (60, 0)
+"""Used if there are too many toolboxes for the budget: still shorter descriptions would not save it."""
 
 
 class HandshakeText(msgspec.Struct, frozen=True):
-    """What there is to read."""
+    """The instructions and the tool definitions that a client gets."""
 
     instructions: str
     tools: bytes
-    """As JSON."""
+    """The definitions of our two tools, as a JSON array."""
 
     @property
     def tokens(self) -> int:
-        """What it costs, by estimate."""
+        """Estimated tokens of instructions and tools together."""
         return estimate_tokens(self.instructions) + estimate_tokens(self.tools)
 
 
 def handshake_text(toolboxes: Sequence[ToolboxSummary]) -> HandshakeText:
-    """As rich in words as the budget allows."""
+    """Return the text with the longest descriptions that fit into the budget."""
     for widths in WIDTHS:
-        if (words := _worded(toolboxes, widths)).tokens <= BUDGET_TOKENS:
-            return words
-    return _worded(toolboxes, AT_LEAST)
+        if (text := _text(toolboxes, widths)).tokens <= BUDGET_TOKENS:
+            return text
+    return _text(toolboxes, MIN_WIDTHS)
 
 
-def _worded(toolboxes: Sequence[ToolboxSummary], widths: tuple[int, int]) -> HandshakeText:
-    instructed, defined = widths
-    return HandshakeText(instructions(toolboxes, instructed), definitions(toolboxes, defined))
+def _text(toolboxes: Sequence[ToolboxSummary], widths: tuple[int, int]) -> HandshakeText:
+    in_instructions, in_definition = widths
+    return HandshakeText(instructions(toolboxes, in_instructions), definitions(toolboxes, in_definition))
 
 
 def instructions(toolboxes: Sequence[ToolboxSummary], longest: int = DESCRIPTION_CHARACTERS) -> str:
-    """The text for the handshake. Descriptions are cut to that many characters, or to fit; names never."""
+    """Return the instructions. Descriptions are shortened to `longest` or to fit; names never."""
     if not toolboxes:
         return EMPTY
     example = encode(toolboxes[0].name).decode()

@@ -1,4 +1,4 @@
-"""The two tools that a client sees, and the reading of what it passes to them."""
+"""The two tools that a client sees, `open_toolbox` and `use_tool`, and the parsing of their arguments."""
 
 from __future__ import annotations
 
@@ -32,12 +32,11 @@ OPEN_TOOLBOX = "open_toolbox"
 USE_TOOL = "use_tool"
 
 KEEP_LOADED = {"anthropic/alwaysLoad": True}
-"""Hosts that defer tools until they are searched for keep these two."""
+"""Metadata by which hosts that defer tools until they are searched for keep these two loaded."""
 
 
 def definitions(toolboxes: Sequence[ToolboxSummary], width: int) -> bytes:
-    """Both tools, as the JSON array that `tools/list` returns, with so many characters of each toolbox's
-    description."""
+    """Return both tools as a JSON array, with `width` characters of each toolbox's description."""
     return encode([_open_toolbox(toolboxes, width), _use_tool()])
 
 
@@ -100,15 +99,15 @@ def _use_tool() -> dict[str, object]:
 
 
 class ToolId(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What names a tool: three opaque names, never joined into one."""
+    """Identifies a tool: three opaque names, never joined into one."""
 
     toolbox: str
     server: str
     tool: str
 
 
-# The structs of a plain call know every member that they take. A call with any other member is read by
-# `read_use`, which takes it or says where it belongs: nothing is dropped.
+# The structs of a plain call accept no other members. `read_use` reads a call with any other member, and
+# accepts it or says where it belongs: nothing is dropped.
 class _PlainArguments(msgspec.Struct, forbid_unknown_fields=True):
     tool: ToolId
     arguments: msgspec.Raw = msgspec.Raw(b"{}")
@@ -124,7 +123,7 @@ class _PlainParams(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PlainUse(msgspec.Struct):
-    """A whole message: a `tools/call` for `use_tool`, as nearly all callers write it."""
+    """A whole message: a `tools/call` for `use_tool`, as nearly all clients write it."""
 
     jsonrpc: Literal["2.0"]
     id: int | str
@@ -139,7 +138,7 @@ USE_FORM: Final = f'{{"tool": {IDENTIFIER_FORM}, "arguments": {{…}}}}'
 NOT_CALLED: Final = "The tool was not called."
 
 ARGUMENT_KEYS: Final = ("arguments", "args", "parameters", "params", "input")
-"""Members that hold a tool's arguments: ours first, then the names that other APIs have for it."""
+"""Members that hold a tool's arguments: ours first, then the names of other APIs."""
 IDENTIFIER_KEYS: Final = {
     "toolbox": ("toolbox", "toolbox_name"),
     "server": ("server", "source_server"),
@@ -152,8 +151,7 @@ EMPTY_TEXT: Final = msgspec.Raw(b'""')
 
 
 def read_plain_use(line: Line) -> PlainUse | None:
-    """All of a call in one go, or None if it is not plain: then it may still be right, or what is wrong is to
-    be said."""
+    """Decode a plain call in one go. Returns None for a message that is not plain; it may still be valid."""
     try:
         if isinstance(line, bytes) and not line.isascii():
             line.decode()
@@ -166,9 +164,9 @@ def read_plain_use(line: Line) -> PlainUse | None:
 
 
 def read_use(arguments: Body) -> tuple[ToolId, Body]:
-    """The tool to call, and the arguments for it as they came.
+    """Return the tool to call, and its arguments as the client wrote them.
 
-    Arguments under another usual name, or inside of `tool`, are taken if there are no others. Raises
+    Arguments under another usual name, or inside of `tool`, are accepted if there are no others. Raises
     InvalidCall for every other member: without it the tool would act on its defaults.
     """
     try:
@@ -195,9 +193,9 @@ def read_use(arguments: Body) -> tuple[ToolId, Body]:
 
 
 def refuse_misplaced(params: Mapping[str, msgspec.Raw]) -> None:
-    """Refuses parameters of a `tools/call` that are a tool's arguments under a name that MCP does not have.
+    """Refuse parameters of a `tools/call` that hold a tool's arguments under another name.
 
-    Other members are left alone: versions of the protocol to come may define them. Raises Refusal.
+    Other members are left alone: later versions of the protocol may define them. Raises Refusal.
     """
     strays = [key for key in ARGUMENT_KEYS[1:] if params.get(key, NULL) != NULL]
     if strays:
@@ -205,14 +203,14 @@ def refuse_misplaced(params: Mapping[str, msgspec.Raw]) -> None:
 
 
 def _present(members: dict[str, msgspec.Raw]) -> dict[str, msgspec.Raw]:
-    """Some clients write what they do not have as null."""
+    """Return the members that are not null: some clients write null for what they do not have."""
     return {key: value for key, value in members.items() if value != NULL}
 
 
 def _take_name(identifier: dict[str, msgspec.Raw], member: str) -> str:
     keys = IDENTIFIER_KEYS[member]
     given = [value for key in keys if (value := identifier.pop(key, ABSENT))]
-    # An optional name that is empty is absent, unless there is no other.
+    # An empty name counts as absent, unless it is the only one given.
     names = {_read_name(member, value) for value in given if value != EMPTY_TEXT or len(given) == 1}
     if not names:
         raise InvalidCall(f"Invalid tool identifier: {member} is missing; it takes {IDENTIFIER_FORM}")
@@ -231,7 +229,7 @@ def _read_name(member: str, raw: msgspec.Raw) -> str:
 
 
 def _take_arguments(members: dict[str, msgspec.Raw], where: str) -> dict[str, msgspec.Raw]:
-    """The members that hold arguments, by how they are called in a message."""
+    """Remove the members that hold arguments, and return them by their names in messages."""
     return {f'"{key}"{where}': members.pop(key) for key in ARGUMENT_KEYS if key in members}
 
 
@@ -255,12 +253,12 @@ def _read_arguments(raw: msgspec.Raw) -> Body:
     if starts_with(raw, b"{"):
         return raw
     if starts_with(raw, b'"'):
-        # Models do write the object as a string.
+        # Some models write the object as a string.
         text = (decode_text(raw) or "").strip().encode()
         if not text:
             return b"{}"
         if text.startswith(b"{") and is_json(text):
-            # A line is a message: what was a line break inside the string is white space now.
+            # Messages must not contain line ends; outside of JSON strings they are only white space.
             return text.replace(b"\n", b" ").replace(b"\r", b" ")
     raise InvalidCall(
         f"Invalid arguments: arguments must be an object, as the tool's inputSchema describes. {NOT_CALLED}"

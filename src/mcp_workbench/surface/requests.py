@@ -1,4 +1,4 @@
-"""Reading a client's request: its parameters, the era it belongs to, and what is wrong with it."""
+"""Reads a client's request: its parameters and its metadata."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class NotificationFilter(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Which notifications a subscription is for, of those that we send."""
+    """The notifications that a subscription asks for, of those that we send."""
 
     tools_list_changed: bool = False
     prompts_list_changed: bool = False
@@ -24,13 +24,13 @@ class NotificationFilter(msgspec.Struct, rename="camel", omit_defaults=True):
     resource_subscriptions: list[str] = []
 
     def wants(self, kind: str) -> bool:
-        """Whether it is for changes in the list of tools, prompts or resources."""
+        """Whether the subscription asks for changes in the list of tools, prompts or resources."""
         wanted: bool = getattr(self, f"{kind}_list_changed")
         return wanted
 
 
 class RequestParams(msgspec.Struct):
-    """The parameters that we look at, of whatever request."""
+    """The parameters that we read, of any request."""
 
     given_meta: dict[str, msgspec.Raw] | None = msgspec.field(default=None, name="_meta")
     name: str | None = None
@@ -51,14 +51,14 @@ class RequestParams(msgspec.Struct):
 
 
 class Backpressure(Protocol):
-    """Whether the client takes what it is sent."""
+    """Tells when the client's output has space for more."""
 
     async def wait(self) -> object:
-        """Returns when it does."""
+        """Return when the client's output has space."""
 
 
 class Refusal(Exception):
-    """A request that gets a JSON-RPC error."""
+    """A request is answered with a JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: object = msgspec.UNSET) -> None:
         self.code = code
@@ -73,7 +73,7 @@ _decode_filter = msgspec.json.Decoder(NotificationFilter).decode
 
 
 def read_params(raw: msgspec.Raw) -> RequestParams:
-    """The parameters of a request. Raises Refusal."""
+    """Read the parameters of a request. Raises Refusal."""
     if not raw or raw == NULL:
         return RequestParams()
     try:
@@ -87,7 +87,7 @@ def read_params(raw: msgspec.Raw) -> RequestParams:
 
 
 def read_filter(raw: msgspec.Raw) -> NotificationFilter:
-    """Which notifications are wanted. Raises Refusal."""
+    """Read which notifications a subscription asks for. Raises Refusal."""
     try:
         return _decode_filter(raw or b"{}")
     except (msgspec.DecodeError, RecursionError) as error:
@@ -95,7 +95,7 @@ def read_filter(raw: msgspec.Raw) -> NotificationFilter:
 
 
 def progress_token(meta: Meta) -> msgspec.Raw | None:
-    """What progress is to be reported under, if it is wanted and can be."""
+    """Return the token under which progress is reported; None if there is none, or an invalid one."""
     token = meta.get(META_PROGRESS, ABSENT)
     try:
         _decode_token(token)

@@ -1,4 +1,4 @@
-"""Which server has sent one client which resource URIs, so that each is read from the server it came from."""
+"""Remembers which server has sent which resource URIs to a client, so that each is read from its server."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from mcp_workbench.config import Origin
 
 
-MOST_PER_SERVER: Final = 4000
-"""URIs that are remembered of one server. A bound for all servers would let one make us forget another's."""
+MAX_URIS_PER_SERVER: Final = 4000
+"""URIs that are remembered of one server. With one limit for all, a server could displace another's URIs."""
 DIGEST_BYTES: Final = 16
 
 
@@ -20,26 +20,26 @@ class EmittedUris:
     """The URIs that servers have sent to one client in results, by server.
 
     Kept as digests: a URI can have kilobytes, and is only ever compared as a whole. Spellings of one URI that
-    clients take for the same have the same digest.
+    clients treat as equal have the same digest.
     """
 
     def __init__(self) -> None:
         self._seen: dict[Origin, OrderedDict[bytes, None]] = {}
         self.incomplete: set[Origin] = set()
-        """The servers that have sent more URIs than are remembered, so that any could be theirs."""
+        """The servers that have sent more URIs than are remembered, so that any URI could be theirs."""
 
     def note(self, origin: Origin, uri: str) -> None:
-        """Remember that a server has sent this URI. The one it has not sent for longest is forgotten."""
+        """Remember that a server has sent this URI. The URI that was not sent for longest is forgotten."""
         seen = self._seen.setdefault(origin, OrderedDict())
         key = _digest(uri)
         seen[key] = None
         seen.move_to_end(key)
-        if len(seen) > MOST_PER_SERVER:
+        if len(seen) > MAX_URIS_PER_SERVER:
             seen.popitem(last=False)
             self.incomplete.add(origin)
 
     def origins(self, uri: str) -> list[Origin]:
-        """The servers that have sent this URI, as far as that is remembered."""
+        """Return the servers that have sent this URI, as far as that is remembered."""
         if not self._seen:
             return []
         key = _digest(uri)
@@ -53,19 +53,19 @@ def _digest(uri: str) -> bytes:
 
 
 _PORTS: Final = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21", "file": ""}
-"""The schemes that parsers of URLs know, with the port that they leave out."""
+"""The schemes that URL parsers know, with the port that they omit."""
 _TRIMMED: Final = "".join(map(chr, range(0x21)))
-"""Parsers ignore these at both ends."""
+"""Characters that parsers remove at both ends."""
 _PLAIN: Final = (
     r"(?:file://|https?://[a-z][a-z0-9-]*+(?:\.[a-z][a-z0-9-]*+)++)"
     r"(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*+)++"
 )
-"""Nearly all URIs of files and pages: there is nothing to do."""
+"""Matches nearly all URIs of files and pages, which need no normalisation."""
 _URI: Final = r"([A-Za-z][A-Za-z0-9+.-]*):([^?#]*)(.*)"
 
 
 def same_for_all(uri: str) -> str:
-    """The spelling that stands for a URI. URIs that differ may share one, if a client could confuse them."""
+    """Return the spelling that stands for a URI. Different URIs share one if a client could confuse them."""
     if re.fullmatch(_PLAIN, uri):
         return uri
     found = re.fullmatch(_URI, re.sub(r"[\t\n\r]", "", uri).strip(_TRIMMED), re.DOTALL)
@@ -103,7 +103,7 @@ def _host(text: str, port: str) -> str:
 
 
 def _resolved(path: str) -> str:
-    """A path without empty segments, `.` and `..`."""
+    """Return a path without empty segments, `.` and `..`."""
     segments: list[str] = []
     for segment in path.split("/"):
         if segment == "..":

@@ -1,7 +1,7 @@
 """Which tools of a server a toolbox shows: the meaning of `toolFilters`.
 
-Owns the pattern language (names, globs, `!` exclusions) and nothing else: where the patterns come
-from, and what becomes of a hidden tool, is decided elsewhere.
+Owns the pattern language: names, globs and `!` exclusions. Where the patterns come from, and what happens to
+a hidden tool, is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["compile_filters"]
 
 
 def compile_filters(patterns: Sequence[str]) -> Callable[[str], bool]:
-    """A test for tool names: shown if something names it and nothing excludes it.
+    """Return a test for tool names: a tool is shown if a pattern includes it and none excludes it.
 
     Exclusions alone show everything else; no patterns at all show nothing.
     """

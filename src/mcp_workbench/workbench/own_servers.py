@@ -1,6 +1,7 @@
-"""Servers that one client has for itself: how many of them run, and which end to make room for others.
+"""The servers that single clients have for themselves: how many may run, and which one ends for another.
 
-Owns the limits on processes under `"isolation": "client"`. Which client has which is the desk's.
+Owns the limits on processes under `"isolation": "client"`. The client view owns which client has which
+server.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.client_view import ClientView
 
 IDLE_SECONDS: Final = 60.0
-"""Without a request of its client, after which a server that waits for nothing may end to make room."""
+"""A server may be ended for another if its client has sent nothing for this time and it waits for nothing."""
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ class OwnServers:
         return iter(self._views)
 
     def add(self, server: Server, view: ClientView) -> None:
-        """Count a server of a client from now on, and ask it to say when it starts."""
+        """Count a server of a client from now on. It calls us before it starts."""
         self._views[server] = view
         server.before_start = self._admit
 
@@ -49,39 +50,39 @@ class OwnServers:
             self._ending.add(server)
 
     def remove(self, server: Server) -> None:
-        """Forget a server that has ended."""
+        """Remove a server whose process has ended."""
         self._ending.discard(server)
 
     def _admit(self, server: Server) -> None:
-        """Make room for a server that is about to start. Raises StartError."""
+        """Make space for a server that is about to start. Raises StartError."""
         view = self._views.get(server)
         if view is None:
-            return  # it is about to end, with the client that it belonged to
+            return  # its client is gone, and the server is about to end
         principal = view.principal.name
         limits = self._shares.limits
-        running = [it for it in self._views if it.runs]
-        own = [it for it in running if self._principal(it) == principal]
+        running = [other for other in self._views if other.runs]
+        own = [other for other in running if self._principal(other) == principal]
         if principal and len(own) >= limits.processes:
-            self._make_room(server, own, f"{len(own)} servers of your own run already", "processes")
+            self._make_space(server, own, f"{len(own)} servers of your own run already", "processes")
         elif len(running) + len(self._ending) >= limits.total_processes:
             counts = Counter(map(self._principal, running))
             most = max(counts.values(), default=0)
-            largest = [it for it in running if counts[self._principal(it)] == most]
+            largest = [other for other in running if counts[self._principal(other)] == most]
             what = f"{len(running)} servers of single clients run already"
-            self._make_room(server, largest, what, "totalProcesses")
+            self._make_space(server, largest, what, "totalProcesses")
 
-    def _make_room(self, server: Server, among: Collection[Server], taken: str, key: str) -> None:
-        """End the server among some whose client was not heard of for longest. Raises StartError."""
+    def _make_space(self, server: Server, among: Collection[Server], taken: str, key: str) -> None:
+        """End the server among some whose client was inactive for longest. Raises StartError."""
         now = asyncio.get_running_loop().time()
-        idle = [it for it in among if not it.in_use and it.up]
-        oldest = min(idle, key=lambda it: self._views[it].used_at, default=None)
+        idle = [other for other in among if not other.in_use and other.up]
+        oldest = min(idle, key=lambda other: self._views[other].used_at, default=None)
         wait = RETRY_SECONDS if oldest is None else self._views[oldest].used_at + IDLE_SECONDS - now
         if oldest is None or wait > 0:
             limit = f'{taken}, and no more are allowed ("http.shares.{key}")'
             remedy = f"End a session that you do not need, or try again in {max(wait, 1):.0f} s"
             raise StartError(server.name, f"{limit}. {remedy}")
         log.info(
-            "ends, to make room: its client was not heard of for %d s",
+            "ends, to make room: its client sent nothing for %d s",
             now - self._views[oldest].used_at,
             extra={"server": oldest.label},
         )

@@ -1,4 +1,4 @@
-"""Who a client is, as far as the workbench is concerned, and what it may use."""
+"""The principal that a client belongs to: its name, and the toolboxes that it may use."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import msgspec
 
 
 class Principal(msgspec.Struct, frozen=True):
-    """Somebody who was let in."""
+    """An authenticated user or token, or all clients together if no token is needed."""
 
     name: str
-    """Tells it from all others. Empty for the one that everybody is where nobody has to say who they are."""
+    """Distinguishes it from all other principals. Empty if no token is needed: all clients are one principal
+    then."""
     toolboxes: frozenset[str] | None = None
-    """The names of those that it may use; None for all."""
+    """The names of the toolboxes that it may use; None for all."""
 
     def may_use(self, toolbox: str) -> bool:
-        """Whether a toolbox is there for it at all."""
+        """Whether the principal may use a toolbox, and sees it at all."""
         return self.toolboxes is None or toolbox in self.toolboxes
 
 

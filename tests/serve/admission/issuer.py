@@ -49,9 +49,9 @@ class Issuer:
         self.requests = 0
         """For anything, answered or not yet."""
         self.fetches = 0
-        self.gate = asyncio.Event()
+        self.harness = asyncio.Event()
         """Nothing is answered before this is set."""
-        self.gate.set()
+        self.harness.set()
         self.metadata_path = "/.well-known/oauth-authorization-server"
         self.metadata: dict[str, Any] = {}
         self.address = ""
@@ -82,7 +82,7 @@ class Issuer:
         request = await reader.readuntil(b"\r\n\r\n")
         path = request.split()[1].decode()
         self.requests += 1
-        await self.gate.wait()
+        await self.harness.wait()
         status, body = 404, b"{}"
         if path == "/jwks":
             self.fetches += 1
@@ -105,4 +105,4 @@ async def running(path: str = "") -> AsyncIterator[Issuer]:
     async with server:
         issuer.address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}{path}"
         yield issuer
-        issuer.gate.set()
+        issuer.harness.set()

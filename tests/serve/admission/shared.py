@@ -1,4 +1,4 @@
-"""A workbench that is shared over HTTP, as a child, and those who visit it, in both eras."""
+"""A workbench that is shared over HTTP, as a child process, and its legacy and modern clients."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ class Shared:
         async for line in self.process.stderr:
             self.log += line.decode()
 
-    async def visitor(self, token: str | None, era: Era) -> Visitor:
+    async def client(self, token: str | None, era: Era) -> TokenClient:
         """A client that has introduced itself. A legacy one can be asked anything."""
-        visitor = Visitor(self, token, era)
-        await visitor.greet()
-        return visitor
+        client = TokenClient(self, token, era)
+        await client.greet()
+        return client
 
     async def post(self, message: Json, headers: dict[str, str]) -> httpx2.Response:
         return await self.http.post(self.url, json=message, headers={"accept": BOTH, **headers})
 
 
-class Visitor:
-    """A client of one era with a token."""
+class TokenClient:
+    """A client of one protocol version with a token."""
 
     def __init__(self, shared: Shared, token: str | None, era: Era) -> None:
         self._shared = shared
@@ -75,7 +75,7 @@ class Visitor:
         self.headers |= {"mcp-session-id": response.headers["mcp-session-id"]}
 
     def dressed(self, method: str, params: Json) -> tuple[Json, dict[str, str]]:
-        """A request as it is sent in this era, and its headers."""
+        """A request and its headers, in the client's protocol version."""
         headers = dict(self.headers)
         if self.era == "modern":
             meta = {RESERVED + "protocolVersion": MODERN_VERSION, RESERVED + "clientCapabilities": {}}

@@ -14,10 +14,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from mcp_workbench.config import HttpConfig, IssuerConfig
 from mcp_workbench.errors import Denied
 from mcp_workbench.serve.admission import metadata, metadata_paths
-from mcp_workbench.serve.admission.access_tokens import LEEWAY
+from mcp_workbench.serve.admission.access_tokens import LEEWAY_SECONDS
 from mcp_workbench.serve.admission.credentials import metadata_url
 from mcp_workbench.workbench.principal import Principal
-from tests.serve.admission.gates import Gate, challenge_of
+from tests.serve.admission.admissions import AdmissionHarness, challenge_of
 from tests.serve.admission.issuer import EC_KEY, ED_KEY, OTHER_RSA_KEY, RESOURCE, RSA_KEY, public, running
 from tests.support.waiting import poll
 
@@ -50,10 +50,10 @@ async def issuer() -> AsyncIterator[Issuer]:
 
 
 @pytest.fixture
-async def gate(issuer: Issuer) -> AsyncIterator[Gate]:
-    gate = Gate(HttpConfig(oauth=issuer.config()))
-    yield gate
-    gate.admission.close()
+async def harness(issuer: Issuer) -> AsyncIterator[AdmissionHarness]:
+    harness = AdmissionHarness(HttpConfig(oauth=issuer.config()))
+    yield harness
+    harness.admission.close()
 
 
 def unsigned(header: dict[str, Any], claims: object) -> str:
@@ -62,10 +62,10 @@ def unsigned(header: dict[str, Any], claims: object) -> str:
 
 
 async def test_a_good_token_names_its_subject_and_allows_the_toolboxes_of_its_scopes(
-    gate: Gate, issuer: Issuer
+    harness: AdmissionHarness, issuer: Issuer
 ) -> None:
     one, two, every = [
-        await gate.admit_token(issuer.sign(scope=scope))
+        await harness.admit_token(issuer.sign(scope=scope))
         for scope in ("mcp:dev", "openid mcp:docs mcp:dev", "mcp:dev mcp")
     ]
     address = issuer.address
@@ -76,17 +76,17 @@ async def test_a_good_token_names_its_subject_and_allows_the_toolboxes_of_its_sc
 
 @pytest.mark.parametrize("claims", [{"scope": ["mcp:dev"]}, {"scp": "mcp:dev"}, {"scp": ["x", "mcp:dev", 1]}])
 async def test_scopes_are_read_as_issuers_write_them(
-    gate: Gate, issuer: Issuer, claims: dict[str, Any]
+    harness: AdmissionHarness, issuer: Issuer, claims: dict[str, Any]
 ) -> None:
     token = issuer.sign(**({"scope": None} | claims))
-    assert (await gate.admit_token(token)).toolboxes == frozenset({"dev"})
+    assert (await harness.admit_token(token)).toolboxes == frozenset({"dev"})
 
 
 @pytest.mark.parametrize("scope", [None, "", "openid", "mcp:de", 7, {"mcp": 1}])
 async def test_a_token_without_a_scope_of_ours_is_forbidden_and_told_the_scopes(
-    gate: Gate, issuer: Issuer, scope: object
+    harness: AdmissionHarness, issuer: Issuer, scope: object
 ) -> None:
-    denied = await gate.refusal(issuer.sign(scope=scope))
+    denied = await harness.refusal(issuer.sign(scope=scope))
     assert denied.status == 403
     assert challenge_of(denied) == (
         'Bearer realm="mcp-workbench", error="insufficient_scope", '
@@ -115,9 +115,9 @@ async def test_a_token_without_a_scope_of_ours_is_forbidden_and_told_the_scopes(
     ],
 )
 async def test_a_token_with_a_wrong_claim_is_invalid(
-    gate: Gate, issuer: Issuer, claims: dict[str, Any], reason: str
+    harness: AdmissionHarness, issuer: Issuer, claims: dict[str, Any], reason: str
 ) -> None:
-    denied = await gate.refusal(issuer.sign(**claims))
+    denied = await harness.refusal(issuer.sign(**claims))
     assert (denied.status, denied.reason) == (401, reason)
     assert challenge_of(denied) == (
         f'Bearer realm="mcp-workbench", error="invalid_token", error_description="{reason}", {WHERE}'
@@ -128,19 +128,19 @@ async def test_a_token_with_a_wrong_claim_is_invalid(
 async def test_under_the_profile_of_access_tokens_one_of_the_right_type_is_accepted(
     issuer: Issuer, kind: str
 ) -> None:
-    gate = Gate(HttpConfig(oauth=issuer.config(profile="rfc9068")))
+    harness = AdmissionHarness(HttpConfig(oauth=issuer.config(profile="rfc9068")))
     token = issuer.sign(headers={"typ": kind}, jti="1", client_id="c", iat=time.time())
-    assert (await gate.admit_token(token)).toolboxes == frozenset({"dev"})
+    assert (await harness.admit_token(token)).toolboxes == frozenset({"dev"})
 
 
 @pytest.mark.parametrize("kind", ["JWT", "jwt", "id+jwt", "", "xat+jwt", 7, None, ["at+jwt"]])
 async def test_under_the_profile_of_access_tokens_an_id_token_is_refused(
     issuer: Issuer, kind: object
 ) -> None:
-    gate = Gate(HttpConfig(oauth=issuer.config(profile="rfc9068")))
+    harness = AdmissionHarness(HttpConfig(oauth=issuer.config(profile="rfc9068")))
     # All that an access token has, and what makes it an ID token.
     claims: dict[str, Any] = {"jti": "1", "client_id": "c", "iat": time.time(), "nonce": "n", "at_hash": "h"}
-    denied = await gate.refusal(issuer.sign(headers={"typ": kind}, **claims))
+    denied = await harness.refusal(issuer.sign(headers={"typ": kind}, **claims))
     assert (denied.status, denied.reason) == (401, "The token is no access token: its typ is not at+jwt")
 
 
@@ -148,48 +148,54 @@ async def test_under_the_profile_of_access_tokens_an_id_token_is_refused(
 async def test_under_the_profile_of_access_tokens_its_claims_are_required(
     issuer: Issuer, missing: str
 ) -> None:
-    gate = Gate(HttpConfig(oauth=issuer.config(profile="rfc9068")))
+    harness = AdmissionHarness(HttpConfig(oauth=issuer.config(profile="rfc9068")))
     claims: dict[str, Any] = {"jti": "1", "client_id": "c", "iat": time.time()} | {missing: None}
-    denied = await gate.refusal(issuer.sign(headers={"typ": "at+jwt"}, **claims))
+    denied = await harness.refusal(issuer.sign(headers={"typ": "at+jwt"}, **claims))
     assert (denied.status, denied.reason) == (401, f"The token has no {missing}")
 
 
 async def test_one_of_several_audiences_may_be_us_and_clocks_may_differ_a_little(
-    gate: Gate, issuer: Issuer
+    harness: AdmissionHarness, issuer: Issuer
 ) -> None:
     alice = Principal(f'{issuer.address} "mcp:dev" alice', frozenset({"dev"}))
-    assert await gate.admit_token(issuer.sign(aud=["other", RESOURCE])) == alice
-    assert await gate.admit_token(issuer.sign(exp=time.time() - 5, nbf=time.time() + 5)) == alice
+    assert await harness.admit_token(issuer.sign(aud=["other", RESOURCE])) == alice
+    assert await harness.admit_token(issuer.sign(exp=time.time() - 5, nbf=time.time() + 5)) == alice
 
 
 async def test_an_audience_of_its_own_replaces_the_resource(issuer: Issuer) -> None:
-    gate = Gate(HttpConfig(oauth=issuer.config(audience="workbench")))
-    assert (await gate.admit_token(issuer.sign(aud="workbench"))).name == f'{issuer.address} "mcp:dev" alice'
-    assert (await gate.refusal(issuer.sign())).status == 401
+    harness = AdmissionHarness(HttpConfig(oauth=issuer.config(audience="workbench")))
+    assert (
+        await harness.admit_token(issuer.sign(aud="workbench"))
+    ).name == f'{issuer.address} "mcp:dev" alice'
+    assert (await harness.refusal(issuer.sign())).status == 401
 
 
-async def test_a_token_that_the_issuer_did_not_sign_is_invalid(gate: Gate, issuer: Issuer) -> None:
+async def test_a_token_that_the_issuer_did_not_sign_is_invalid(
+    harness: AdmissionHarness, issuer: Issuer
+) -> None:
     forged = issuer.sign(OTHER_RSA_KEY)
-    assert (await gate.refusal(forged)).reason == "The signature of the token is wrong"
+    assert (await harness.refusal(forged)).reason == "The signature of the token is wrong"
     head, _, signature = issuer.sign().split(".")
     other = issuer.sign(sub="mallory").split(".")[1]
-    assert (await gate.refusal(f"{head}.{other}.{signature}")).status == 401
+    assert (await harness.refusal(f"{head}.{other}.{signature}")).status == 401
 
 
-async def test_a_token_without_a_signature_is_invalid(gate: Gate, issuer: Issuer) -> None:
+async def test_a_token_without_a_signature_is_invalid(harness: AdmissionHarness, issuer: Issuer) -> None:
     claims = {"iss": issuer.address, "aud": RESOURCE, "sub": "x", "exp": time.time() + 600, "scope": "mcp"}
     for algorithm in ("none", "None", "NONE", ""):
-        denied = await gate.refusal(unsigned({"alg": algorithm, "kid": "one"}, claims))
+        denied = await harness.refusal(unsigned({"alg": algorithm, "kid": "one"}, claims))
         assert denied.status == 401
 
 
-async def test_a_public_key_is_no_shared_secret(gate: Gate, issuer: Issuer) -> None:
+async def test_a_public_key_is_no_shared_secret(harness: AdmissionHarness, issuer: Issuer) -> None:
     pem = RSA_KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     # PyJWT itself refuses to sign so: the signature is made as an attacker would.
     body = unsigned({"alg": "HS256", "kid": "one"}, {"sub": "mallory"}).rstrip(".")
     mac = jwt.algorithms.HMACAlgorithm(jwt.algorithms.HMACAlgorithm.SHA256).sign(body.encode(), pem)
     token = f"{body}.{base64.urlsafe_b64encode(mac).rstrip(b'=').decode()}"
-    assert (await gate.refusal(token)).reason == "The token is signed with an algorithm that is not accepted"
+    assert (
+        await harness.refusal(token)
+    ).reason == "The token is signed with an algorithm that is not accepted"
 
 
 @pytest.mark.parametrize(
@@ -198,28 +204,32 @@ async def test_a_public_key_is_no_shared_secret(gate: Gate, issuer: Issuer) -> N
     ids=["RS256", "RS512", "PS256", "ES256", "EdDSA"],
 )
 async def test_every_asymmetric_algorithm_is_accepted_with_a_key_of_its_kind(
-    gate: Gate, issuer: Issuer, key: PrivateKey, algorithm: str
+    harness: AdmissionHarness, issuer: Issuer, key: PrivateKey, algorithm: str
 ) -> None:
     issuer.keys = {"keys": [public(key, kid="one"), public(OTHER_RSA_KEY, kid="two")]}
-    assert (await gate.admit_token(issuer.sign(key, algorithm))).toolboxes == frozenset({"dev"})
+    assert (await harness.admit_token(issuer.sign(key, algorithm))).toolboxes == frozenset({"dev"})
     two = issuer.sign(key, algorithm, {"kid": "two"})
-    assert (await gate.refusal(two)).status == 401
+    assert (await harness.refusal(two)).status == 401
 
 
-async def test_a_key_for_one_algorithm_is_good_for_no_other(gate: Gate, issuer: Issuer) -> None:
-    denied = await gate.refusal(issuer.sign(algorithm="PS256"))
+async def test_a_key_for_one_algorithm_is_good_for_no_other(
+    harness: AdmissionHarness, issuer: Issuer
+) -> None:
+    denied = await harness.refusal(issuer.sign(algorithm="PS256"))
     assert denied.reason == "The token is signed with an algorithm that is not accepted"
 
 
 async def test_a_token_that_names_no_key_may_have_been_signed_with_the_only_one(
-    gate: Gate, issuer: Issuer
+    harness: AdmissionHarness, issuer: Issuer
 ) -> None:
-    assert (await gate.admit_token(issuer.sign(headers={}))).name == f'{issuer.address} "mcp:dev" alice'
+    assert (await harness.admit_token(issuer.sign(headers={}))).name == f'{issuer.address} "mcp:dev" alice'
 
 
-async def test_a_token_that_names_no_key_of_several_is_invalid(gate: Gate, issuer: Issuer) -> None:
+async def test_a_token_that_names_no_key_of_several_is_invalid(
+    harness: AdmissionHarness, issuer: Issuer
+) -> None:
     issuer.keys = {"keys": [public(RSA_KEY, kid="one"), public(OTHER_RSA_KEY, kid="two")]}
-    assert (await gate.refusal(issuer.sign(headers={}))).status == 401
+    assert (await harness.refusal(issuer.sign(headers={}))).status == 401
 
 
 @pytest.mark.parametrize(
@@ -237,61 +247,67 @@ async def test_a_token_that_names_no_key_of_several_is_invalid(gate: Gate, issue
     ],
     ids=lambda token: token[:20],
 )
-async def test_what_is_no_token_at_all_is_invalid(gate: Gate, token: str) -> None:
-    denied = await gate.refusal(token)
+async def test_what_is_no_token_at_all_is_invalid(harness: AdmissionHarness, token: str) -> None:
+    denied = await harness.refusal(token)
     assert denied.status == 401
     assert 'error="invalid_token"' in challenge_of(denied)
 
 
-async def test_a_token_is_verified_once_and_known_from_then_on(gate: Gate, issuer: Issuer) -> None:
+async def test_a_token_is_verified_once_and_known_from_then_on(
+    harness: AdmissionHarness, issuer: Issuer
+) -> None:
     token = issuer.sign()
     header = (b"authorization", f"Bearer {token}".encode())
     headers = [(b"host", b"localhost"), header]
-    first = gate.admission.admit(headers)
+    first = harness.admission.admit(headers)
     assert not isinstance(first, Principal)
     principal = await first
-    assert gate.admission.admit(headers) is principal
+    assert harness.admission.admit(headers) is principal
 
 
 async def test_a_known_token_is_verified_anew_when_its_time_is_up(
-    gate: Gate, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+    harness: AdmissionHarness, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {issuer.sign()}".encode())]
-    first = gate.admission.admit(headers)
+    first = harness.admission.admit(headers)
     assert not isinstance(first, Principal)
     await first
     now = time.time()
     with monkeypatch.context() as patch:
         patch.setattr(time, "time", lambda: now + 301)
-        again = gate.admission.admit(headers)
+        again = harness.admission.admit(headers)
     assert not isinstance(again, Principal)
     assert (await again).name == f'{issuer.address} "mcp:dev" alice'
 
 
 async def test_who_has_no_good_token_any_more_is_released_and_who_has_a_new_one_is_not(
-    gate: Gate, issuer: Issuer
+    harness: AdmissionHarness, issuer: Issuer
 ) -> None:
-    soon = time.time() - LEEWAY + 3
-    alice = await gate.admit_token(issuer.sign(exp=soon))
-    await gate.admit_token(issuer.sign(exp=soon + 600))
-    bob = await gate.admit_token(issuer.sign(exp=soon, sub="bob"))
-    await poll(lambda: gate.is_released(bob))
-    assert not gate.is_released(alice)
-    assert not gate.is_over(bob)
-    again = await gate.admit_token(issuer.sign(sub="bob"))
-    assert (again, len(gate.releases)) == (bob, 1)
+    soon = time.time() - LEEWAY_SECONDS + 3
+    alice = await harness.admit_token(issuer.sign(exp=soon))
+    await harness.admit_token(issuer.sign(exp=soon + 600))
+    bob = await harness.admit_token(issuer.sign(exp=soon, sub="bob"))
+    await poll(lambda: harness.is_released(bob))
+    assert not harness.is_released(alice)
+    assert not harness.is_over(bob)
+    again = await harness.admit_token(issuer.sign(sub="bob"))
+    assert (again, len(harness.releases)) == (bob, 1)
 
 
-async def test_another_setting_does_not_make_tokens_last_longer(gate: Gate, issuer: Issuer) -> None:
-    alice = await gate.admit_token(issuer.sign(exp=time.time() - LEEWAY + 3))
-    gate.admission.reconfigure(HttpConfig(oauth=issuer.config(), allowed_hosts=["other.example"]))
-    await poll(lambda: gate.is_released(alice))
+async def test_another_setting_does_not_make_tokens_last_longer(
+    harness: AdmissionHarness, issuer: Issuer
+) -> None:
+    alice = await harness.admit_token(issuer.sign(exp=time.time() - LEEWAY_SECONDS + 3))
+    harness.admission.reconfigure(HttpConfig(oauth=issuer.config(), allowed_hosts=["other.example"]))
+    await poll(lambda: harness.is_released(alice))
 
 
 @pytest.mark.parametrize("sent", [None, "Basic YTpi", "Bearer ", "Bearer", "Bearertoken"])
-async def test_who_sends_no_token_is_told_where_to_get_one(gate: Gate, sent: str | None) -> None:
+async def test_who_sends_no_token_is_told_where_to_get_one(
+    harness: AdmissionHarness, sent: str | None
+) -> None:
     with pytest.raises(Denied, match="A token is needed") as raised:
-        await gate.admit(*([] if sent is None else [("authorization", sent)]))
+        await harness.admit(*([] if sent is None else [("authorization", sent)]))
     assert raised.value.status == 401
     assert challenge_of(raised.value) == f'Bearer realm="mcp-workbench", {WHERE}'
 

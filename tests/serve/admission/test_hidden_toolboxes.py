@@ -1,6 +1,6 @@
-"""A toolbox that a client may not use is not there for it, in any way that it could ask for it.
+"""A toolbox that a client may not use does not exist for it, whatever the client asks.
 
-Bob may use `dev`, Alice everything. Whatever Bob hears of `vault`, he hears the same of a toolbox that does
+Bob may use `dev`, Alice all toolboxes. Bob gets the same answers about `vault` as about a toolbox that does
 not exist.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from tests.serve.admission.shared import Shared, Visitor
+    from tests.serve.admission.shared import Shared, TokenClient
     from tests.support.client import Json
     from tests.support.sessions import Era
 
@@ -53,14 +53,14 @@ def config() -> Json:
 async def shared(tmp_path: Path) -> AsyncIterator[Shared]:
     tokens = write_tokens(tmp_path, alice=(ALICE, ["*"]), bob=(BOB, ["dev", "gone"]))
     async with sharing(tmp_path, config(), "--token-file", str(tokens)) as shared:
-        alice = await shared.visitor(ALICE, "modern")
+        alice = await shared.client(ALICE, "modern")
         await alice.open_toolbox("vault")
         yield shared
 
 
 @pytest.fixture
-async def bob(shared: Shared, client_era: Era) -> Visitor:
-    return await shared.visitor(BOB, client_era)
+async def bob(shared: Shared, client_era: Era) -> TokenClient:
+    return await shared.client(BOB, client_era)
 
 
 LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
@@ -69,13 +69,13 @@ pytestmark = pytest.mark.parametrize("client_era", ["legacy", "modern"])
 
 
 async def test_alice_sees_it(shared: Shared, client_era: Era) -> None:
-    alice = await shared.visitor(ALICE, client_era)
+    alice = await shared.client(ALICE, client_era)
     everything = [alice.greeting, *[await alice.request(method) for method in LISTS]]
     assert ["vault" in json.dumps(seen) for seen in everything] == [True] * 5
     assert text_of(await alice.use_tool("vault", "keys", "secret")) == "{}"
 
 
-async def test_it_is_in_no_list_and_in_no_description(bob: Visitor) -> None:
+async def test_it_is_in_no_list_and_in_no_description(bob: TokenClient) -> None:
     opened = await bob.open_toolbox("dev")
     text = json.dumps([bob.greeting, opened, *[await bob.request(method) for method in LISTS]])
     assert "dev/work/public" in text
@@ -109,7 +109,7 @@ ASKED: list[tuple[str, Json]] = [
 ]
 
 
-async def test_asking_for_it_by_name_gets_the_words_for_what_does_not_exist(bob: Visitor) -> None:
+async def test_asking_for_it_by_name_gets_the_words_for_what_does_not_exist(bob: TokenClient) -> None:
     for method, params in ASKED:
         answers = []
         for name in ("vault", UNKNOWN):
@@ -120,8 +120,8 @@ async def test_asking_for_it_by_name_gets_the_words_for_what_does_not_exist(bob:
         assert "not found" in hidden[1]
 
 
-async def test_no_search_finds_anything_in_it(shared: Shared, bob: Visitor, client_era: Era) -> None:
-    alice = await shared.visitor(ALICE, client_era)
+async def test_no_search_finds_anything_in_it(shared: Shared, bob: TokenClient, client_era: Era) -> None:
+    alice = await shared.client(ALICE, client_era)
     found = await alice.call("open_toolbox", {"query": "secret"})
     assert found["structuredContent"]["tools"][0]["toolbox_name"] == "vault"
     seen = (await bob.call("open_toolbox", {"query": ["secret", "crash"], "limit": 100}))["structuredContent"]
@@ -132,7 +132,7 @@ async def test_no_search_finds_anything_in_it(shared: Shared, bob: Visitor, clie
     assert hidden.replace("secret", "absent") == absent
 
 
-async def test_a_resource_without_a_place_is_not_looked_for_there(bob: Visitor) -> None:
+async def test_a_resource_without_a_place_is_not_looked_for_there(bob: TokenClient) -> None:
     hidden = await bob.send("resources/read", {"uri": "file:///secret"})
     absent = await bob.send("resources/read", {"uri": "file:///absent"})
     assert (hidden.status_code, hidden.text.replace("secret", "absent")) == (absent.status_code, absent.text)
@@ -140,7 +140,7 @@ async def test_a_resource_without_a_place_is_not_looked_for_there(bob: Visitor) 
 
 
 async def test_subscribing_to_its_resources_is_like_subscribing_to_nothing(
-    bob: Visitor, client_era: Era
+    bob: TokenClient, client_era: Era
 ) -> None:
     uris = [f"workbench:{name}/keys/file:///secret" for name in ("vault", UNKNOWN)]
     if client_era == "modern":
@@ -154,9 +154,9 @@ async def test_subscribing_to_its_resources_is_like_subscribing_to_nothing(
 
 
 async def test_what_happens_in_it_is_told_to_nobody_who_may_not_use_it(
-    shared: Shared, bob: Visitor, client_era: Era
+    shared: Shared, bob: TokenClient, client_era: Era
 ) -> None:
-    alice = await shared.visitor(ALICE, client_era)
+    alice = await shared.client(ALICE, client_era)
     changed = "notifications/resources/list_changed"
     async with bob.listening(CHANGES) as heard, alice.listening(CHANGES) as known:
         if client_era == "modern":

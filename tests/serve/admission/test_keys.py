@@ -12,7 +12,7 @@ from mcp_workbench.config import HttpConfig
 from mcp_workbench.errors import Denied
 from mcp_workbench.serve.admission import keys
 from mcp_workbench.serve.admission.keys import metadata_addresses
-from tests.serve.admission.gates import Gate
+from tests.serve.admission.admissions import AdmissionHarness
 from tests.serve.admission.issuer import EC_KEY, OTHER_RSA_KEY, RSA_KEY, public, running
 from tests.support.waiting import poll
 
@@ -31,16 +31,16 @@ async def issuer() -> AsyncIterator[Issuer]:
 
 
 @pytest.fixture
-async def gate(issuer: Issuer) -> AsyncIterator[Gate]:
-    gate = Gate(HttpConfig(oauth=issuer.config()))
-    yield gate
-    gate.admission.close()
+async def harness(issuer: Issuer) -> AsyncIterator[AdmissionHarness]:
+    harness = AdmissionHarness(HttpConfig(oauth=issuer.config()))
+    yield harness
+    harness.admission.close()
 
 
-async def status_of(gate: Gate, token: str) -> int:
-    """200 for whoever is let in."""
+async def status_of(harness: AdmissionHarness, token: str) -> int:
+    """The status that a token leads to; 200 if it is admitted."""
     try:
-        await gate.admit_token(token)
+        await harness.admit_token(token)
     except Denied as denied:
         return denied.status
     return 200
@@ -59,13 +59,13 @@ async def status_of(gate: Gate, token: str) -> int:
 async def test_keys_are_found_through_the_metadata_wherever_it_is(path: str, metadata_path: str) -> None:
     async with running(path) as issuer:
         issuer.metadata_path = metadata_path
-        assert await status_of(Gate(HttpConfig(oauth=issuer.config())), issuer.sign()) == 200
+        assert await status_of(AdmissionHarness(HttpConfig(oauth=issuer.config())), issuer.sign()) == 200
 
 
 async def test_keys_at_a_given_address_need_no_metadata(issuer: Issuer) -> None:
     issuer.metadata_path = "/nowhere"
     config = issuer.config(jwks_uri=f"{issuer.address}/jwks")
-    assert await status_of(Gate(HttpConfig(oauth=config)), issuer.sign()) == 200
+    assert await status_of(AdmissionHarness(HttpConfig(oauth=config)), issuer.sign()) == 200
 
 
 @pytest.mark.parametrize(
@@ -79,10 +79,10 @@ async def test_keys_at_a_given_address_need_no_metadata(issuer: Issuer) -> None:
     ],
 )
 async def test_metadata_of_another_issuer_or_without_safe_keys_is_not_used(
-    gate: Gate, issuer: Issuer, metadata: dict[str, Any]
+    harness: AdmissionHarness, issuer: Issuer, metadata: dict[str, Any]
 ) -> None:
     issuer.metadata = metadata
-    assert await status_of(gate, issuer.sign()) == 503
+    assert await status_of(harness, issuer.sign()) == 503
     assert issuer.fetches == 0
 
 
@@ -94,114 +94,116 @@ def test_the_well_known_path_goes_before_that_of_the_issuer() -> None:
     ]
 
 
-async def test_many_requests_at_once_fetch_the_keys_once(gate: Gate, issuer: Issuer) -> None:
+async def test_many_requests_at_once_fetch_the_keys_once(harness: AdmissionHarness, issuer: Issuer) -> None:
     tokens = [issuer.sign(sub=f"user-{number}") for number in range(50)]
-    assert await asyncio.gather(*(status_of(gate, token) for token in tokens)) == [200] * 50
+    assert await asyncio.gather(*(status_of(harness, token) for token in tokens)) == [200] * 50
     assert issuer.fetches == 1
 
 
-async def test_who_gives_up_waiting_for_the_keys_ends_the_wait_of_nobody_else(
-    gate: Gate, issuer: Issuer
+async def test_a_cancelled_wait_for_the_keys_ends_no_other_wait(
+    harness: AdmissionHarness, issuer: Issuer
 ) -> None:
-    issuer.gate.clear()
-    first, second = (asyncio.create_task(status_of(gate, issuer.sign(sub=sub))) for sub in ("a", "b"))
+    issuer.harness.clear()
+    first, second = (asyncio.create_task(status_of(harness, issuer.sign(sub=sub))) for sub in ("a", "b"))
     await poll(lambda: issuer.requests)
     first.cancel()
     await asyncio.wait([first])
-    issuer.gate.set()
+    issuer.harness.set()
     assert await second == 200
     assert issuer.fetches == 1
 
 
-async def test_made_up_keys_make_nobody_fetch(gate: Gate, issuer: Issuer) -> None:
-    assert await status_of(gate, issuer.sign()) == 200
+async def test_invented_key_ids_cause_no_fetches(harness: AdmissionHarness, issuer: Issuer) -> None:
+    assert await status_of(harness, issuer.sign()) == 200
     made_up = [issuer.sign(OTHER_RSA_KEY, headers={"kid": f"made-up-{number}"}) for number in range(20)]
-    assert await asyncio.gather(*(status_of(gate, token) for token in made_up)) == [401] * 20
+    assert await asyncio.gather(*(status_of(harness, token) for token in made_up)) == [401] * 20
     assert issuer.fetches == 1
 
 
 async def test_a_new_key_is_fetched_when_it_is_used(
-    gate: Gate, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+    harness: AdmissionHarness, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     new = issuer.sign(OTHER_RSA_KEY, headers={"kid": "two"})
-    assert await status_of(gate, issuer.sign()) == 200
+    assert await status_of(harness, issuer.sign()) == 200
     issuer.keys = TWO
-    monkeypatch.setattr(keys, "COOLDOWN", 0.0)
-    assert await status_of(gate, new) == 200
+    monkeypatch.setattr(keys, "UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
+    assert await status_of(harness, new) == 200
     assert issuer.fetches == 2
 
 
 async def test_a_token_is_not_known_any_more_when_its_key_is_gone(
-    gate: Gate, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+    harness: AdmissionHarness, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = issuer.sign()
-    assert await status_of(gate, old) == 200
+    assert await status_of(harness, old) == 200
     issuer.keys = {"keys": [public(OTHER_RSA_KEY, kid="two")]}
-    monkeypatch.setattr(keys, "COOLDOWN", 0.0)
-    assert await status_of(gate, issuer.sign(OTHER_RSA_KEY, headers={"kid": "two"})) == 200
-    assert await status_of(gate, old) == 401
+    monkeypatch.setattr(keys, "UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
+    assert await status_of(harness, issuer.sign(OTHER_RSA_KEY, headers={"kid": "two"})) == 200
+    assert await status_of(harness, old) == 401
 
 
 async def test_old_keys_are_fetched_again_without_holding_anybody_up(
-    gate: Gate, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+    harness: AdmissionHarness, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert await status_of(gate, issuer.sign()) == 200
-    monkeypatch.setattr(keys, "LIFETIME", 0.0)
-    issuer.gate.clear()
-    assert await status_of(gate, issuer.sign(sub="bob")) == 200
-    issuer.gate.set()
+    assert await status_of(harness, issuer.sign()) == 200
+    monkeypatch.setattr(keys, "MAX_AGE_SECONDS", 0.0)
+    issuer.harness.clear()
+    assert await status_of(harness, issuer.sign(sub="bob")) == 200
+    issuer.harness.set()
     await poll(lambda: issuer.fetches == 2)
 
 
 @pytest.mark.parametrize("answer", [b"", b"[]", b'{"keys": 7}', b"<html>", b'{"keys": []} ' * 100_000])
 async def test_keys_stay_when_they_cannot_be_fetched_again(
-    gate: Gate,
+    harness: AdmissionHarness,
     issuer: Issuer,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     answer: bytes,
 ) -> None:
-    assert await status_of(gate, issuer.sign()) == 200
+    assert await status_of(harness, issuer.sign()) == 200
     issuer.keys = answer
-    monkeypatch.setattr(keys, "COOLDOWN", 0.0)
+    monkeypatch.setattr(keys, "UNKNOWN_KEY_PAUSE_SECONDS", 0.0)
     with caplog.at_level(logging.INFO, "mcp_workbench.serve.admission.keys"):
-        assert await status_of(gate, issuer.sign(OTHER_RSA_KEY, headers={"kid": "two"})) == 401
-        assert await status_of(gate, issuer.sign(sub="bob")) == 200
-        monkeypatch.setattr(keys, "RETRY", 0.0)
+        assert await status_of(harness, issuer.sign(OTHER_RSA_KEY, headers={"kid": "two"})) == 401
+        assert await status_of(harness, issuer.sign(sub="bob")) == 200
+        monkeypatch.setattr(keys, "RETRY_SECONDS", 0.0)
         issuer.keys = TWO
-        assert await status_of(gate, issuer.sign(OTHER_RSA_KEY, headers={"kid": "two"})) == 200
+        assert await status_of(harness, issuer.sign(OTHER_RSA_KEY, headers={"kid": "two"})) == 200
     of_keys = [record.getMessage() for record in caplog.records if record.name == keys.__name__]
     failed, again = of_keys
     assert failed.startswith(f"the keys of {issuer.address} cannot be fetched (")
-    assert failed.endswith("those there are stay")
+    assert failed.endswith("the known keys stay in use")
     assert again == f"the keys of {issuer.address} can be fetched again"
 
 
 async def test_without_any_keys_a_client_is_to_try_again_and_not_to_log_in_again(
-    gate: Gate, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+    harness: AdmissionHarness, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     issuer.status = 500
     with pytest.raises(Denied) as raised:
-        await gate.admit_token(issuer.sign())
+        await harness.admit_token(issuer.sign())
     assert (raised.value.status, raised.value.headers) == (503, [(b"retry-after", b"5")])
-    assert await status_of(gate, issuer.sign()) == 503
+    assert await status_of(harness, issuer.sign()) == 503
     assert issuer.fetches == 1
     issuer.status = 200
-    monkeypatch.setattr(keys, "RETRY", 0.0)
-    assert await status_of(gate, issuer.sign()) == 200
+    monkeypatch.setattr(keys, "RETRY_SECONDS", 0.0)
+    assert await status_of(harness, issuer.sign()) == 200
 
 
 async def test_an_issuer_that_does_not_answer_is_not_waited_for_for_ever(
-    gate: Gate, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+    harness: AdmissionHarness, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    issuer.gate.clear()
-    monkeypatch.setattr(keys, "FETCH_LIMIT", 0.1)
-    assert await status_of(gate, issuer.sign()) == 503
+    issuer.harness.clear()
+    monkeypatch.setattr(keys, "FETCH_TIMEOUT_SECONDS", 0.1)
+    assert await status_of(harness, issuer.sign()) == 503
 
 
-async def test_an_issuer_that_is_not_there_is_no_fault_of_ours(gate: Gate, issuer: Issuer) -> None:
+async def test_an_issuer_that_is_not_there_is_no_fault_of_ours(
+    harness: AdmissionHarness, issuer: Issuer
+) -> None:
     gone = issuer.config(issuer="http://127.0.0.1:9")
-    assert await status_of(Gate(HttpConfig(oauth=gone)), issuer.sign()) == 503
+    assert await status_of(AdmissionHarness(HttpConfig(oauth=gone)), issuer.sign()) == 503
 
 
 @pytest.mark.parametrize(
@@ -220,8 +222,8 @@ async def test_an_issuer_that_is_not_there_is_no_fault_of_ours(gate: Gate, issue
     ids=lambda key: str(sorted(key)) if isinstance(key, dict) else str(key),  # the keys are new each time
 )
 async def test_a_key_that_verifies_nothing_is_left_out_and_the_others_serve(
-    gate: Gate, issuer: Issuer, useless: object
+    harness: AdmissionHarness, issuer: Issuer, useless: object
 ) -> None:
     issuer.keys = {"keys": [useless, public(OTHER_RSA_KEY, kid="two")]}
-    assert await status_of(gate, issuer.sign(OTHER_RSA_KEY, headers={"kid": "two"})) == 200
-    assert await status_of(gate, issuer.sign()) == 401
+    assert await status_of(harness, issuer.sign(OTHER_RSA_KEY, headers={"kid": "two"})) == 200
+    assert await status_of(harness, issuer.sign()) == 401

@@ -34,7 +34,7 @@ class Process:
         self.last_use = LastUse(self.file, self.tokens)
 
     def use(self, digest: bytes, at: float) -> None:
-        self.tokens.holders[digest].used_at = at
+        self.tokens.by_digest[digest].used_at = at
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ async def test_the_operator_sees_who_used_a_token_and_when(tmp_path: Path) -> No
     before = int(time.time())
     config = toolboxes(dev={"echo": server()})
     async with sharing(tmp_path, config, "--token-file", str(tokens)) as shared:
-        await shared.visitor(ALICE, "modern")
+        await shared.client(ALICE, "modern")
     done = bench.run("token", "--list", "--token-file", "tokens.json")
     assert done.returncode == 0, done.stderr
     header, alice, bob = [line.split("  ") for line in done.stdout.splitlines()]

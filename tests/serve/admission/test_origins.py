@@ -9,10 +9,10 @@ import pytest
 from mcp_workbench.config import HttpConfig, IssuerConfig
 from mcp_workbench.config.hosts import is_loopback
 from mcp_workbench.errors import Denied
-from mcp_workbench.serve import refusals
+from mcp_workbench.serve import refusal_log
 from mcp_workbench.serve.admission.origins import Origins
 from mcp_workbench.workbench.principal import ANYONE
-from tests.serve.admission.gates import EVERYWHERE, LOOPBACK, Gate
+from tests.serve.admission.admissions import EVERYWHERE, LOOPBACK, AdmissionHarness
 
 LISTED = HttpConfig(
     allowed_hosts=["MCP.example.com", "other.example.com:8443"],
@@ -69,7 +69,7 @@ def test_on_loopback_every_other_host_is_misdirected(host: str | None) -> None:
 
 
 @pytest.mark.parametrize("host", ["10.0.0.7", "10.0.0.7:8000", "[2001:db8::1]:8000"])
-def test_beyond_loopback_a_number_is_nobodys_name(host: str) -> None:
+def test_beyond_loopback_any_ip_address_is_accepted_as_host(host: str) -> None:
     assert outcome(Origins(EVERYWHERE, HttpConfig()), host) is None
 
 
@@ -128,13 +128,13 @@ def test_listed_origins_may_come_and_so_may_pages_of_the_same_place() -> None:
 async def test_a_refusal_tells_sender_and_log_which_key_to_set_and_the_log_only_once(
     headers: list[tuple[str, str]], key: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    gate = Gate()
+    harness = AdmissionHarness()
     host = dict(headers).get("host", "localhost")
     came = [pair for pair in headers if pair[0] == "origin"]
     with caplog.at_level(logging.WARNING, "mcp_workbench"), pytest.raises(Denied) as raised:
-        await gate.admit(*came, host=host)
+        await harness.admit(*came, host=host)
     with caplog.at_level(logging.WARNING, "mcp_workbench"), pytest.raises(Denied):
-        await gate.admit(*came, host=host)
+        await harness.admit(*came, host=host)
     assert f'"{key}" under "http"' in raised.value.reason
     assert "evil.example" in raised.value.reason
     assert [record.getMessage() for record in caplog.records] == [
@@ -145,24 +145,24 @@ async def test_a_refusal_tells_sender_and_log_which_key_to_set_and_the_log_only_
 async def test_odd_hosts_from_many_addresses_neither_fill_the_log_nor_hide_other_refusals(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate = Gate(listens_on=EVERYWHERE)
+    harness = AdmissionHarness(listens_on=EVERYWHERE)
     with caplog.at_level(logging.WARNING, "mcp_workbench"):
         for number in range(1000):
             with pytest.raises(Denied):
-                await gate.admit(host=f"evil-{number}.example", peer=f"192.0.2.{number % 100}")
-        assert len(caplog.records) == refusals.LINES_PER_KIND
+                await harness.admit(host=f"evil-{number}.example", peer=f"192.0.2.{number % 100}")
+        assert len(caplog.records) == refusal_log.LINES_PER_KIND
         with pytest.raises(Denied):
-            await gate.admit()
+            await harness.admit()
         assert "192.0.2.7 was refused with status 401" in caplog.messages[-1]
-        monkeypatch.setattr(refusals, "QUIET_SECONDS", 0.0)
+        monkeypatch.setattr(refusal_log, "QUIET_SECONDS", 0.0)
         with pytest.raises(Denied):
-            await gate.admit(host="evil.example")
+            await harness.admit(host="evil.example")
     assert caplog.messages[-1].endswith("(990 more since the last such line)")
 
 
 async def test_a_header_cannot_write_lines_into_the_log(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "mcp_workbench"), pytest.raises(Denied):
-        await Gate().admit(host="evil\nforged: all is well\x1b[2J\x85\u202e" + "x" * 10_000)
+        await AdmissionHarness().admit(host="evil\nforged: all is well\x1b[2J\x85\u202e" + "x" * 10_000)
     (message,) = caplog.messages
     assert message.isprintable()
     assert "evil\\x0aforged" in message
@@ -172,20 +172,20 @@ async def test_a_header_cannot_write_lines_into_the_log(caplog: pytest.LogCaptur
 @pytest.mark.parametrize("name", ["host", "origin"])
 async def test_a_header_that_is_there_twice_is_a_bad_request(name: str) -> None:
     with pytest.raises(Denied) as raised:
-        await Gate().admit((name, "localhost"), (name, "localhost"))
+        await AdmissionHarness().admit((name, "localhost"), (name, "localhost"))
     assert raised.value.status == 400
 
 
 async def test_what_is_asked_without_a_token_is_checked_too() -> None:
-    admission = Gate().admission
+    admission = AdmissionHarness().admission
     admission.check([(b"host", b"localhost")])
     with pytest.raises(Denied):
         admission.check([(b"host", b"evil.example")])
 
 
 async def test_on_loopback_without_tokens_everybody_is_the_same() -> None:
-    assert await Gate().admit() is ANYONE
-    assert await Gate().admit(("authorization", "Bearer whatever")) is ANYONE
+    assert await AdmissionHarness().admit() is ANYONE
+    assert await AdmissionHarness().admit(("authorization", "Bearer whatever")) is ANYONE
 
 
 def test_a_browser_is_told_that_listed_pages_may_read_and_no_others() -> None:
@@ -199,7 +199,7 @@ def test_a_browser_is_told_that_listed_pages_may_read_and_no_others() -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "localhost", "::1", "[::1]"])
-def test_nobody_else_reaches_loopback(host: str) -> None:
+def test_a_loopback_address_is_recognised_in_every_form(host: str) -> None:
     assert is_loopback(host)
 
 

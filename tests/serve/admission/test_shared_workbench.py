@@ -1,4 +1,6 @@
-"""The gate of a real process: who is let in, who is not, and what becomes of those who no longer are."""
+"""The admission of a real process: which requests it serves, and what happens to clients that lose their
+token.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mcp_workbench.serve.admission.access_tokens import LEEWAY
+from mcp_workbench.serve.admission.access_tokens import LEEWAY_SECONDS
 from tests.cli.commands import Bench
 from tests.grid.benches import conversing_server
 from tests.grid.questions import form
 from tests.serve.admission.issuer import RESOURCE, SCOPES, running
-from tests.serve.admission.shared import Visitor, sharing
+from tests.serve.admission.shared import TokenClient, sharing
 from tests.serve.admission.test_tokens import ALICE, BOB, OTHER, write_tokens
 from tests.support.client import write_config
 from tests.support.configs import server, toolboxes
@@ -58,18 +60,18 @@ both_eras = pytest.mark.parametrize("era", ["legacy", "modern"])
 @both_eras
 async def test_on_loopback_without_tokens_everybody_is_served(tmp_path: Path, era: Era) -> None:
     async with sharing(tmp_path, CONFIG) as shared:
-        visitor = await shared.visitor(None, era)
-        assert text_of(await visitor.use_tool("dev", "echo", "echo")) == "{}"
+        client = await shared.client(None, era)
+        assert text_of(await client.use_tool("dev", "echo", "echo")) == "{}"
 
 
 @both_eras
-async def test_without_a_good_token_nobody_is_served_and_the_answer_says_why(
+async def test_without_a_valid_token_no_request_is_served_and_the_answer_says_why(
     tmp_path: Path, era: Era
 ) -> None:
     tokens = write_tokens(tmp_path, alice=(ALICE, ["*"]))
     async with sharing(tmp_path, CONFIG, "--token-file", str(tokens)) as shared:
-        assert text_of(await (await shared.visitor(ALICE, era)).use_tool("dev", "echo", "echo")) == "{}"
-        refused = [await Visitor(shared, token, era).send("tools/list") for token in (None, OTHER)]
+        assert text_of(await (await shared.client(ALICE, era)).use_tool("dev", "echo", "echo")) == "{}"
+        refused = [await TokenClient(shared, token, era).send("tools/list") for token in (None, OTHER)]
     assert [response.status_code for response in refused] == [401, 401]
     challenges = [response.headers["www-authenticate"] for response in refused]
     assert challenges[0] == 'Bearer realm="mcp-workbench"'
@@ -82,8 +84,8 @@ async def test_without_a_good_token_nobody_is_served_and_the_answer_says_why(
 async def test_a_request_of_a_strange_host_or_page_is_refused(tmp_path: Path) -> None:
     config = CONFIG | {"http": {"allowedOrigins": [PAGE]}}
     async with sharing(tmp_path, config) as shared:
-        visitor = Visitor(shared, None, "modern")
-        message, headers = visitor.dressed("tools/list", {})
+        client = TokenClient(shared, None, "modern")
+        message, headers = client.dressed("tools/list", {})
         strange = [{"host": "evil.example"}, {"origin": "https://evil.example"}]
         refused = [await shared.post(message, headers | more) for more in strange]
         allowed = await shared.post(message, headers | {"origin": PAGE})
@@ -102,7 +104,7 @@ async def test_a_request_of_a_strange_host_or_page_is_refused(tmp_path: Path) ->
 async def test_a_session_is_good_only_for_whoever_has_opened_it(tmp_path: Path) -> None:
     tokens = write_tokens(tmp_path, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
     async with sharing(tmp_path, CONFIG, "--token-file", str(tokens)) as shared:
-        alice = await shared.visitor(ALICE, "legacy")
+        alice = await shared.client(ALICE, "legacy")
         stolen = alice.headers | {"authorization": f"Bearer {BOB}"}
         message, _ = alice.dressed("tools/list", {})
         posted = await shared.post(message, stolen)
@@ -115,7 +117,7 @@ async def test_a_session_is_good_only_for_whoever_has_opened_it(tmp_path: Path) 
 async def test_a_token_that_is_taken_back_ends_what_its_holder_has_open(tmp_path: Path, era: Era) -> None:
     tokens = write_tokens(tmp_path, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
     async with sharing(tmp_path, CONFIG, "--token-file", str(tokens)) as shared:
-        alice, bob = await shared.visitor(ALICE, era), await shared.visitor(BOB, era)
+        alice, bob = await shared.client(ALICE, era), await shared.client(BOB, era)
         async with alice.listening(CHANGES) as kept, bob.listening(CHANGES) as lost:
             write_tokens(tmp_path, alice=(ALICE, ["*"]))
             await poll(lambda: lost.has_ended)
@@ -131,7 +133,7 @@ async def test_a_leaked_last_token_is_taken_back_by_an_emptied_or_deleted_file(
 ) -> None:
     tokens = write_tokens(tmp_path, alice=(ALICE, ["*"]))
     async with sharing(tmp_path, CONFIG, "--token-file", str(tokens)) as shared:
-        alice = await shared.visitor(ALICE, era)
+        alice = await shared.client(ALICE, era)
         async with alice.listening(CHANGES) as stream:
             if how == "emptied":
                 tokens.write_bytes(b"")
@@ -139,11 +141,11 @@ async def test_a_leaked_last_token_is_taken_back_by_an_emptied_or_deleted_file(
                 tokens.unlink()
             await poll(lambda: stream.has_ended)
         assert (await alice.send("tools/list")).status_code == 401
-        nobody = Visitor(shared, None, era)
+        nobody = TokenClient(shared, None, era)
         assert (await nobody.send("tools/list")).status_code == 401
         write_tokens(tmp_path, alice=(ALICE, ["*"]))
         await poll(lambda: "the tokens are reloaded" in shared.log)
-        again = await shared.visitor(ALICE, era)
+        again = await shared.client(ALICE, era)
         assert "result" in await again.request("tools/list")
         assert shared.log.count("holds no tokens any more") == 1
 
@@ -158,7 +160,7 @@ async def test_what_somebody_has_open_ends_when_the_token_of_the_file_expires(
     tree["tokens"]["alice"]["expires"] = soon.isoformat()
     tokens.write_text(json.dumps(tree), encoding="utf-8")
     async with sharing(tmp_path, CONFIG, "--token-file", str(tokens)) as shared:
-        alice, bob = await shared.visitor(ALICE, era), await shared.visitor(BOB, era)
+        alice, bob = await shared.client(ALICE, era), await shared.client(BOB, era)
         async with alice.listening(CHANGES) as ending, bob.listening(CHANGES) as kept:
             await poll(lambda: ending.has_ended)
             assert datetime.now(UTC) >= soon
@@ -175,10 +177,10 @@ async def test_what_somebody_has_open_ends_when_the_token_of_the_file_expires(
 async def test_what_a_token_allows_may_change_and_counts_at_once(tmp_path: Path, era: Era) -> None:
     tokens = write_tokens(tmp_path, bob=(BOB, ["*"]))
     async with sharing(tmp_path, CONFIG, "--token-file", str(tokens)) as shared:
-        assert "docs" in (await shared.visitor(BOB, era)).greeting["instructions"]
+        assert "docs" in (await shared.client(BOB, era)).greeting["instructions"]
         write_tokens(tmp_path, bob=(BOB, ["dev"]))
         await poll(lambda: "the tokens are reloaded" in shared.log)
-        bob = await shared.visitor(BOB, era)
+        bob = await shared.client(BOB, era)
         assert "docs" not in bob.greeting["instructions"]
         assert "not found" in json.dumps(await bob.open_toolbox("docs"))
 
@@ -189,11 +191,11 @@ async def test_an_access_token_of_the_issuer_lets_in_to_the_toolboxes_of_its_sco
 ) -> None:
     async with trusting(tmp_path, allowedOrigins=[PAGE]) as (issuer, shared):
         token = issuer.sign()
-        visitor = await shared.visitor(token, era)
-        assert text_of(await visitor.use_tool("dev", "echo", "echo")) == "{}"
-        assert "docs" not in visitor.greeting["instructions"]
+        client = await shared.client(token, era)
+        assert text_of(await client.use_tool("dev", "echo", "echo")) == "{}"
+        assert "docs" not in client.greeting["instructions"]
         expired, poor = [
-            await Visitor(shared, it, era).send("tools/list")
+            await TokenClient(shared, it, era).send("tools/list")
             for it in (issuer.sign(exp=1), issuer.sign(scope="openid"))
         ]
         assert [expired.status_code, poor.status_code] == [401, 403]
@@ -212,9 +214,9 @@ async def test_a_stream_ends_with_the_token_of_whoever_listens_and_the_client_ca
     tmp_path: Path, era: Era
 ) -> None:
     async with trusting(tmp_path) as (issuer, shared):
-        soon = time.time() - LEEWAY + 4
-        alice = await shared.visitor(issuer.sign(exp=soon), era)
-        bob = await shared.visitor(issuer.sign(sub="bob"), era)
+        soon = time.time() - LEEWAY_SECONDS + 4
+        alice = await shared.client(issuer.sign(exp=soon), era)
+        bob = await shared.client(issuer.sign(sub="bob"), era)
         async with alice.listening(CHANGES) as ending, bob.listening(CHANGES) as kept:
             await poll(lambda: ending.has_ended)
             assert not kept.has_ended
@@ -227,7 +229,7 @@ async def test_a_stream_ends_with_the_token_of_whoever_listens_and_the_client_ca
 
 async def test_a_name_that_is_allowed_while_it_runs_counts_from_then_on(tmp_path: Path) -> None:
     async with sharing(tmp_path, CONFIG) as shared:
-        message, headers = Visitor(shared, None, "modern").dressed("tools/list", {})
+        message, headers = TokenClient(shared, None, "modern").dressed("tools/list", {})
         headers["host"] = "mcp.example.com"
         assert (await shared.post(message, headers)).status_code == 421
         write_config(tmp_path, CONFIG | {"http": {"allowedHosts": ["mcp.example.com"]}})
@@ -241,17 +243,17 @@ async def test_without_an_issuer_there_is_no_metadata(tmp_path: Path) -> None:
         assert (await shared.http.get(f"{root}/.well-known/oauth-protected-resource")).status_code == 404
 
 
-async def test_a_server_asks_nobody_who_may_not_use_it_even_if_nobody_else_is_there(tmp_path: Path) -> None:
+async def test_a_server_asks_no_client_that_may_not_use_it_even_if_it_is_the_only_one(tmp_path: Path) -> None:
     journals = {name: Journal(tmp_path / name) for name in ("dev", "vault")}
     boxes = {name: {"asker": conversing_server("legacy", journal)} for name, journal in journals.items()}
     tokens = write_tokens(tmp_path, alice=(ALICE, ["*"]), bob=(BOB, ["dev"]))
     async with sharing(tmp_path, toolboxes(**boxes), "--token-file", str(tokens)) as shared:
-        bob, alice = await shared.visitor(BOB, "legacy"), await shared.visitor(ALICE, "modern")
+        bob, alice = await shared.client(BOB, "legacy"), await shared.client(ALICE, "modern")
         async with bob.listening({}) as heard:
-            for name, visitor in (("vault", alice), ("dev", bob)):
+            for name, client in (("vault", alice), ("dev", bob)):
                 now = tmp_path / f"{name}-now"
                 steps = [{"ask_later": {"question": form(f"from {name}"), "when": str(now)}}]
-                await visitor.use_tool(name, "asker", "converse", {"steps": steps})
+                await client.use_tool(name, "asker", "converse", {"steps": steps})
                 now.touch()
                 if name == "vault":
                     await journals[name].wait_until(lambda journal: journal.events("answered"))

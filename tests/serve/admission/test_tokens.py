@@ -1,4 +1,4 @@
-"""Tokens of a file: who comes in with them, and what happens when the file changes."""
+"""Tokens of a file: which requests they admit, and what happens when the file changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ from mcp_workbench.serve.admission import AdmissionFiles, load_credentials
 from mcp_workbench.serve.logs import StderrHandler
 from mcp_workbench.workbench.principal import ANYONE, Principal
 from tests.config.loading import toolbox, write
-from tests.serve.admission.gates import EVERYWHERE, LOOPBACK, Gate, Told, challenge_of
+from tests.serve.admission.admissions import (
+    EVERYWHERE,
+    LOOPBACK,
+    AdmissionHarness,
+    Disconnections,
+    challenge_of,
+)
 from tests.serve.admission.issuer import running
 from tests.support.waiting import poll
 
@@ -57,26 +63,28 @@ def config_of(directory: Path, http: dict[str, Any] | None = None) -> LoadedConf
 
 
 async def test_a_token_tells_who_comes_and_what_it_may_use(tmp_path: Path) -> None:
-    gate = Gate(tokens=tokens_of(tmp_path, alice=(ALICE, ["*"]), bob=(BOB, ["dev", "docs"])))
-    assert await gate.admit_token(ALICE) == Principal("alice", None)
-    assert await gate.admit_token(BOB) == Principal("bob", frozenset({"dev", "docs"}))
-    assert await gate.admit(("authorization", f"bEARER  {BOB} ")) == await gate.admit_token(BOB)
+    harness = AdmissionHarness(tokens=tokens_of(tmp_path, alice=(ALICE, ["*"]), bob=(BOB, ["dev", "docs"])))
+    assert await harness.admit_token(ALICE) == Principal("alice", None)
+    assert await harness.admit_token(BOB) == Principal("bob", frozenset({"dev", "docs"}))
+    assert await harness.admit(("authorization", f"bEARER  {BOB} ")) == await harness.admit_token(BOB)
 
 
 async def test_a_known_token_needs_no_wait(tmp_path: Path) -> None:
-    gate = Gate(tokens=tokens_of(tmp_path, alice=(ALICE, ["*"])))
+    harness = AdmissionHarness(tokens=tokens_of(tmp_path, alice=(ALICE, ["*"])))
     headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {ALICE}".encode())]
-    assert isinstance(gate.admission.admit(headers), Principal)
+    assert isinstance(harness.admission.admit(headers), Principal)
 
 
 @pytest.mark.parametrize("listens_on", [LOOPBACK, EVERYWHERE])
-async def test_where_there_are_tokens_nobody_comes_in_without_one(tmp_path: Path, listens_on: str) -> None:
-    gate = Gate(tokens=tokens_of(tmp_path, alice=(ALICE, ["*"])), listens_on=listens_on)
+async def test_where_there_are_tokens_no_request_is_admitted_without_one(
+    tmp_path: Path, listens_on: str
+) -> None:
+    harness = AdmissionHarness(tokens=tokens_of(tmp_path, alice=(ALICE, ["*"])), listens_on=listens_on)
     with pytest.raises(Denied) as raised:
-        await gate.admit()
+        await harness.admit()
     assert (raised.value.status, challenge_of(raised.value)) == (401, 'Bearer realm="mcp-workbench"')
     for token in (ALICE[:-1], ALICE.upper(), f"{ALICE}x", "a.b.c", f"{ALICE} {ALICE}"):
-        denied = await gate.refusal(token)
+        denied = await harness.refusal(token)
         assert (denied.status, denied.reason) == (401, "The token is not known here")
         assert challenge_of(denied) == (
             'Bearer realm="mcp-workbench", error="invalid_token", '
@@ -85,24 +93,26 @@ async def test_where_there_are_tokens_nobody_comes_in_without_one(tmp_path: Path
 
 
 async def test_two_tokens_at_once_are_a_bad_request(tmp_path: Path) -> None:
-    gate = Gate(tokens=tokens_of(tmp_path, alice=(ALICE, ["*"])))
+    harness = AdmissionHarness(tokens=tokens_of(tmp_path, alice=(ALICE, ["*"])))
     with pytest.raises(Denied) as raised:
-        await gate.admit(("authorization", f"Bearer {ALICE}"), ("authorization", f"Bearer {ALICE}"))
+        await harness.admit(("authorization", f"Bearer {ALICE}"), ("authorization", f"Bearer {ALICE}"))
     assert raised.value.status == 400
 
 
-async def test_beyond_loopback_nobody_is_anybody(tmp_path: Path) -> None:
+async def test_beyond_loopback_no_client_is_admitted_without_a_token_or_an_issuer(tmp_path: Path) -> None:
     with pytest.raises(Denied) as raised:
-        await Gate(listens_on=EVERYWHERE).admit()
+        await AdmissionHarness(listens_on=EVERYWHERE).admit()
     assert raised.value.status == 401
 
 
 async def test_tokens_of_a_file_and_of_an_issuer_are_good_side_by_side(tmp_path: Path) -> None:
     async with running() as issuer:
-        gate = Gate(HttpConfig(oauth=issuer.config()), tokens_of(tmp_path, alice=(ALICE, ["*"])))
-        assert (await gate.admit_token(ALICE)).name == "alice"
-        assert (await gate.admit_token(issuer.sign())).name == f'{issuer.address} "mcp:dev" alice'
-        assert "resource_metadata" in challenge_of(await gate.refusal(OTHER))
+        harness = AdmissionHarness(
+            HttpConfig(oauth=issuer.config()), tokens_of(tmp_path, alice=(ALICE, ["*"]))
+        )
+        assert (await harness.admit_token(ALICE)).name == "alice"
+        assert (await harness.admit_token(issuer.sign())).name == f'{issuer.address} "mcp:dev" alice'
+        assert "resource_metadata" in challenge_of(await harness.refusal(OTHER))
 
 
 async def test_what_a_changed_file_takes_from_somebody_ends_what_that_one_has_open(tmp_path: Path) -> None:
@@ -113,73 +123,77 @@ async def test_what_a_changed_file_takes_from_somebody_ends_what_that_one_has_op
         less=("l" * 40, ["*"]),
         new=("n" * 40, ["*"]),
     )
-    gate = Gate(tokens=before)
-    gate.admission.renew_tokens(
+    harness = AdmissionHarness(tokens=before)
+    harness.admission.renew_tokens(
         tokens_of(tmp_path, same=("s" * 40, ["*"]), less=("l" * 40, ["dev"]), new=("m" * 40, ["*"]))
     )
     names = ("same", "gone", "less", "new", "")
-    assert [gate.is_over(Principal(name)) for name in names] == [False, True, True, True, False]
-    assert (await gate.admit_token("l" * 40)).toolboxes == frozenset({"dev"})
-    assert (await gate.admit_token("m" * 40)).name == "new"
-    assert (await gate.refusal("n" * 40)).status == 401
-    assert (await gate.refusal("g" * 40)).status == 401
+    assert [harness.is_over(Principal(name)) for name in names] == [False, True, True, True, False]
+    assert (await harness.admit_token("l" * 40)).toolboxes == frozenset({"dev"})
+    assert (await harness.admit_token("m" * 40)).name == "new"
+    assert (await harness.refusal("n" * 40)).status == 401
+    assert (await harness.refusal("g" * 40)).status == 401
 
 
 async def test_a_file_that_only_adds_somebody_ends_nothing(tmp_path: Path) -> None:
-    gate = Gate(tokens=tokens_of(tmp_path, alice=(ALICE, ["*"])))
-    gate.admission.renew_tokens(tokens_of(tmp_path, alice=(ALICE, ["*"]), bob=(BOB, ["*"])))
-    assert gate.ends == []
-    assert (await gate.admit_token(BOB)).name == "bob"
+    harness = AdmissionHarness(tokens=tokens_of(tmp_path, alice=(ALICE, ["*"])))
+    harness.admission.renew_tokens(tokens_of(tmp_path, alice=(ALICE, ["*"]), bob=(BOB, ["*"])))
+    assert harness.ends == []
+    assert (await harness.admit_token(BOB)).name == "bob"
 
 
-async def test_another_issuer_ends_what_the_last_one_let_in_and_nobody_else(tmp_path: Path) -> None:
+async def test_another_issuer_disconnects_the_clients_of_the_last_one_and_no_others(tmp_path: Path) -> None:
     async with running() as issuer:
-        gate = Gate(HttpConfig(oauth=issuer.config()), tokens_of(tmp_path, alice=(ALICE, ["*"])))
-        of_issuer = await gate.admit_token(issuer.sign())
-        gate.admission.reconfigure(HttpConfig(allowed_hosts=["x.example"], oauth=issuer.config()))
-        assert gate.ends == []
-        assert await gate.admit(("authorization", f"Bearer {ALICE}"), host="x.example") == Principal("alice")
-        gate.admission.reconfigure(HttpConfig())
-        assert [gate.is_over(who) for who in (of_issuer, Principal("alice"))] == [True, False]
-        assert (await gate.refusal(issuer.sign())).status == 401
+        harness = AdmissionHarness(
+            HttpConfig(oauth=issuer.config()), tokens_of(tmp_path, alice=(ALICE, ["*"]))
+        )
+        of_issuer = await harness.admit_token(issuer.sign())
+        harness.admission.reconfigure(HttpConfig(allowed_hosts=["x.example"], oauth=issuer.config()))
+        assert harness.ends == []
+        assert await harness.admit(("authorization", f"Bearer {ALICE}"), host="x.example") == Principal(
+            "alice"
+        )
+        harness.admission.reconfigure(HttpConfig())
+        assert [harness.is_over(who) for who in (of_issuer, Principal("alice"))] == [True, False]
+        assert (await harness.refusal(issuer.sign())).status == 401
 
 
 async def test_an_issuer_where_there_was_none_asks_everybody_who_they_are() -> None:
     async with running() as issuer:
-        gate = Gate()
-        anyone = await gate.admit()
-        gate.admission.reconfigure(HttpConfig(oauth=issuer.config()))
-        assert gate.is_over(anyone)
+        harness = AdmissionHarness()
+        anyone = await harness.admit()
+        harness.admission.reconfigure(HttpConfig(oauth=issuer.config()))
+        assert harness.is_over(anyone)
         with pytest.raises(Denied):
-            await gate.admit()
+            await harness.admit()
 
 
-async def test_beyond_loopback_an_issuer_that_is_gone_leaves_the_door_shut() -> None:
+async def test_beyond_loopback_removing_the_issuer_admits_no_client_without_a_token() -> None:
     async with running() as issuer:
-        gate = Gate(HttpConfig(oauth=issuer.config()), listens_on=EVERYWHERE)
-        gate.admission.reconfigure(HttpConfig())
+        harness = AdmissionHarness(HttpConfig(oauth=issuer.config()), listens_on=EVERYWHERE)
+        harness.admission.reconfigure(HttpConfig())
         with pytest.raises(Denied):
-            await gate.admit()
+            await harness.admit()
 
 
-class Door(Told):
-    """A doorkeeper over files, and whom it has told to end."""
+class WatchedTokens(Disconnections):
+    """An admission whose token file is watched, and the principals that it has disconnected."""
 
     def __init__(self, directory: Path, **entries: tuple[str, list[str]]) -> None:
         super().__init__()
-        self.keeper = AdmissionFiles(
+        self.files = AdmissionFiles(
             LOOPBACK,
             config_of(directory),
             tokens_of(directory, **entries),
             environ={},
             log_handler=StderrHandler(),
-            guests=self,
+            clients=self,
         )
 
     def knows(self, token: str) -> bool:
         headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {token}".encode())]
         try:
-            self.keeper.admission.admit(headers)
+            self.files.admission.admit(headers)
         except Denied:
             return False
         return True
@@ -188,20 +202,20 @@ class Door(Told):
 async def test_a_changed_file_counts_while_we_run_and_a_bad_one_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(watch, "INTERVAL", 0.01)
-    door = Door(tmp_path, alice=(ALICE, ["*"]))
-    door.keeper.start()
+    monkeypatch.setattr(watch, "INTERVAL_SECONDS", 0.01)
+    watched = WatchedTokens(tmp_path, alice=(ALICE, ["*"]))
+    watched.files.start()
     write_tokens(tmp_path, bob=(BOB, ["*"]))
-    await poll(lambda: door.knows(BOB))
-    assert not door.knows(ALICE)
-    assert [is_over(Principal("alice")) for is_over in door.ends] == [True]
+    await poll(lambda: watched.knows(BOB))
+    assert not watched.knows(ALICE)
+    assert [is_over(Principal("alice")) for is_over in watched.ends] == [True]
     with caplog.at_level(logging.ERROR, "mcp_workbench"):
         write_tokens(tmp_path, alice=(ALICE, ["*"]), bob=("short", ["*"]))
         await poll(lambda: "the tokens stay as they were" in caplog.text)
     assert "tokens.bob.token: is too short" in caplog.text
     assert ALICE not in caplog.text
-    assert door.knows(BOB)
-    door.keeper.close()
+    assert watched.knows(BOB)
+    watched.files.close()
 
 
 def _empty(path: Path) -> None:
@@ -258,17 +272,17 @@ async def test_an_emptied_or_deleted_file_admits_nobody_until_a_token_is_back(
     caplog: pytest.LogCaptureFixture,
     empty: Callable[[Path], None],
 ) -> None:
-    monkeypatch.setattr(watch, "INTERVAL", 0.01)
-    door = Door(tmp_path, alice=(ALICE, ["*"]))
-    door.keeper.start()
+    monkeypatch.setattr(watch, "INTERVAL_SECONDS", 0.01)
+    watched = WatchedTokens(tmp_path, alice=(ALICE, ["*"]))
+    watched.files.start()
     path = tmp_path / "tokens.json"
     with caplog.at_level(logging.ERROR, "mcp_workbench"):
         empty(path)
-        await poll(lambda: not door.knows(ALICE))
+        await poll(lambda: not watched.knows(ALICE))
     # Nor is it open to all, as a workbench on loopback without a token file is.
     with pytest.raises(Denied):
-        door.keeper.admission.admit([(b"host", b"localhost")])
-    assert [is_over(Principal("alice")) for is_over in door.ends] == [True]
+        watched.files.admission.admit([(b"host", b"localhost")])
+    assert [is_over(Principal("alice")) for is_over in watched.ends] == [True]
     (line,) = [record.getMessage() for record in caplog.records if "holds no tokens" in record.getMessage()]
     assert "mcp-workbench token NAME" in line
     if path.is_dir():
@@ -276,18 +290,18 @@ async def test_an_emptied_or_deleted_file_admits_nobody_until_a_token_is_back(
     elif not path.is_file():
         path.unlink(missing_ok=True)
     write_tokens(tmp_path, alice=(ALICE, ["*"]))
-    await poll(lambda: door.knows(ALICE))
-    door.keeper.close()
+    await poll(lambda: watched.knows(ALICE))
+    watched.files.close()
 
 
 async def test_a_file_that_stays_empty_is_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    door = Door(tmp_path, alice=(ALICE, ["*"]))
+    watched = WatchedTokens(tmp_path, alice=(ALICE, ["*"]))
     for empty in (_empty, _write_no_token, _delete):
         empty(tmp_path / "tokens.json")
-        door.keeper.reload()
-        assert not door.knows(ALICE)
+        watched.files.reload()
+        assert not watched.knows(ALICE)
     assert caplog.text.count("holds no tokens any more") == 1
 
 
@@ -295,10 +309,10 @@ async def test_a_file_that_stays_empty_is_reported_once(
 async def test_a_file_that_cannot_be_read_leaves_the_tokens_as_they_are(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    door = Door(tmp_path, alice=(ALICE, ["*"]))
+    watched = WatchedTokens(tmp_path, alice=(ALICE, ["*"]))
     (tmp_path / "tokens.json").chmod(0)
-    door.keeper.reload()
-    assert door.knows(ALICE)
+    watched.files.reload()
+    assert watched.knows(ALICE)
     assert "permission denied" in caplog.text
     assert "to refuse everybody, empty or delete the file" in caplog.text
 
@@ -313,49 +327,49 @@ def expiring(directory: Path, seconds: float) -> LoadedTokens:
 async def test_a_token_is_refused_once_it_has_expired_and_what_its_holder_has_open_ends(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    gate = Gate(tokens=expiring(tmp_path, 0.3))
-    assert (await gate.admit_token(ALICE)).name == "alice"
-    await poll(lambda: gate.ends)
-    assert [gate.is_over(Principal(name)) for name in ("alice", "bob", "")] == [True, False, False]
-    denied = await gate.refusal(ALICE)
-    reason = "The token has expired. Ask whoever runs this workbench for a new one"
+    harness = AdmissionHarness(tokens=expiring(tmp_path, 0.3))
+    assert (await harness.admit_token(ALICE)).name == "alice"
+    await poll(lambda: harness.ends)
+    assert [harness.is_over(Principal(name)) for name in ("alice", "bob", "")] == [True, False, False]
+    denied = await harness.refusal(ALICE)
+    reason = "The token has expired. Ask the operator of this workbench for a new one"
     assert (denied.status, denied.reason) == (401, reason)
     assert 'error="invalid_token"' in challenge_of(denied)
-    assert (await gate.admit_token(BOB)).name == "bob"
+    assert (await harness.admit_token(BOB)).name == "bob"
     assert "the token of alice has expired" in caplog.text
-    gate.admission.close()
+    harness.admission.close()
 
 
 async def test_an_expiry_may_be_put_off_or_brought_forward_while_we_run(tmp_path: Path) -> None:
-    gate = Gate(tokens=expiring(tmp_path, 0.2))
-    gate.admission.renew_tokens(expiring(tmp_path, 600))
+    harness = AdmissionHarness(tokens=expiring(tmp_path, 0.2))
+    harness.admission.renew_tokens(expiring(tmp_path, 600))
     await asyncio.sleep(0.3)  # the time that it had at first
-    assert (await gate.admit_token(ALICE)).name == "alice"
-    assert gate.ends == []
-    gate.admission.renew_tokens(expiring(tmp_path, -1))
-    assert gate.is_over(Principal("alice"))
-    assert (await gate.refusal(ALICE)).status == 401
-    gate.admission.renew_tokens(expiring(tmp_path, 600))
-    assert (await gate.admit_token(ALICE)).name == "alice"
-    gate.admission.close()
+    assert (await harness.admit_token(ALICE)).name == "alice"
+    assert harness.ends == []
+    harness.admission.renew_tokens(expiring(tmp_path, -1))
+    assert harness.is_over(Principal("alice"))
+    assert (await harness.refusal(ALICE)).status == 401
+    harness.admission.renew_tokens(expiring(tmp_path, 600))
+    assert (await harness.admit_token(ALICE)).name == "alice"
+    harness.admission.close()
 
 
 async def test_a_toolbox_that_is_not_there_is_warned_of(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    door = Door(tmp_path, alice=(ALICE, ["dev", "dve"]))
+    watched = WatchedTokens(tmp_path, alice=(ALICE, ["dev", "dve"]))
     with caplog.at_level(logging.WARNING, "mcp_workbench"):
-        door.keeper.start()
-        door.keeper.close()
+        watched.files.start()
+        watched.files.close()
     assert "alice may use a toolbox that is not there: dve" in caplog.text
 
 
 async def test_a_changed_configuration_counts_too(tmp_path: Path) -> None:
-    door = Door(tmp_path, alice=(ALICE, ["*"]))
-    door.keeper.reconfigure(config_of(tmp_path, {"allowedHosts": ["mcp.example.com"]}))
-    door.keeper.admission.check([(b"host", b"mcp.example.com")])
+    watched = WatchedTokens(tmp_path, alice=(ALICE, ["*"]))
+    watched.files.reconfigure(config_of(tmp_path, {"allowedHosts": ["mcp.example.com"]}))
+    watched.files.admission.check([(b"host", b"mcp.example.com")])
     with pytest.raises(Denied):
-        door.keeper.admission.check([(b"host", b"other.example.com")])
+        watched.files.admission.check([(b"host", b"other.example.com")])
 
 
 @pytest.mark.parametrize(("host", "address"), [(EVERYWHERE, "0.0.0.0:8000"), ("::", "[::]:8000")])

@@ -1,4 +1,6 @@
-"""A shared workbench for all tests of a module, with a conversing server of each era behind it."""
+"""A shared workbench for all tests of a module, with a conversing server of each protocol version behind
+it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ import pytest_asyncio
 from tests.grid.benches import ERAS, conversing_server
 from tests.serve.admission.shared import sharing
 from tests.serve.admission.test_tokens import ALICE, BOB, write_tokens
-from tests.serve.http.visitors import Legacy, Modern, Visitor
+from tests.serve.http.raw_clients import Legacy, Modern, RawHttpClient
 from tests.support.configs import toolboxes
 from tests.support.journal import Journal
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from tests.support.client import Json
     from tests.support.sessions import Era
 
-V = TypeVar("V", bound=Visitor)
+V = TypeVar("V", bound=RawHttpClient)
 
 
 class Flag:
@@ -40,12 +42,12 @@ class Flag:
         self._path.touch()
 
     def beside(self, name: str) -> Flag:
-        """Another one."""
+        """Another flag, in the same directory."""
         return Flag(self._path.with_name(name))
 
 
-class House:
-    """A workbench that serves, what its servers wrote down, and whoever visits it."""
+class SharedWorkbench:
+    """A workbench that serves over HTTP, the journals of its servers, and its clients."""
 
     def __init__(self, home: Path, stack: contextlib.AsyncExitStack) -> None:
         self.home = home
@@ -55,7 +57,7 @@ class House:
 
     @property
     def shared(self) -> Shared:
-        assert self._shared is not None, "the house is not open"
+        assert self._shared is not None, "the workbench is not open"
         return self._shared
 
     @property
@@ -75,61 +77,63 @@ class House:
     async def open(self, config: Json, *args: str, **options: Any) -> None:
         self._shared = await self._stack.enter_async_context(sharing(self.home, config, *args, **options))
 
-    def with_visitors_of(self, stack: contextlib.AsyncExitStack) -> House:
-        """The same, for others, who leave earlier."""
-        same = House(self.home, stack)
+    def with_clients_of(self, stack: contextlib.AsyncExitStack) -> SharedWorkbench:
+        """This workbench again, with clients that end with another stack."""
+        same = SharedWorkbench(self.home, stack)
         same._shared = self._shared
         return same
 
-    async def _exchange(self, visitor: V) -> V:
-        await self._stack.enter_async_context(visitor)
-        return visitor
+    async def _exchange(self, client: V) -> V:
+        await self._stack.enter_async_context(client)
+        return client
 
     async def legacy(self, token: str | None = None, **greeting: Any) -> Legacy:
-        """One that has greeted."""
-        visitor = await self._exchange(Legacy(self.url, token))
-        await visitor.greet(**greeting)
-        return visitor
+        """A legacy client whose handshake is done."""
+        client = await self._exchange(Legacy(self.url, token))
+        await client.greet(**greeting)
+        return client
 
     async def modern(self, token: str | None = None) -> Modern:
         return await self._exchange(Modern(self.url, token))
 
-    async def stranger(self) -> Visitor:
-        """One that has not said anything yet."""
-        return await self._exchange(Visitor(self.url))
+    async def new_client(self) -> RawHttpClient:
+        """A client that has not sent anything yet."""
+        return await self._exchange(RawHttpClient(self.url))
 
 
-async def open_to_two(house: House) -> House:
-    """Opens a house whose visitors are Alice and Bob, each with a token for everything."""
-    tokens = write_tokens(house.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
-    await house.open(house.config(), "--token-file", str(tokens))
-    return house
+async def open_for_alice_and_bob(shared_workbench: SharedWorkbench) -> SharedWorkbench:
+    """Opens a workbench for Alice and Bob, each with a token for all toolboxes."""
+    tokens = write_tokens(shared_workbench.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
+    await shared_workbench.open(shared_workbench.config(), "--token-file", str(tokens))
+    return shared_workbench
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def standing_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+async def module_workbench(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[SharedWorkbench]:
     async with contextlib.AsyncExitStack() as stack:
-        house = House(tmp_path_factory.mktemp("house"), stack)
-        await house.open(house.config())
-        yield house
+        shared_workbench = SharedWorkbench(tmp_path_factory.mktemp("workbench"), stack)
+        await shared_workbench.open(shared_workbench.config())
+        yield shared_workbench
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def house(standing_house: House) -> AsyncIterator[House]:
-    """The module's, with visitors of the test's own. Nothing may be in flight when it ends."""
+async def shared_workbench(module_workbench: SharedWorkbench) -> AsyncIterator[SharedWorkbench]:
+    """The workbench of the module, with clients of the test's own. No request may be in flight when it
+    ends.
+    """
     async with contextlib.AsyncExitStack() as stack:
-        yield standing_house.with_visitors_of(stack)
+        yield module_workbench.with_clients_of(stack)
 
 
 @pytest_asyncio.fixture
-async def build(tmp_path: Path) -> AsyncIterator[Callable[[], House]]:
-    """Houses of the test's own."""
+async def build(tmp_path: Path) -> AsyncIterator[Callable[[], SharedWorkbench]]:
+    """Makes workbenches of the test's own."""
     async with contextlib.AsyncExitStack() as stack:
         homes = iter(range(10))
 
-        def build() -> House:
-            (home := tmp_path / f"house-{next(homes)}").mkdir()
-            return House(home, stack)
+        def build() -> SharedWorkbench:
+            (home := tmp_path / f"workbench-{next(homes)}").mkdir()
+            return SharedWorkbench(home, stack)
 
         yield build
 

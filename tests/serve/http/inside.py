@@ -17,7 +17,7 @@ from mcp_workbench.surface.http.clients import Clients
 from mcp_workbench.surface.http.endpoint import Endpoint
 from mcp_workbench.workbench.workbench import build
 from tests.config.loading import load_content
-from tests.serve.http.visitors import Legacy, Modern
+from tests.serve.http.raw_clients import Legacy, Modern
 from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Inside:
-    """What serves, and whoever visits it."""
+    """A workbench that serves over HTTP in this process, and its clients."""
 
     def __init__(
         self, workbench: Workbench, clients: Clients, server: _Server, url: str, limits: ConnectionLimits
@@ -43,9 +43,9 @@ class Inside:
         self.stack = contextlib.AsyncExitStack()
 
     async def legacy(self) -> Legacy:
-        visitor = await self.stack.enter_async_context(Legacy(self.url))
-        await visitor.greet()
-        return visitor
+        client = await self.stack.enter_async_context(Legacy(self.url))
+        await client.greet()
+        return client
 
     async def modern(self) -> Modern:
         return await self.stack.enter_async_context(Modern(self.url))
@@ -56,7 +56,7 @@ class Inside:
 
     @property
     def kept(self) -> dict[str, int]:
-        """How much there is of what comes and goes."""
+        """How many requests, sessions, connections and the like there are."""
         return {
             "modern requests": len(self.clients._client_connections),
             "sessions": len(self.clients._sessions),
@@ -67,7 +67,7 @@ class Inside:
         }
 
     async def wait_until_kept(self, **wanted: int) -> None:
-        """Of each kind that is named so many, of the others nothing."""
+        """Wait until there are exactly so many of the named kinds, and none of the others."""
         expected = dict.fromkeys(self.kept, 0) | wanted
         try:
             await poll(lambda: self.kept == expected)
@@ -88,7 +88,7 @@ async def serving(
     sockets = listen(Address("127.0.0.1", 0))
     limits = ConnectionLimits() if limits is None else limits
     front = HttpApplication(Endpoint(clients, admission), admission)
-    server = _Server(_settings(front, limits, admission.refusals))
+    server = _Server(_settings(front, limits, admission.refusal_log))
     serving = asyncio.create_task(server.serve(sockets))
     url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/mcp"
     inside = Inside(workbench, clients, server, url, limits)

@@ -76,11 +76,11 @@ async def test_an_address_that_is_none_is_told(tmp_path: Path, address: str) -> 
 async def test_it_can_listen_on_ipv6(tmp_path: Path) -> None:
     async with sharing(tmp_path, toolboxes(dev={"files": server()}), address="[::1]:0") as shared:
         assert shared.url.startswith("http://[::1]:")
-        visitor = await shared.visitor(None, "modern")
-        assert visitor.greeting["supportedVersions"] == ["2026-07-28"]
+        client = await shared.client(None, "modern")
+        assert client.greeting["supportedVersions"] == ["2026-07-28"]
 
 
 async def test_a_name_of_this_machine_may_stand_for_several_addresses(tmp_path: Path) -> None:
     async with sharing(tmp_path, toolboxes(dev={"files": server()}), address="localhost:0") as shared:
-        visitor = await shared.visitor(None, "modern")
-        assert visitor.greeting["supportedVersions"] == ["2026-07-28"]
+        client = await shared.client(None, "modern")
+        assert client.greeting["supportedVersions"] == ["2026-07-28"]

@@ -15,7 +15,7 @@ import pytest
 from mcp_workbench.serve import connections
 from mcp_workbench.surface.http import exchange
 from tests.serve.http.inside import serving
-from tests.serve.http.visitors import JSON
+from tests.serve.http.raw_clients import JSON
 from tests.support.configs import server, toolboxes
 from tests.support.http import Wire, head
 from tests.support.sessions import result_of
@@ -45,7 +45,7 @@ async def inside(tmp_path: Path) -> AsyncIterator[Inside]:
 async def test_a_connection_that_says_nothing_is_ended(
     inside: Inside, monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
-    monkeypatch.setattr(connections, "HEADERS_TIME", SHORT)
+    monkeypatch.setattr(connections, "HEADERS_TIMEOUT_SECONDS", SHORT)
     wire = await (await inside.modern()).wire()
     await wire.send_raw(said)
     await wire.end()
@@ -56,7 +56,7 @@ async def test_a_connection_that_says_nothing_is_ended(
 async def test_a_connection_that_says_nothing_more_is_ended(
     inside: Inside, monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
-    monkeypatch.setattr(connections, "HEADERS_TIME", SHORT)
+    monkeypatch.setattr(connections, "HEADERS_TIMEOUT_SECONDS", SHORT)
     wire = await (await inside.modern()).wire()
     assert (await wire.ask("GET", path="/healthz")).status == 200
     await wire.send_raw(said)
@@ -131,9 +131,9 @@ async def test_headers_without_end_are_not_listened_to(inside: Inside, kind: str
 
 
 async def test_headers_of_a_usual_length_are_taken(inside: Inside) -> None:
-    visitor = await inside.legacy()
-    visitor.headers |= {f"X-{number}": "x" * 1000 for number in range(30)}
-    assert (await visitor.send("ping")).status == 200
+    client = await inside.legacy()
+    client.headers |= {f"X-{number}": "x" * 1000 for number in range(30)}
+    assert (await client.send("ping")).status == 200
 
 
 @pytest.mark.parametrize(
@@ -161,9 +161,9 @@ async def test_a_request_behind_a_stream_does_not_keep_the_stream_when_the_clien
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What comes next is not read before its time, and with it goes unnoticed who leaves, but for a while."""
-    monkeypatch.setattr(exchange, "KEEP_ALIVE", 0.05)
-    visitor = await inside.modern()
-    stream = await visitor.listen(toolsListChanged=True)
+    monkeypatch.setattr(exchange, "KEEP_ALIVE_SECONDS", 0.05)
+    client = await inside.modern()
+    stream = await client.listen(toolsListChanged=True)
     await inside.wait_until_kept(**{"modern requests": 1, "listeners": 1, "connections": 1, "responses": 1})
     host = inside.url.split("/")[2]
     await stream.wire.send_raw(head("GET", "/healthz", [("Host", host)]))
@@ -173,18 +173,18 @@ async def test_a_request_behind_a_stream_does_not_keep_the_stream_when_the_clien
 
 async def test_a_client_that_would_rather_speak_another_http_is_served_by_this_one(inside: Inside) -> None:
     """As Java's client asks with each first request."""
-    visitor = await inside.legacy()
+    client = await inside.legacy()
     upgrade = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAEAAEAA"}
-    wire = await visitor.wire()
+    wire = await client.wire()
     for _ in range(3):
-        response = await wire.ask("POST", {**JSON, **visitor.headers, **upgrade}, PING)
+        response = await wire.ask("POST", {**JSON, **client.headers, **upgrade}, PING)
         assert result_of(await response.json()) == {}
 
 
 async def test_a_client_may_wait_for_leave_to_send_its_message(inside: Inside) -> None:
-    visitor = await inside.legacy()
-    wire = await visitor.wire()
-    headers = {**JSON, **visitor.headers, "Expect": "100-continue", "Content-Length": str(len(PING))}
+    client = await inside.legacy()
+    wire = await client.wire()
+    headers = {**JSON, **client.headers, "Expect": "100-continue", "Content-Length": str(len(PING))}
     await wire.send("POST", headers)
     assert (await wire.response()).status == 100
     await wire.send_raw(PING)

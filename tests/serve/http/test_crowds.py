@@ -12,7 +12,7 @@ import pytest
 from mcp_workbench.serve import connections
 from mcp_workbench.serve.connection_limits import ConnectionLimits
 from tests.serve.http.inside import serving
-from tests.serve.http.visitors import JSON
+from tests.serve.http.raw_clients import JSON
 from tests.support.configs import server, toolboxes
 from tests.support.http import Wire
 from tests.support.sessions import result_of
@@ -60,14 +60,14 @@ async def silent(url: str, *addresses: str) -> AsyncIterator[None]:
     ids=["one address", "ten addresses"],
 )
 async def test_silent_connections_lock_nobody_out(inside: Inside, addresses: list[str], most: int) -> None:
-    visitor = await inside.legacy()
-    established = await visitor.wire()
-    response = await established.ask("POST", {**JSON, **visitor.headers}, PING)
+    client = await inside.legacy()
+    established = await client.wire()
+    response = await established.ask("POST", {**JSON, **client.headers}, PING)
     assert result_of(await response.json()) == {}
     authenticated = len(inside.connections)
     async with silent(inside.url, *addresses):
         await poll(lambda: len(inside.connections) <= most + authenticated)
-        response = await established.ask("POST", {**JSON, **visitor.headers}, PING)
+        response = await established.ask("POST", {**JSON, **client.headers}, PING)
         assert result_of(await response.json()) == {}
         for _ in range(5):
             newcomer = await inside.legacy()
@@ -88,6 +88,6 @@ async def test_a_silent_connection_has_less_time_in_a_crowd(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with silent(inside.url, *[f"127.0.0.{number}" for number in range(2, 12)]):
-        monkeypatch.setattr(connections, "CROWDED_HEADERS_SECONDS", 0.1)
+        monkeypatch.setattr(connections, "CROWDED_HEADERS_TIMEOUT_SECONDS", 0.1)
         async with await Wire.open(inside.url) as wire:
-            await wire.end(connections.HEADERS_TIME / 2)
+            await wire.end(connections.HEADERS_TIMEOUT_SECONDS / 2)

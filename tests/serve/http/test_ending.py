@@ -1,4 +1,6 @@
-"""How it ends: calls in flight are finished, streams are answered, nobody new is taken, nothing is left."""
+"""How serving ends: calls in flight are finished, streams are ended, new requests are refused, nothing is
+left.
+"""
 
 from __future__ import annotations
 
@@ -18,146 +20,148 @@ from tests.support.waiting import PATIENCE, poll
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.serve.http.conftest import Flag, House
+    from tests.serve.http.conftest import Flag, SharedWorkbench
     from tests.support.http import Response
     from tests.support.sessions import Era
 
 
 @pytest.fixture
-async def house(build: Callable[[], House]) -> House:
-    house = build()
-    await house.open(house.config())
-    return house
+async def shared_workbench(build: Callable[[], SharedWorkbench]) -> SharedWorkbench:
+    shared_workbench = build()
+    await shared_workbench.open(shared_workbench.config())
+    return shared_workbench
 
 
-async def health(house: House, path: str = "/readyz") -> int:
-    wire = await (await house.stranger()).wire()
+async def health(shared_workbench: SharedWorkbench, path: str = "/readyz") -> int:
+    wire = await (await shared_workbench.new_client()).wire()
     return (await wire.ask("GET", path=path)).status
 
 
-async def exit_of(house: House) -> int:
+async def exit_of(shared_workbench: SharedWorkbench) -> int:
     async with asyncio.timeout(PATIENCE):
-        return await house.process.wait()
+        return await shared_workbench.process.wait()
 
 
-async def begun(house: House, era: Era, *steps: dict[str, object]) -> Response:
+async def begun(shared_workbench: SharedWorkbench, era: Era, *steps: dict[str, object]) -> Response:
     """A call that is known to be in flight."""
-    visitor = await house.legacy() if era == "legacy" else await house.modern()
-    response = await visitor.call({"progress": {"steps": 1}}, *steps, meta={"progressToken": 1})
+    client = await shared_workbench.legacy() if era == "legacy" else await shared_workbench.modern()
+    response = await client.call({"progress": {"steps": 1}}, *steps, meta={"progressToken": 1})
     await response.next_message()
     return response
 
 
-async def test_while_it_serves_it_is_alive_and_ready(house: House) -> None:
-    assert [await health(house, path) for path in ("/healthz", "/readyz")] == [200, 200]
-    wire = await (await house.stranger()).wire()
+async def test_while_it_serves_it_is_alive_and_ready(shared_workbench: SharedWorkbench) -> None:
+    assert [await health(shared_workbench, path) for path in ("/healthz", "/readyz")] == [200, 200]
+    wire = await (await shared_workbench.new_client()).wire()
     assert (await wire.ask("HEAD", path="/healthz")).status == 200
 
 
 async def test_a_call_in_flight_is_finished_and_nobody_new_is_taken(
-    house: House, client_era: Era, flag: Flag
+    shared_workbench: SharedWorkbench, client_era: Era, flag: Flag
 ) -> None:
-    response = await begun(house, client_era, {"wait": str(flag)})
-    other = await house.modern()
-    house.process.terminate()
-    await poll(lambda: "ending" in house.shared.log)
+    response = await begun(shared_workbench, client_era, {"wait": str(flag)})
+    other = await shared_workbench.modern()
+    shared_workbench.process.terminate()
+    await poll(lambda: "ending" in shared_workbench.shared.log)
     refused = await other.send("tools/list")
     assert (refused.status, refused.headers["retry-after"]) == (503, "5")
-    assert [await health(house, path) for path in ("/healthz", "/readyz")] == [200, 503]
+    assert [await health(shared_workbench, path) for path in ("/healthz", "/readyz")] == [200, 503]
     flag.up()
     (answer,) = await response.messages()
     assert text_of(result_of(answer))
-    assert await exit_of(house) == 0
-    await wait_until_gone(house.journals["legacy"].pids)
+    assert await exit_of(shared_workbench) == 0
+    await wait_until_gone(shared_workbench.journals["legacy"].pids)
 
 
-async def test_a_call_that_waits_for_its_client_can_still_be_answered(house: House) -> None:
-    visitor = await house.legacy()
-    response = await visitor.call({"ask": [form("still there?")]})
+async def test_a_call_that_waits_for_its_client_can_still_be_answered(
+    shared_workbench: SharedWorkbench,
+) -> None:
+    client = await shared_workbench.legacy()
+    response = await client.call({"ask": [form("still there?")]})
     asked = await response.next_message()
-    house.process.terminate()
-    await poll(lambda: "ending" in house.shared.log)
-    await visitor.answer(asked, {"action": "decline"})
+    shared_workbench.process.terminate()
+    await poll(lambda: "ending" in shared_workbench.shared.log)
+    await client.answer(asked, {"action": "decline"})
     (answer,) = await response.messages()
     assert '"decline"' in text_of(result_of(answer))
-    assert await exit_of(house) == 0
+    assert await exit_of(shared_workbench) == 0
 
 
-async def test_a_call_can_still_be_cancelled(house: House) -> None:
-    visitor = await house.legacy()
-    response = await visitor.call(
+async def test_a_call_can_still_be_cancelled(shared_workbench: SharedWorkbench) -> None:
+    client = await shared_workbench.legacy()
+    response = await client.call(
         {"progress": {"steps": 1}}, {"hang": True}, request_id="it", meta={"progressToken": 1}
     )
     await response.next_message()
-    house.process.terminate()
-    await poll(lambda: "ending" in house.shared.log)
-    await visitor.notify("notifications/cancelled", {"requestId": "it"})
+    shared_workbench.process.terminate()
+    await poll(lambda: "ending" in shared_workbench.shared.log)
+    await client.notify("notifications/cancelled", {"requestId": "it"})
     assert await response.messages() == []
-    assert await exit_of(house) == 0
+    assert await exit_of(shared_workbench) == 0
 
 
 async def test_nobody_waits_for_the_calls_of_a_client_that_leaves_meanwhile(
-    house: House, client_era: Era
+    shared_workbench: SharedWorkbench, client_era: Era
 ) -> None:
-    visitor = await house.legacy() if client_era == "legacy" else await house.modern()
-    response = await visitor.call({"progress": {"steps": 1}}, {"hang": True}, meta={"progressToken": 1})
+    client = await shared_workbench.legacy() if client_era == "legacy" else await shared_workbench.modern()
+    response = await client.call({"progress": {"steps": 1}}, {"hang": True}, meta={"progressToken": 1})
     await response.next_message()
-    house.process.terminate()
-    await poll(lambda: "ending" in house.shared.log)
+    shared_workbench.process.terminate()
+    await poll(lambda: "ending" in shared_workbench.shared.log)
     if client_era == "legacy":
-        assert (await visitor.ask("DELETE")).status == 204
+        assert (await client.ask("DELETE")).status == 204
     else:
         response.wire.cut()
-    assert await exit_of(house) == 0
+    assert await exit_of(shared_workbench) == 0
 
 
-async def test_streams_are_ended_in_good_order(house: House) -> None:
-    legacy, modern = await house.legacy(), await house.modern()
+async def test_streams_are_ended_in_good_order(shared_workbench: SharedWorkbench) -> None:
+    legacy, modern = await shared_workbench.legacy(), await shared_workbench.modern()
     at_large = await legacy.listen()
     stream = await modern.listen(toolsListChanged=True)
-    house.process.terminate()
+    shared_workbench.process.terminate()
     assert await at_large.messages() == []
     (answer,) = await stream.messages()
     assert RESERVED + "subscriptionId" in answer["result"]["_meta"]
-    assert await exit_of(house) == 0
+    assert await exit_of(shared_workbench) == 0
 
 
-async def test_a_second_signal_ends_it_at_once(house: House, client_era: Era) -> None:
-    await begun(house, client_era, {"hang": True})
-    house.process.terminate()
-    await poll(lambda: "ending" in house.shared.log)
-    house.process.terminate()
-    assert await exit_of(house) == 0
-    await wait_until_gone(house.journals["legacy"].pids)
+async def test_a_second_signal_ends_it_at_once(shared_workbench: SharedWorkbench, client_era: Era) -> None:
+    await begun(shared_workbench, client_era, {"hang": True})
+    shared_workbench.process.terminate()
+    await poll(lambda: "ending" in shared_workbench.shared.log)
+    shared_workbench.process.terminate()
+    assert await exit_of(shared_workbench) == 0
+    await wait_until_gone(shared_workbench.journals["legacy"].pids)
 
 
 async def test_a_server_that_is_killed_in_mid_call_fails_that_call_and_the_next_is_served(
-    house: House, client_era: Era
+    shared_workbench: SharedWorkbench, client_era: Era
 ) -> None:
-    response = await begun(house, client_era, {"hang": True})
-    (pid,) = house.journals["legacy"].pids
+    response = await begun(shared_workbench, client_era, {"hang": True})
+    (pid,) = shared_workbench.journals["legacy"].pids
     os.kill(pid, signal.SIGKILL)
     (answer,) = await response.messages()
     assert "Error executing tool 'converse' in server 'legacy'" in failure_of(result_of(answer))
-    again = await (await house.modern()).call()
+    again = await (await shared_workbench.modern()).call()
     assert text_of(result_of((await again.messages())[-1]))
 
 
-async def test_what_was_never_used_ends_at_once(house: House) -> None:
-    house.process.terminate()
-    assert await exit_of(house) == 0
-    assert house.journals["legacy"].starts == 0
+async def test_what_was_never_used_ends_at_once(shared_workbench: SharedWorkbench) -> None:
+    shared_workbench.process.terminate()
+    assert await exit_of(shared_workbench) == 0
+    assert shared_workbench.journals["legacy"].starts == 0
 
 
 async def test_a_client_that_does_not_read_holds_up_the_end_for_a_moment_only(
-    house: House, client_era: Era
+    shared_workbench: SharedWorkbench, client_era: Era
 ) -> None:
-    """That nothing about it is in the log but that it ends is checked for every house."""
-    visitor = await house.legacy() if client_era == "legacy" else await house.modern()
-    await (await visitor.call()).messages()
+    """Each workbench checks in the end that its log says nothing else about it."""
+    client = await shared_workbench.legacy() if client_era == "legacy" else await shared_workbench.modern()
+    await (await client.call()).messages()
     large: dict[str, object] = {"content": [{"type": "text", "text": "x" * 10_000_000}]}
-    response = await visitor.call({"progress": {"steps": 1}}, {"result": large}, meta={"progressToken": 1})
+    response = await client.call({"progress": {"steps": 1}}, {"result": large}, meta={"progressToken": 1})
     await response.next_message()
-    house.process.terminate()
-    assert await exit_of(house) == 0
-    assert "Traceback" not in house.shared.log
+    shared_workbench.process.terminate()
+    assert await exit_of(shared_workbench) == 0
+    assert "Traceback" not in shared_workbench.shared.log

@@ -1,6 +1,6 @@
 """One principal misbehaves in every way there is, and another's small calls hardly notice.
 
-What is measured is compared with 200 ms, or with five times what the calls take while nobody misbehaves, and
+What is measured is compared with 200 ms, or with five times what the calls take on an idle workbench, and
 the best of three rounds counts: the machine may be busy with something else. Without shares, most of these
 calls wait for seconds, or for ever.
 """
@@ -21,7 +21,7 @@ from mcp_workbench.workbench.principal import Principal
 from tests.processes.reloading import versatile
 from tests.serve.admission.test_tokens import ALICE, BOB, write_tokens
 from tests.serve.http.inside import serving
-from tests.serve.http.visitors import JSON, Modern
+from tests.serve.http.raw_clients import JSON, Modern
 from tests.support.client import write_config
 from tests.support.configs import ECHO, server, tool, toolboxes
 from tests.support.processes import is_running, wait_until_gone
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from tests.serve.http.conftest import House
-    from tests.serve.http.visitors import Legacy
+    from tests.serve.http.conftest import SharedWorkbench
+    from tests.serve.http.raw_clients import Legacy
     from tests.support.client import Json
     from tests.support.http import Response, Wire
 
@@ -63,11 +63,11 @@ def config(**shares: int) -> Json:
     return {**boxes, "results": {"inlineLimit": 5000}, "http": {"shares": shares}}
 
 
-async def open_house(build: Callable[[], House], **shares: int) -> House:
-    house = build()
-    tokens = write_tokens(house.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
-    await house.open(config(**shares), "--token-file", str(tokens))
-    return house
+async def open_house(build: Callable[[], SharedWorkbench], **shares: int) -> SharedWorkbench:
+    shared_workbench = build()
+    tokens = write_tokens(shared_workbench.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
+    await shared_workbench.open(config(**shares), "--token-file", str(tokens))
+    return shared_workbench
 
 
 class Patient(Modern):
@@ -76,7 +76,7 @@ class Patient(Modern):
     bound = P99_SECONDS
 
     async def look_at_idle(self) -> None:
-        """Makes calls while nobody else does, to know how busy the machine is."""
+        """Makes calls while there are no others, to know how busy the machine is."""
         wire = await self.wire()
         await self._time(wire, HELLO)  # which starts the server
         idle = sorted([await self._time(wire, HELLO) for _ in range(CALLS)])
@@ -102,36 +102,36 @@ class Patient(Modern):
         return time.perf_counter() - started
 
 
-async def begin_many(visitor: Modern, count: int, params: Json) -> list[Wire]:
+async def begin_many(client: Modern, count: int, params: Json) -> list[Wire]:
     """Sends requests at once, each on a connection of its own, and does not wait for the answers."""
-    wires = [await visitor.wire() for _ in range(count)]
+    wires = [await client.wire() for _ in range(count)]
     for wire in wires:
-        message, headers = visitor.dressed("tools/call", params)
-        await wire.send("POST", {**visitor.headers, **JSON, **headers}, json.dumps(message).encode())
+        message, headers = client.dressed("tools/call", params)
+        await wire.send("POST", {**client.headers, **JSON, **headers}, json.dumps(message).encode())
     return wires
 
 
 async def call(
-    visitor: Legacy | Modern, server: str, tool: str, toolbox: str = "dev", **arguments: Any
+    client: Legacy | Modern, server: str, tool: str, toolbox: str = "dev", **arguments: Any
 ) -> Json:
-    response = await visitor.send("tools/call", using(server, arguments, tool=tool, toolbox=toolbox))
+    response = await client.send("tools/call", using(server, arguments, tool=tool, toolbox=toolbox))
     return result_of((await response.messages())[-1])
 
 
-async def kept_by(visitor: Modern) -> str:
+async def kept_by(client: Modern) -> str:
     """The handle of a large result of its own."""
-    text: str = (await call(visitor, "one", "fill"))["content"][0]["text"]
+    text: str = (await call(client, "one", "fill"))["content"][0]["text"]
     return text.partition("handle ")[2].partition("\n")[0]
 
 
 @contextlib.asynccontextmanager
-async def repeating(visitor: Modern, params: Json, count: int) -> AsyncIterator[None]:
+async def repeating(client: Modern, params: Json, count: int) -> AsyncIterator[None]:
     """Makes the same request again and again, several at a time, until the end of the block."""
     answered = asyncio.Event()
 
     async def repeat() -> None:
         while True:
-            assert (await visitor.send("tools/call", params)).status == 200
+            assert (await client.send("tools/call", params)).status == 200
             answered.set()
 
     tasks = [asyncio.create_task(repeat()) for _ in range(count)]
@@ -146,32 +146,38 @@ async def repeating(visitor: Modern, params: Json, count: int) -> AsyncIterator[
 
 
 @pytest.fixture
-async def house(build: Callable[[], House]) -> House:
+async def shared_workbench(build: Callable[[], SharedWorkbench]) -> SharedWorkbench:
     return await open_house(build)
 
 
-async def bob_at(house: House) -> Patient:
-    bob = await house._exchange(Patient(house.url, BOB))
+async def bob_at(shared_workbench: SharedWorkbench) -> Patient:
+    bob = await shared_workbench._exchange(Patient(shared_workbench.url, BOB))
     await bob.look_at_idle()
     return bob
 
 
-async def test_a_thousand_slow_calls_of_one_hold_up_no_call_of_another(house: House) -> None:
-    alice, bob = await house.modern(ALICE), await bob_at(house)
+async def test_a_thousand_slow_calls_of_one_hold_up_no_call_of_another(
+    shared_workbench: SharedWorkbench,
+) -> None:
+    alice, bob = await shared_workbench.modern(ALICE), await bob_at(shared_workbench)
     await begin_many(alice, 1000, using("one", {}, tool="hang"))
     assert await bob.is_quick(HELLO)
     assert await bob.is_quick(using("two", {}, tool="echo"))
 
 
-async def test_a_flood_of_small_calls_of_one_holds_up_no_call_of_another(house: House) -> None:
-    alice, bob = await house.modern(ALICE), await bob_at(house)
+async def test_a_flood_of_small_calls_of_one_holds_up_no_call_of_another(
+    shared_workbench: SharedWorkbench,
+) -> None:
+    alice, bob = await shared_workbench.modern(ALICE), await bob_at(shared_workbench)
     async with repeating(alice, HELLO, 50):
         assert await bob.is_quick(HELLO)
 
 
-async def test_principals_take_turns_at_a_server_that_takes_one_call_at_a_time(house: House) -> None:
-    """It works on a slow call of one; the next turn is the other's, not that of the hundred that wait."""
-    alice, bob = await house.modern(ALICE), await house.modern(BOB)
+async def test_principals_take_turns_at_a_server_that_takes_one_call_at_a_time(
+    shared_workbench: SharedWorkbench,
+) -> None:
+    """After a slow call of Alice it is Bob's turn, not that of her hundred waiting calls."""
+    alice, bob = await shared_workbench.modern(ALICE), await shared_workbench.modern(BOB)
     await call(bob, "single", "echo")
     slow = await begin_many(alice, 1, using("single", {}, tool="hang"))
     queued = await begin_many(alice, 100, using("single", {}, tool="hang"))
@@ -186,15 +192,17 @@ async def test_principals_take_turns_at_a_server_that_takes_one_call_at_a_time(h
     assert "soon" in text_of(await asyncio.wait_for(waiting, PATIENCE))
 
 
-async def test_lists_of_thousands_of_tools_hold_up_no_call(house: House) -> None:
-    alice, bob = await house.modern(ALICE), await bob_at(house)
+async def test_lists_of_thousands_of_tools_hold_up_no_call(shared_workbench: SharedWorkbench) -> None:
+    alice, bob = await shared_workbench.modern(ALICE), await bob_at(shared_workbench)
     await alice.send("tools/call", OPEN_CROWD)
     async with repeating(alice, OPEN_CROWD, 3):
         assert await bob.is_quick(HELLO)
 
 
-async def test_searches_among_thousands_of_tools_hold_up_no_call_and_no_search(house: House) -> None:
-    alice, bob = await house.modern(ALICE), await bob_at(house)
+async def test_searches_among_thousands_of_tools_hold_up_no_call_and_no_search(
+    shared_workbench: SharedWorkbench,
+) -> None:
+    alice, bob = await shared_workbench.modern(ALICE), await bob_at(shared_workbench)
     await (await alice.send("tools/call", OPEN_CROWD)).body()
     await (await alice.send("tools/call", SEARCH_CROWD)).body()
     async with repeating(alice, SEARCH_CROWD, 10):
@@ -203,8 +211,10 @@ async def test_searches_among_thousands_of_tools_hold_up_no_call_and_no_search(h
         assert await bob.is_quick(searching, 10, factor=5)
 
 
-async def test_runaway_searches_of_one_hold_up_no_search_of_another(house: House) -> None:
-    alice, bob = await house.modern(ALICE), await bob_at(house)
+async def test_runaway_searches_of_one_hold_up_no_search_of_another(
+    shared_workbench: SharedWorkbench,
+) -> None:
+    alice, bob = await shared_workbench.modern(ALICE), await bob_at(shared_workbench)
     runaway = {"handle": await kept_by(alice), "regex": "(a|aa)+$x"}
     own = {"handle": await kept_by(bob), "regex": "b{3}"}
     await begin_many(alice, 12, using("results", runaway, tool="search_result", toolbox="workbench"))
@@ -214,12 +224,12 @@ async def test_runaway_searches_of_one_hold_up_no_search_of_another(house: House
     assert await bob.is_quick(HELLO)
 
 
-async def test_kept_results_of_one_push_out_none_of_anothers(build: Callable[[], House]) -> None:
-    house = build()
-    tokens = write_tokens(house.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
+async def test_kept_results_of_one_push_out_none_of_anothers(build: Callable[[], SharedWorkbench]) -> None:
+    shared_workbench = build()
+    tokens = write_tokens(shared_workbench.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
     small = {"inlineLimit": 5000, "memory": 1_000_000, "quota": 2_000_000}
-    await house.open({**config(), "results": small}, "--token-file", str(tokens))
-    alice, bob = await house.modern(ALICE), await house.modern(BOB)
+    await shared_workbench.open({**config(), "results": small}, "--token-file", str(tokens))
+    alice, bob = await shared_workbench.modern(ALICE), await shared_workbench.modern(BOB)
     handle = await kept_by(bob)
     for _ in range(20):
         await call(alice, "one", "fill")
@@ -228,10 +238,10 @@ async def test_kept_results_of_one_push_out_none_of_anothers(build: Callable[[],
 
 
 async def test_more_requests_than_the_share_are_refused_and_those_of_others_are_not(
-    build: Callable[[], House],
+    build: Callable[[], SharedWorkbench],
 ) -> None:
-    house = await open_house(build, requests=5)
-    alice, bob = await house.modern(ALICE), await bob_at(house)
+    shared_workbench = await open_house(build, requests=5)
+    alice, bob = await shared_workbench.modern(ALICE), await bob_at(shared_workbench)
     wires = await begin_many(alice, 5, using("one", {}, tool="hang"))
     await poll_until_refused(alice)
     refused = await alice.send("tools/list")
@@ -252,26 +262,26 @@ async def test_more_requests_than_the_share_are_refused_and_those_of_others_are_
             pass
 
 
-async def poll_until_refused(visitor: Modern) -> None:
+async def poll_until_refused(client: Modern) -> None:
     """Returns when the requests that were sent before are all in flight."""
     async with asyncio.timeout(PATIENCE):
-        while (await visitor.send("tools/list")).status != 429:
+        while (await client.send("tools/list")).status != 429:
             pass
 
 
-async def test_sessions_of_one_principal_have_one_share(build: Callable[[], House]) -> None:
-    house = await open_house(build, requests=2)
-    here, there = await house.legacy(ALICE), await house.legacy(ALICE)
-    for visitor in (here, there):
-        wire = await visitor.wire()
+async def test_sessions_of_one_principal_have_one_share(build: Callable[[], SharedWorkbench]) -> None:
+    shared_workbench = await open_house(build, requests=2)
+    here, there = await shared_workbench.legacy(ALICE), await shared_workbench.legacy(ALICE)
+    for client in (here, there):
+        wire = await client.wire()
         request = {
             "jsonrpc": "2.0",
             "id": "slow",
             "method": "tools/call",
             "params": using("one", {}, tool="hang"),
         }
-        await wire.send("POST", {**visitor.headers, **JSON}, json.dumps(request).encode())
-    modern = await house.modern(ALICE)
+        await wire.send("POST", {**client.headers, **JSON}, json.dumps(request).encode())
+    modern = await shared_workbench.modern(ALICE)
     await poll_until_refused(modern)
     assert (await here.send("tools/list")).status == 429
     await there.notify("notifications/cancelled", {"requestId": "slow"})
@@ -299,13 +309,13 @@ async def test_a_handshake_over_the_share_is_refused_and_leaves_nothing_behind(
 
 
 async def test_a_call_that_waits_too_long_for_calls_of_its_own_principal_is_told_so(
-    build: Callable[[], House],
+    build: Callable[[], SharedWorkbench],
 ) -> None:
-    house = build()
-    tokens = write_tokens(house.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
+    shared_workbench = build()
+    tokens = write_tokens(shared_workbench.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
     boxes = toolboxes(dev={"one": busy(timeout=1)})
-    await house.open({**boxes, "http": {"shares": {"calls": 1}}}, "--token-file", str(tokens))
-    alice = await house.modern(ALICE)
+    await shared_workbench.open({**boxes, "http": {"shares": {"calls": 1}}}, "--token-file", str(tokens))
+    alice = await shared_workbench.modern(ALICE)
     await call(alice, "one", "echo")
     calls = [asyncio.create_task(call(alice, "one", "hang")) for _ in range(6)]
     failures = [failure_of(result) for result in await asyncio.gather(*calls)]
@@ -315,65 +325,65 @@ async def test_a_call_that_waits_too_long_for_calls_of_its_own_principal_is_told
 
 
 async def test_questions_over_the_share_of_one_are_refused_and_anothers_are_asked(
-    build: Callable[[], House],
+    build: Callable[[], SharedWorkbench],
 ) -> None:
-    house = await open_house(build, questions=2)
-    alice, bob = await house.modern(ALICE), await house.modern(BOB)
+    shared_workbench = await open_house(build, questions=2)
+    alice, bob = await shared_workbench.modern(ALICE), await shared_workbench.modern(BOB)
     for _ in range(2):
         assert (await call(alice, "one", "ask"))["resultType"] == "input_required"
     refused = await call(alice, "two", "ask")
     assert refused["resultType"] == "complete"
     assert "Answer or cancel some of them, or try again in 5 s" in text_of(refused)
-    # Where nobody else has a call: on a shared server it could not be told whose question it is.
+    # On servers without other calls: on a shared one it is not known whose question it is.
     assert (await call(bob, "single", "ask"))["resultType"] == "input_required"
 
 
 async def test_questions_to_sessions_of_one_leave_room_for_those_of_another(
-    build: Callable[[], House],
+    build: Callable[[], SharedWorkbench],
 ) -> None:
-    house = await open_house(build, questions=1)
-    alices, bob = [await house.legacy(ALICE) for _ in range(2)], await house.legacy(BOB)
-    asked = [await ask_on(visitor, "one") for visitor in alices]
+    shared_workbench = await open_house(build, questions=1)
+    alices, bob = [await shared_workbench.legacy(ALICE) for _ in range(2)], await shared_workbench.legacy(BOB)
+    asked = [await ask_on(client, "one") for client in alices]
     asked.append(await ask_on(bob, "two"))
     assert "method" in asked[0]
     assert "try again in 5 s" in json.dumps(asked[1])
     assert asked[2]["method"] == "elicitation/create"
 
 
-async def ask_on(visitor: Legacy, place: str) -> Json:
-    """The first that a client hears of a call in which it is asked something."""
-    response = await visitor.send("tools/call", using(place, {}, tool="ask"))
+async def ask_on(client: Legacy, place: str) -> Json:
+    """The first message about a call in which the client is asked something."""
+    response = await client.send("tools/call", using(place, {}, tool="ask"))
     return await response.next_message() if response.is_stream else await response.json()
 
 
-async def test_a_change_of_the_shares_counts_while_it_serves(build: Callable[[], House]) -> None:
-    house = await open_house(build, requests=1000)
-    alice = await house.modern(ALICE)
+async def test_a_change_of_the_shares_counts_while_it_serves(build: Callable[[], SharedWorkbench]) -> None:
+    shared_workbench = await open_house(build, requests=1000)
+    alice = await shared_workbench.modern(ALICE)
     await begin_many(alice, 3, using("one", {}, tool="hang"))
-    write_config(house.home, config(requests=3))
-    await poll(lambda: "is reloaded" in house.shared.log)
+    write_config(shared_workbench.home, config(requests=3))
+    await poll(lambda: "is reloaded" in shared_workbench.shared.log)
     await poll_until_refused(alice)
 
 
-async def own_pid(visitor: Legacy) -> int:
-    pid: int = json.loads(text_of(await call(visitor, "own", "tell")))["pid"]
+async def own_pid(client: Legacy) -> int:
+    pid: int = json.loads(text_of(await call(client, "own", "tell")))["pid"]
     return pid
 
 
 async def test_own_servers_over_the_share_of_one_are_refused_and_anothers_start(
-    build: Callable[[], House],
+    build: Callable[[], SharedWorkbench],
 ) -> None:
-    house = build()
-    tokens = write_tokens(house.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
+    shared_workbench = build()
+    tokens = write_tokens(shared_workbench.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
     boxes = toolboxes(dev={"own": versatile(entry={"isolation": "client"})})
-    await house.open({**boxes, "http": {"shares": {"processes": 2}}}, "--token-file", str(tokens))
-    first, second, third = [await house.legacy(ALICE) for _ in range(3)]
-    pids = [await own_pid(visitor) for visitor in (first, second)]
+    await shared_workbench.open({**boxes, "http": {"shares": {"processes": 2}}}, "--token-file", str(tokens))
+    first, second, third = [await shared_workbench.legacy(ALICE) for _ in range(3)]
+    pids = [await own_pid(client) for client in (first, second)]
     refused = failure_of(await call(third, "own", "tell"))
     assert '2 servers of your own run already, and no more are allowed ("http.shares.processes")' in refused
     assert "End a session that you do not need, or try again in " in refused
-    assert await own_pid(await house.legacy(BOB)) not in pids
-    assert [await own_pid(visitor) for visitor in (first, second)] == pids
+    assert await own_pid(await shared_workbench.legacy(BOB)) not in pids
+    assert [await own_pid(client) for client in (first, second)] == pids
     assert (await first.ask("DELETE")).status == 204
     await wait_until_gone(pids[:1])
     assert await own_pid(third) not in pids
@@ -386,7 +396,7 @@ async def test_a_server_whose_client_is_idle_makes_room_and_starts_again_when_it
     boxes = toolboxes(dev={"own": versatile(entry={"isolation": "client"})})
     async with serving(tmp_path, {**boxes, "http": {"shares": {"totalProcesses": 2}}}) as inside:
         idle, active, late = [await inside.legacy() for _ in range(3)]
-        pids = [await own_pid(visitor) for visitor in (idle, active)]
+        pids = [await own_pid(client) for client in (idle, active)]
         assert await own_pid(late) not in pids
         await wait_until_gone(pids[:1])
         assert is_running(pids[1])
@@ -416,10 +426,10 @@ async def longest_step(work: asyncio.Future[Response]) -> float:
 )
 async def test_long_lists_are_made_beside_the_loop(tmp_path: Path, arguments: Json) -> None:
     async with serving(tmp_path, toolboxes(crowd={"many": server(crowd=3000)})) as inside:
-        visitor = await inside.modern()
-        await (await visitor.send("tools/call", OPEN_CROWD)).body()
-        await (await visitor.send("tools/call", SEARCH_CROWD)).body()
+        client = await inside.modern()
+        await (await client.send("tools/call", OPEN_CROWD)).body()
+        await (await client.send("tools/call", SEARCH_CROWD)).body()
         params = {"name": "open_toolbox", "arguments": arguments}
-        work = asyncio.ensure_future(visitor.send("tools/call", params))
+        work = asyncio.ensure_future(client.send("tools/call", params))
         assert await longest_step(work) < LONGEST_STEP_SECONDS
         assert not result_of((await (await work).messages())[-1]).get("isError")

@@ -16,7 +16,7 @@ from mcp_workbench.surface.http.stream import ResponseStream
 from tests.grid.benches import conversing_server
 from tests.grid.questions import form
 from tests.serve.http.inside import serving
-from tests.serve.http.visitors import JSON, Legacy, Modern
+from tests.serve.http.raw_clients import JSON, Legacy, Modern
 from tests.support.configs import toolboxes
 from tests.support.http import Wire
 from tests.support.journal import Journal
@@ -48,63 +48,63 @@ async def inside(tmp_path: Path) -> AsyncIterator[Inside]:
 
 
 async def modern_lists(url: str) -> None:
-    async with Modern(url) as visitor:
-        await (await visitor.send("tools/list")).json()
+    async with Modern(url) as client:
+        await (await client.send("tools/list")).json()
 
 
 async def modern_calls(url: str) -> None:
-    async with Modern(url) as visitor:
-        await (await visitor.call()).messages()
+    async with Modern(url) as client:
+        await (await client.call()).messages()
 
 
 async def modern_calls_that_say_something(url: str) -> None:
-    async with Modern(url) as visitor:
-        await (await visitor.call({"progress": {"steps": 1}}, meta={"progressToken": 1})).messages()
+    async with Modern(url) as client:
+        await (await client.call({"progress": {"steps": 1}}, meta={"progressToken": 1})).messages()
 
 
 async def modern_errors(url: str) -> None:
-    async with Modern(url) as visitor:
-        await (await visitor.send("nonsense")).json()
+    async with Modern(url) as client:
+        await (await client.send("nonsense")).json()
 
 
 async def modern_calls_that_are_given_up(url: str) -> None:
-    async with Modern(url) as visitor:
-        response = await visitor.call({"progress": {"steps": 1}}, {"hang": 1}, meta={"progressToken": 1})
+    async with Modern(url) as client:
+        response = await client.call({"progress": {"steps": 1}}, {"hang": 1}, meta={"progressToken": 1})
         await response.next_message()
 
 
 async def modern_calls_that_are_given_up_unheard(url: str) -> None:
-    async with Modern(url) as visitor, await Wire.open(url) as wire:
-        message, headers = visitor.dressed("tools/call", {"name": "open_toolbox"})
+    async with Modern(url) as client, await Wire.open(url) as wire:
+        message, headers = client.dressed("tools/call", {"name": "open_toolbox"})
         await wire.send("POST", {**JSON, **headers}, str(message).replace("'", '"').encode())
 
 
 async def modern_streams(url: str) -> None:
-    async with Modern(url) as visitor:
+    async with Modern(url) as client:
         uris = ["workbench:dev/legacy/test://first"]
-        await visitor.listen(toolsListChanged=True, resourceSubscriptions=uris)
+        await client.listen(toolsListChanged=True, resourceSubscriptions=uris)
 
 
 async def broken_messages(url: str) -> None:
-    async with Modern(url) as visitor:
-        await (await visitor.post(b"{")).json()
+    async with Modern(url) as client:
+        await (await client.post(b"{")).json()
 
 
 async def sessions(url: str) -> None:
-    async with Legacy(url) as visitor:
-        await visitor.greet()
-        await visitor.listen()
+    async with Legacy(url) as client:
+        await client.greet()
+        await client.listen()
 
 
 async def failed_handshakes(url: str) -> None:
-    async with Modern(url) as visitor:
-        await (await visitor.post({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}})).json()
+    async with Modern(url) as client:
+        await (await client.post({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}})).json()
 
 
 async def sessions_that_end_in_mid_call(url: str) -> None:
-    async with Legacy(url) as visitor:
-        await visitor.greet()
-        response = await visitor.call({"progress": {"steps": 1}}, {"hang": 1}, meta={"progressToken": 1})
+    async with Legacy(url) as client:
+        await client.greet()
+        response = await client.call({"progress": {"steps": 1}}, {"hang": 1}, meta={"progressToken": 1})
         await response.next_message()
 
 
@@ -144,12 +144,12 @@ async def test_nothing_is_left(inside: Inside, kind: Callable[[str], Awaitable[N
 
 
 async def test_a_session_does_not_grow_with_its_requests(inside: Inside) -> None:
-    async with Legacy(inside.url) as visitor:
-        await visitor.greet()
+    async with Legacy(inside.url) as client:
+        await client.greet()
         for _ in range(TIMES // 5):
-            result_of(await (await visitor.send("ping")).json())
-            await (await visitor.call({"progress": {"steps": 1}}, meta={"progressToken": 1})).messages()
-            visitor.leave_all()
+            result_of(await (await client.send("ping")).json())
+            await (await client.call({"progress": {"steps": 1}}, meta={"progressToken": 1})).messages()
+            client.leave_all()
         (session,) = inside.clients._sessions.values()
         assert len(session._streams) <= 20
         assert session._open == {}
@@ -157,14 +157,14 @@ async def test_a_session_does_not_grow_with_its_requests(inside: Inside) -> None
 
 
 async def test_questions_that_are_answered_leave_nothing(inside: Inside) -> None:
-    async with Modern(inside.url) as visitor:
+    async with Modern(inside.url) as client:
         for _ in range(TIMES // 10):
             steps: list[Json] = [{"ask": [form("yes?")]}]
-            (asked,) = await (await visitor.call(*steps)).messages()
+            (asked,) = await (await client.call(*steps)).messages()
             result = result_of(asked)
             answers = {key: {"action": "decline"} for key in result["inputRequests"]}
             params = {"requestState": result["requestState"], "inputResponses": answers}
-            (answer,) = await (await visitor.call(*steps, more=params)).messages()
+            (answer,) = await (await client.call(*steps, more=params)).messages()
             assert result_of(answer)["resultType"] == "complete"
-            visitor.leave_all()
+            client.leave_all()
     await inside.wait_until_kept()

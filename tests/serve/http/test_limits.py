@@ -13,7 +13,7 @@ from mcp_workbench.serve import connections
 from mcp_workbench.surface.http import clients, endpoint, exchange, session
 from tests.grid.benches import conversing_server
 from tests.serve.http.inside import serving
-from tests.serve.http.visitors import JSON
+from tests.serve.http.raw_clients import JSON
 from tests.support.configs import server, toolboxes
 from tests.support.journal import Journal
 from tests.support.sessions import result_of
@@ -39,8 +39,8 @@ async def inside(tmp_path: Path) -> AsyncIterator[Inside]:
 
 
 async def test_a_message_that_says_it_is_too_long_is_refused_unread(inside: Inside) -> None:
-    visitor = await inside.modern()
-    wire = await visitor.wire()
+    client = await inside.modern()
+    wire = await client.wire()
     await wire.send("POST", {**JSON, "Content-Length": str(64 * 1024 * 1024 + 1)})
     response = await wire.response()
     assert response.status == 413
@@ -50,7 +50,7 @@ async def test_a_message_that_says_it_is_too_long_is_refused_unread(inside: Insi
 async def test_a_message_that_was_refused_unread_may_still_come_but_not_for_ever(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "HEADERS_TIME", SHORT)
+    monkeypatch.setattr(connections, "HEADERS_TIMEOUT_SECONDS", SHORT)
     wire = await (await inside.modern()).wire()
     await wire.send("POST", {**JSON, "Content-Length": str(10**9)})
     assert (await wire.response()).status == 413
@@ -61,9 +61,9 @@ async def test_a_message_that_was_refused_unread_may_still_come_but_not_for_ever
 async def test_a_message_that_turns_out_too_long_is_refused(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "BODY_LIMIT", 100_000)
-    visitor = await inside.modern()
-    wire = await visitor.wire()
+    monkeypatch.setattr(exchange, "MAX_BODY_BYTES", 100_000)
+    client = await inside.modern()
+    wire = await client.wire()
     await wire.send("POST", CHUNKED)
     for _ in range(11):
         await wire.send_raw(b"%x\r\n%b\r\n" % (10_000, b" " * 10_000))
@@ -73,31 +73,31 @@ async def test_a_message_that_turns_out_too_long_is_refused(
 async def test_long_messages_that_come_at_once_do_not_fill_the_memory(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "BODIES_LIMIT", 1_000_000)
-    visitor = await inside.modern()
-    slow = [await visitor.wire() for _ in range(3)]
+    monkeypatch.setattr(exchange, "MAX_INCOMPLETE_BYTES", 1_000_000)
+    client = await inside.modern()
+    slow = [await client.wire() for _ in range(3)]
     for wire in slow:
         await wire.send("POST", {**JSON, "Content-Length": "600000"})
         await wire.send_raw(b" " * 300_000)
-    one = await visitor.wire()
+    one = await client.wire()
     await one.send("POST", {**JSON, "Content-Length": "600000"})
     await one.send_raw(b" " * 300_000)
     refused = await one.response()
     assert (refused.status, refused.headers["retry-after"]) == (503, "5")
     assert "Send this again later" in (await refused.json())["error"]["message"]
-    assert result_of((await (await visitor.send("tools/list")).messages())[-1])["tools"]
+    assert result_of((await (await client.send("tools/list")).messages())[-1])["tools"]
     for wire in slow:
         wire.cut()
     await inside.wait_until_kept(connections=2)
     await one.send_raw(b" " * 300_000)
     params = using("files", {"x": "x" * 600_000}, tool="echo")
-    assert result_of((await (await visitor.send("tools/call", params)).messages())[-1])
+    assert result_of((await (await client.send("tools/call", params)).messages())[-1])
 
 
 async def test_a_chunked_message_within_the_limit_is_taken(inside: Inside) -> None:
-    visitor = await inside.legacy()
-    wire = await visitor.wire()
-    await wire.send("POST", {**CHUNKED, **visitor.headers})
+    client = await inside.legacy()
+    wire = await client.wire()
+    await wire.send("POST", {**CHUNKED, **client.headers})
     for byte in PING:
         await wire.send_raw(b"1\r\n%c\r\n" % byte)
     await wire.send_raw(b"0\r\n\r\n")
@@ -108,9 +108,9 @@ async def test_a_chunked_message_within_the_limit_is_taken(inside: Inside) -> No
 async def test_a_message_that_does_not_come_is_not_waited_for(
     inside: Inside, monkeypatch: pytest.MonkeyPatch, beginning: bytes
 ) -> None:
-    monkeypatch.setattr(exchange, "BODY_TIME", SHORT)
-    visitor = await inside.modern()
-    wire = await visitor.wire()
+    monkeypatch.setattr(exchange, "BODY_TIMEOUT_SECONDS", SHORT)
+    client = await inside.modern()
+    wire = await client.wire()
     await wire.send("POST", {**JSON, "Content-Length": str(len(PING))})
     await wire.send_raw(beginning)
     assert (await wire.response()).status == 408
@@ -121,56 +121,56 @@ async def test_a_message_that_does_not_come_is_not_waited_for(
 async def test_a_client_that_does_not_read_is_cut_off_and_others_are_served(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "SLOW", 1.0)
-    visitor = await inside.legacy()
-    deaf = await visitor.wire()
+    monkeypatch.setattr(connections, "SLOW_READER_SECONDS", 1.0)
+    client = await inside.legacy()
+    deaf = await client.wire()
     deaf.writer.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     assert isinstance(deaf.writer.transport, asyncio.Transport)
     deaf.writer.transport.pause_reading()
     params = using("files", {"x": "x" * 20_000_000}, tool="echo")
     call = json.dumps({"jsonrpc": "2.0", "id": "deaf", "method": "tools/call", "params": params})
-    await deaf.send("POST", {**JSON, **visitor.headers}, call.encode())
+    await deaf.send("POST", {**JSON, **client.headers}, call.encode())
     await poll(lambda: any(it.transport.get_write_buffer_size() > 10**6 for it in inside.connections))
     for number in range(20):
         params = using("files", {"x": number}, tool="echo")
-        assert result_of((await (await visitor.send("tools/call", params)).messages())[-1])
+        assert result_of((await (await client.send("tools/call", params)).messages())[-1])
     await poll(lambda: inside.kept["responses"] == 0)
 
 
-@pytest.mark.parametrize(("taken", "is_cut_off"), [(1, True), (connections.LEAST_TAKEN, False)])
+@pytest.mark.parametrize(("taken", "is_disconnected"), [(1, True), (connections.SLOW_READER_BYTES, False)])
 async def test_a_client_that_reads_by_drops_is_cut_off_too(
-    inside: Inside, taken: int, is_cut_off: bool
+    inside: Inside, taken: int, is_disconnected: bool
 ) -> None:
-    visitor = await inside.legacy()
-    slow = await visitor.wire()
+    client = await inside.legacy()
+    slow = await client.wire()
     assert isinstance(slow.writer.transport, asyncio.Transport)
     slow.writer.transport.pause_reading()
     params = using("files", {"x": "x" * 20_000_000}, tool="echo")
     call = json.dumps({"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": params})
-    await slow.send("POST", {**JSON, **visitor.headers}, call.encode())
+    await slow.send("POST", {**JSON, **client.headers}, call.encode())
     await poll(lambda: any(it.transport.get_write_buffer_size() > 10**6 for it in inside.connections))
     (behind,) = [it for it in inside.connections if it.transport.get_write_buffer_size() > 10**6]
     assert isinstance(behind, connections.LimitedConnection)
-    behind._look_at_slow(behind.transport.get_write_buffer_size() + taken)
-    assert behind.transport.is_closing() is is_cut_off
+    behind._check_reader(behind.transport.get_write_buffer_size() + taken)
+    assert behind.transport.is_closing() is is_disconnected
 
 
 async def test_a_client_that_was_cut_off_has_what_it_missed_when_it_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "SLOW", 0.5)
+    monkeypatch.setattr(connections, "SLOW_READER_SECONDS", 0.5)
     said = [{"level": "info", "data": {"number": number, "x": "x" * 30_000}} for number in range(300)]
     config = toolboxes(dev={"legacy": conversing_server("legacy", Journal(tmp_path / "journal"))})
     async with serving(tmp_path, config) as inside:
-        visitor = await inside.legacy()
-        response = await visitor.call({"progress": {"steps": 1}}, {"log": said}, meta={"progressToken": 1})
+        client = await inside.legacy()
+        response = await client.call({"progress": {"steps": 1}}, {"log": said}, meta={"progressToken": 1})
         assert isinstance(response.wire.writer.transport, asyncio.Transport)
         position = (await response.next_event()).id
         response.wire.writer.transport.pause_reading()
         (session,) = inside.clients._sessions.values()
         await poll(lambda: inside.kept["responses"] == 0)
         await poll(lambda: not session._open)
-        messages = await (await visitor.listen(position)).messages()
+        messages = await (await client.listen(position)).messages()
     # Not all is kept for so long, but of what is there the order is right, and the answer is the last.
     numbers = [
         message["params"]["data"]["number"] for message in messages[:-1] if "data" in message["params"]
@@ -183,34 +183,34 @@ async def test_a_client_that_was_cut_off_has_what_it_missed_when_it_is_back(
 async def test_answers_for_a_client_that_is_away_do_not_fill_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(session, "MAX_ENDED_BYTES", 1_000_000)
     ready = tmp_path / "ready"
     steps: list[Json] = [{"progress": {"steps": 1}}, {"wait": str(ready)}]
     steps.append({"result": {"content": [], "x": "x" * 300_000}})
     config = toolboxes(dev={"legacy": conversing_server("legacy", Journal(tmp_path / "journal"))})
     async with serving(tmp_path, config) as inside:
-        visitor = await inside.legacy()
+        client = await inside.legacy()
         positions = []
         for _ in range(10):
-            response = await visitor.call(*steps, meta={"progressToken": 1})
+            response = await client.call(*steps, meta={"progressToken": 1})
             positions.append((await response.next_event()).id)
-        visitor.leave_all()
+        client.leave_all()
         await poll(lambda: inside.kept["responses"] == 0)
         ready.touch()
         (kept,) = inside.clients._sessions.values()
         await poll(lambda: not kept._open)
-        statuses = [(await visitor.listen(position)).status for position in positions]
+        statuses = [(await client.listen(position)).status for position in positions]
     assert sorted(statuses) == [200] * 3 + [400] * 7
 
 
 async def test_no_more_sessions_of_one_than_there_may_be_and_the_oldest_idle_one_goes(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "MOST_SESSIONS", 3)
+    monkeypatch.setattr(clients, "MAX_SESSIONS", 3)
     busy = await inside.legacy()
     stream = await busy.listen()
     others = [await inside.legacy() for _ in range(4)]
-    statuses = [(await visitor.send("ping")).status for visitor in (busy, *others)]
+    statuses = [(await client.send("ping")).status for client in (busy, *others)]
     assert statuses == [200, 404, 404, 200, 200]
     assert not stream.wire.reader.at_eof()
 
@@ -218,22 +218,22 @@ async def test_no_more_sessions_of_one_than_there_may_be_and_the_oldest_idle_one
 async def test_a_session_that_is_not_used_is_ended_and_one_that_is_listened_to_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "SWEEP_EVERY", 0.05)
+    monkeypatch.setattr(clients, "SWEEP_EVERY_SECONDS", 0.05)
     async with serving(tmp_path, toolboxes(dev={"files": server()})) as inside:
         idle, listening = await inside.legacy(), await inside.legacy()
         await listening.listen()
-        monkeypatch.setattr(clients, "IDLE", SHORT)
+        monkeypatch.setattr(clients, "IDLE_SECONDS", SHORT)
         await poll(lambda: inside.kept["sessions"] == 1)
         assert (await idle.send("ping")).status == 404
         assert (await listening.send("ping")).status == 200
 
 
 async def test_a_silent_stream_shows_signs_of_life(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "KEEP_ALIVE", 0.05)
-    monkeypatch.setattr(endpoint, "KEEP_ALIVE", 0.05)
-    monkeypatch.setattr(session, "SOON", 0.05)
-    visitor = await inside.legacy()
-    stream = (await visitor.listen()).all_events()
+    monkeypatch.setattr(exchange, "KEEP_ALIVE_SECONDS", 0.05)
+    monkeypatch.setattr(endpoint, "KEEP_ALIVE_SECONDS", 0.05)
+    monkeypatch.setattr(session, "EVENTS_AFTER_SECONDS", 0.05)
+    client = await inside.legacy()
+    stream = (await client.listen()).all_events()
     modern = (await (await inside.modern()).listen(toolsListChanged=True)).all_events()
     for events in (stream, modern):
         assert [(await anext(events)).is_comment for _ in range(3)] == [True] * 3

@@ -17,7 +17,7 @@ from mcp_workbench.surface.http.backlog import Backlog
 from mcp_workbench.workbench.principal import ANYONE
 from tests.grid.benches import conversing_server
 from tests.serve.http.inside import serving
-from tests.serve.http.visitors import JSON
+from tests.serve.http.raw_clients import JSON
 from tests.support.configs import toolboxes
 from tests.support.http import Wire
 from tests.support.journal import Journal
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.serve.http.inside import Inside
-    from tests.serve.http.visitors import Legacy
+    from tests.serve.http.raw_clients import Legacy
     from tests.support.client import Json
 
 CLIENTS = 8
@@ -80,9 +80,9 @@ def large(steps: list[Json], request_id: int) -> Json:
 
 async def deaf(inside: Inside, kind: str, number: int) -> Wire:
     if kind == "modern":
-        visitor = await inside.modern()
+        client = await inside.modern()
         message = large([], number)
-        return await ask_deaf(inside.url, *reversed(visitor.dressed("tools/call", message["params"], number)))
+        return await ask_deaf(inside.url, *reversed(client.dressed("tools/call", message["params"], number)))
     legacy = await inside.legacy()
     return await ask_deaf(inside.url, legacy.headers, large(TALKING if kind == "events" else [], number))
 
@@ -132,15 +132,15 @@ async def test_a_slow_reader_that_is_disconnected_frees_its_memory_at_once(
     async with await deaf(inside, kind, 1):
         await poll(lambda: inside.clients.backlog.bytes > SIZE)
         await poll(lambda: is_quiet(inside))
-        assert inside.clients.backlog.account(ANYONE.name).close_slow(SIZE) > SIZE
+        assert inside.clients.backlog.account(ANYONE.name).disconnect_slow(SIZE) > SIZE
         assert inside.clients.backlog.bytes < 100_000
         await poll(lambda: inside.kept["responses"] == 0)
 
 
-async def leave_in_mid_answer(inside: Inside, visitor: Legacy) -> str:
+async def leave_in_mid_answer(inside: Inside, client: Legacy) -> str:
     """Have a large answer kept for a client that left, and return the position that it may come back to."""
-    wire = await visitor.wire()
-    await wire.send("POST", {**JSON, **visitor.headers}, json.dumps(large(TALKING, 7)).encode())
+    wire = await client.wire()
+    await wire.send("POST", {**JSON, **client.headers}, json.dumps(large(TALKING, 7)).encode())
     position = (await (await wire.response()).next_event()).id
     assert position is not None
     wire.cut()
@@ -149,11 +149,11 @@ async def leave_in_mid_answer(inside: Inside, visitor: Legacy) -> str:
 
 
 async def test_what_is_kept_for_clients_that_left_is_limited_over_all_their_sessions(inside: Inside) -> None:
-    visitors = [await inside.legacy() for _ in range(CLIENTS)]
-    positions = [await leave_in_mid_answer(inside, visitor) for visitor in visitors]
+    clients = [await inside.legacy() for _ in range(CLIENTS)]
+    positions = [await leave_in_mid_answer(inside, client) for client in clients]
     assert inside.clients.backlog.bytes <= LIMIT
     statuses = [
-        (await visitor.listen(position)).status for visitor, position in zip(visitors, positions, strict=True)
+        (await client.listen(position)).status for client, position in zip(clients, positions, strict=True)
     ]
     kept = statuses.count(200)
     assert kept >= 1
@@ -165,22 +165,22 @@ async def test_what_is_kept_for_clients_that_left_is_limited_over_all_their_sess
 async def test_a_session_that_is_ended_leaves_nothing_to_the_garbage_collector(
     inside: Inside, kind: str
 ) -> None:
-    visitor = await inside.legacy()
+    client = await inside.legacy()
     (session,) = inside.clients._sessions.values()
-    gone = [weakref.ref(it) for it in (session, session.client_connection, session._at_large)]
+    gone = [weakref.ref(it) for it in (session, session.client_connection, session._standalone)]
     del session
     if kind == "unread":
-        wire = await ask_deaf(inside.url, visitor.headers, large(TALKING, 1))
+        wire = await ask_deaf(inside.url, client.headers, large(TALKING, 1))
         await poll(lambda: inside.clients.backlog.bytes > SIZE)
         wire.cut()
     elif kind == "left":
-        await leave_in_mid_answer(inside, visitor)
+        await leave_in_mid_answer(inside, client)
         assert inside.clients.backlog.bytes > SIZE
     else:
-        wire = await visitor.wire()
-        await wire.send("POST", {**JSON, **visitor.headers}, json.dumps(large(TALKING, 1)).encode())
+        wire = await client.wire()
+        await wire.send("POST", {**JSON, **client.headers}, json.dumps(large(TALKING, 1)).encode())
         assert len(result_of((await (await wire.response()).messages())[-1])["content"][0]["text"]) == SIZE
-    assert (await visitor.ask("DELETE")).status == 204
+    assert (await client.ask("DELETE")).status == 204
     await poll(lambda: not any(it() for it in gone))
     assert inside.clients.backlog.bytes == 0
 
@@ -188,15 +188,15 @@ async def test_a_session_that_is_ended_leaves_nothing_to_the_garbage_collector(
 async def test_a_client_that_left_before_its_answer_began_has_nothing_kept(
     inside: Inside, tmp_path: Path
 ) -> None:
-    visitor = await inside.legacy()
+    client = await inside.legacy()
     flag = tmp_path / "flag"
-    wire = await visitor.wire()
+    wire = await client.wire()
     # It leaves by a reset: the end of its side alone could mean that it still wants the answer.
     wire.writer.transport.get_extra_info("socket").setsockopt(
         socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
     )
     message = large([{"wait": str(flag)}], 1)
-    await wire.send("POST", {**JSON, **visitor.headers}, json.dumps(message).encode())
+    await wire.send("POST", {**JSON, **client.headers}, json.dumps(message).encode())
     (session,) = inside.clients._sessions.values()
     await poll(lambda: session._open)
     wire.cut()
@@ -207,13 +207,13 @@ async def test_a_client_that_left_before_its_answer_began_has_nothing_kept(
 
 
 async def test_a_listener_that_left_without_a_word_may_listen_again(inside: Inside) -> None:
-    visitor = await inside.legacy()
-    first = await visitor.listen()
+    client = await inside.legacy()
+    first = await client.listen()
     first.wire.cut()
     await poll(lambda: inside.kept["responses"] == 0)
     (session,) = inside.clients._sessions.values()
     session.client_connection.tell_tools_changed()
-    again = await visitor.listen()
+    again = await client.listen()
     assert (await again.next_message())["method"] == "notifications/tools/list_changed"
 
 
@@ -252,12 +252,12 @@ REFUSED: dict[str, object] = {
 async def test_a_request_that_is_refused_leaves_nothing_large_to_the_garbage_collector(
     inside: Inside, kind: str
 ) -> None:
-    visitor = await inside.legacy()
+    client = await inside.legacy()
     body = REFUSED[kind]
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    response = await visitor.post(raw)
+    response = await client.post(raw)
     assert "error" in (text := (await response.body()).decode()) or "isError" in text
     del raw, response
-    visitor.leave_all()
+    client.leave_all()
     await poll(lambda: not inside.connections)
     assert large_garbage() == []

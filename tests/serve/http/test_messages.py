@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.grid.questions import form
-from tests.serve.http.visitors import JSON, Modern
+from tests.serve.http.raw_clients import JSON, Modern
 from tests.support.nesting import TOO_DEEP
 from tests.support.sessions import result_of
 
 if TYPE_CHECKING:
-    from tests.serve.http.conftest import House
-    from tests.serve.http.visitors import Legacy
+    from tests.serve.http.conftest import SharedWorkbench
+    from tests.serve.http.raw_clients import Legacy
     from tests.support.client import Json
     from tests.support.sessions import Era
 
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
-async def visitor_of(house: House, era: Era) -> Legacy | Modern:
-    return await house.legacy() if era == "legacy" else await house.modern()
+async def client_of(shared_workbench: SharedWorkbench, era: Era) -> Legacy | Modern:
+    return await shared_workbench.legacy() if era == "legacy" else await shared_workbench.modern()
 
 
 BROKEN: dict[str, tuple[bytes, int]] = {
@@ -60,32 +60,32 @@ BROKEN: dict[str, tuple[bytes, int]] = {
 
 @pytest.mark.parametrize("kind", BROKEN)
 async def test_what_is_no_message_is_refused_with_the_reason(
-    house: House, client_era: Era, kind: str
+    shared_workbench: SharedWorkbench, client_era: Era, kind: str
 ) -> None:
     body, code = BROKEN[kind]
-    visitor = await visitor_of(house, client_era)
+    client = await client_of(shared_workbench, client_era)
     headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "ping"} if client_era == "modern" else {}
-    response = await visitor.post(body, headers)
+    response = await client.post(body, headers)
     answer = await response.json()
     assert (response.status, answer["error"]["code"]) == (400, code), answer
     if client_era == "legacy":
-        assert result_of(await (await visitor.send("ping")).json()) == {}
+        assert result_of(await (await client.send("ping")).json()) == {}
 
 
 @pytest.mark.parametrize(
     "kind",
     [b"text/plain", b"", b"application/jsonx", b"application/x-www-form-urlencoded", b"multipart/form-data"],
 )
-async def test_another_content_type_is_refused(house: House, kind: bytes) -> None:
+async def test_another_content_type_is_refused(shared_workbench: SharedWorkbench, kind: bytes) -> None:
     """A web page can send these without asking first."""
-    visitor = await house.legacy()
-    response = await visitor.post(PING, {"Content-Type": kind.decode()})
+    client = await shared_workbench.legacy()
+    response = await client.post(PING, {"Content-Type": kind.decode()})
     assert response.status == 415
 
 
-async def test_a_charset_is_taken_no_notice_of(house: House) -> None:
-    visitor = await house.legacy()
-    assert (await visitor.post(PING, {"Content-Type": "Application/JSON; charset=utf-8"})).status == 200
+async def test_a_charset_is_taken_no_notice_of(shared_workbench: SharedWorkbench) -> None:
+    client = await shared_workbench.legacy()
+    assert (await client.post(PING, {"Content-Type": "Application/JSON; charset=utf-8"})).status == 200
 
 
 @pytest.mark.parametrize(
@@ -101,73 +101,79 @@ async def test_a_charset_is_taken_no_notice_of(house: House) -> None:
         ("text/html", 406),
     ],
 )
-async def test_both_forms_of_an_answer_have_to_be_welcome(house: House, accept: str, status: int) -> None:
-    visitor = await house.legacy()
-    assert (await visitor.post(PING, {"Accept": accept})).status == status
+async def test_both_forms_of_an_answer_have_to_be_welcome(
+    shared_workbench: SharedWorkbench, accept: str, status: int
+) -> None:
+    client = await shared_workbench.legacy()
+    assert (await client.post(PING, {"Accept": accept})).status == status
 
 
-async def test_the_welcome_may_be_in_two_headers(house: House) -> None:
+async def test_the_welcome_may_be_in_two_headers(shared_workbench: SharedWorkbench) -> None:
     """As HTTP has it, that is the same as one with a comma."""
-    visitor = await house.legacy()
-    wire = await visitor.wire()
+    client = await shared_workbench.legacy()
+    wire = await client.wire()
     accepted = [("Accept", "application/json"), ("Accept", "text/event-stream")]
-    sent = [*visitor.headers.items(), *accepted, ("Content-Type", "application/json")]
+    sent = [*client.headers.items(), *accepted, ("Content-Type", "application/json")]
     response = await wire.ask("POST", sent, json.dumps(PING).encode())
     assert response.status == 200
 
 
-async def test_the_stream_for_all_else_needs_a_welcome_for_events(house: House) -> None:
-    visitor = await house.legacy()
-    assert (await visitor.ask("GET", {"Accept": "application/json"})).status == 406
+async def test_the_stream_for_all_else_needs_a_welcome_for_events(shared_workbench: SharedWorkbench) -> None:
+    client = await shared_workbench.legacy()
+    assert (await client.ask("GET", {"Accept": "application/json"})).status == 406
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "HEAD", "OPTIONS", "TRACE"])
-async def test_other_methods_are_refused_with_those_that_there_are(house: House, method: str) -> None:
-    visitor = await house.legacy()
-    response = await visitor.ask(method)
+async def test_other_methods_are_refused_with_those_that_there_are(
+    shared_workbench: SharedWorkbench, method: str
+) -> None:
+    client = await shared_workbench.legacy()
+    response = await client.ask(method)
     assert (response.status, response.headers["allow"]) == (405, "GET, POST, DELETE")
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-async def test_what_only_the_older_era_has_is_refused_to_the_newer(house: House, method: str) -> None:
-    visitor = await house.modern()
-    response = await visitor.ask(
-        method, {"Accept": "text/event-stream", "MCP-Protocol-Version": "2026-07-28"}
-    )
+async def test_what_only_the_older_era_has_is_refused_to_the_newer(
+    shared_workbench: SharedWorkbench, method: str
+) -> None:
+    client = await shared_workbench.modern()
+    response = await client.ask(method, {"Accept": "text/event-stream", "MCP-Protocol-Version": "2026-07-28"})
     assert (response.status, response.headers["allow"]) == (405, "POST")
 
 
-async def test_other_places_are_not_found(house: House) -> None:
-    visitor = await house.legacy()
+async def test_other_places_are_not_found(shared_workbench: SharedWorkbench) -> None:
+    client = await shared_workbench.legacy()
     for path in ("/", "/mcp/", "/mcp/x", "/sse", "//mcp"):
-        wire = await visitor.wire()
-        response = await wire.ask("POST", {**visitor.headers, **JSON}, json.dumps(PING).encode(), path)
+        wire = await client.wire()
+        response = await wire.ask("POST", {**client.headers, **JSON}, json.dumps(PING).encode(), path)
         assert response.status == 404, path
 
 
-async def test_a_query_makes_no_difference(house: House) -> None:
-    visitor = await house.legacy()
-    wire = await visitor.wire()
-    response = await wire.ask("POST", {**visitor.headers, **JSON}, json.dumps(PING).encode(), "/mcp?a=b")
+async def test_a_query_makes_no_difference(shared_workbench: SharedWorkbench) -> None:
+    client = await shared_workbench.legacy()
+    wire = await client.wire()
+    response = await wire.ask("POST", {**client.headers, **JSON}, json.dumps(PING).encode(), "/mcp?a=b")
     assert response.status == 200
 
 
-async def test_a_message_may_be_laid_out_over_lines(house: House, client_era: Era) -> None:
-    visitor = await visitor_of(house, client_era)
+async def test_a_message_may_be_laid_out_over_lines(
+    shared_workbench: SharedWorkbench, client_era: Era
+) -> None:
+    client = await client_of(shared_workbench, client_era)
     text = "one\ntwo\r\nthree"
     call = {"tool": {"toolbox": "dev", "server": "legacy", "tool": "converse"}, "arguments": {"x": text}}
     message: Json = {"name": "use_tool", "arguments": call}
     request, headers = (
-        visitor.dressed("tools/call", message)
-        if isinstance(visitor, Modern)
+        client.dressed("tools/call", message)
+        if isinstance(client, Modern)
         else ({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": message}, {})
     )
     for newline in (b"\n", b"\r\n", b"\r"):
         laid_out = json.dumps(request, indent=2).encode().replace(b"\n", newline) + newline
-        response = await visitor.post(laid_out, headers)
+        response = await client.post(laid_out, headers)
         assert response.status == 200
         result_of((await response.messages())[-1])
-    sent = house.journals["legacy"].messages("tools/call")[-1]
+    sent = shared_workbench.journals["legacy"].messages("tools/call")[-1]
     assert sent["params"]["arguments"] == {"x": text}
 
 
@@ -192,69 +198,73 @@ async def test_a_message_may_be_laid_out_over_lines(house: House, client_era: Er
     ],
     ids=lambda it: ascii(it)[:20],
 )
-async def test_an_id_comes_back_as_it_was(house: House, client_era: Era, request_id: object) -> None:
-    visitor = await visitor_of(house, client_era)
+async def test_an_id_comes_back_as_it_was(
+    shared_workbench: SharedWorkbench, client_era: Era, request_id: object
+) -> None:
+    client = await client_of(shared_workbench, client_era)
     for method in ("tools/list", "nonsense"):
-        response = await visitor.send(method, request_id=request_id)
+        response = await client.send(method, request_id=request_id)
         assert (await response.json())["id"] == request_id
-    answered = await visitor.call(request_id=request_id)
+    answered = await client.call(request_id=request_id)
     assert (await answered.messages())[-1]["id"] == request_id
 
 
-async def test_notifications_and_answers_are_taken_without_a_word(house: House) -> None:
-    visitor = await house.legacy()
+async def test_notifications_and_answers_are_taken_without_a_word(shared_workbench: SharedWorkbench) -> None:
+    client = await shared_workbench.legacy()
     for message in (
         {"jsonrpc": "2.0", "method": "notifications/unheard-of"},
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "none"}},
         {"jsonrpc": "2.0", "id": 99, "result": {}},
         {"jsonrpc": "2.0", "id": 99, "error": {"code": 1, "message": "no"}},
     ):
-        response = await visitor.post(message)
+        response = await client.post(message)
         assert (response.status, await response.body()) == (202, b"")
 
 
-async def test_a_batch_is_answered_in_one_response(house: House) -> None:
-    visitor = await house.legacy(version="2025-03-26")
+async def test_a_batch_is_answered_in_one_response(shared_workbench: SharedWorkbench) -> None:
+    client = await shared_workbench.legacy(version="2025-03-26")
     batch = [
         {**PING, "id": "a"},
         {"jsonrpc": "2.0", "method": "notifications/roots/list_changed"},
         {**PING, "id": "b", "method": "nonsense"},
         {"jsonrpc": "2.0", "id": "c", "method": 1},
     ]
-    response = await visitor.post(batch)
+    response = await client.post(batch)
     answers = {message["id"]: message for message in await response.messages()}
     assert set(answers) == {"a", "b", "c"}
     assert "result" in answers["a"]
     assert [answers[it]["error"]["code"] for it in "bc"] == [-32601, -32600]
 
 
-async def test_a_batch_without_requests_is_taken_without_a_word(house: House) -> None:
-    visitor = await house.legacy(version="2025-03-26")
-    response = await visitor.post([{"jsonrpc": "2.0", "method": "notifications/initialized"}] * 2)
+async def test_a_batch_without_requests_is_taken_without_a_word(shared_workbench: SharedWorkbench) -> None:
+    client = await shared_workbench.legacy(version="2025-03-26")
+    response = await client.post([{"jsonrpc": "2.0", "method": "notifications/initialized"}] * 2)
     assert (response.status, await response.body()) == (202, b"")
 
 
-async def test_nothing_is_taken_that_is_wrong_because_a_question_is_open(house: House) -> None:
-    visitor = await house.legacy()
-    call = await visitor.call({"ask": [form("?")]})
+async def test_nothing_is_taken_that_is_wrong_because_a_question_is_open(
+    shared_workbench: SharedWorkbench,
+) -> None:
+    client = await shared_workbench.legacy()
+    call = await client.call({"ask": [form("?")]})
     question = await call.next_message()
     ping = json.dumps(PING).encode()
     for wrong, code in ((ping.replace(b'"ping"', b'"\xff"'), -32700), (b"[" + ping + b"]", -32600)):
-        response = await visitor.post(wrong)
+        response = await client.post(wrong)
         assert (response.status, (await response.json())["error"]["code"]) == (400, code)
-    await visitor.answer(question, {"action": "decline"})
+    await client.answer(question, {"action": "decline"})
     assert "result" in (await call.messages())[-1]
 
 
 @pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
-async def test_later_versions_have_no_batches(house: House, version: str) -> None:
-    visitor = await house.legacy(version=version)
-    response = await visitor.post([PING])
+async def test_later_versions_have_no_batches(shared_workbench: SharedWorkbench, version: str) -> None:
+    client = await shared_workbench.legacy(version=version)
+    response = await client.post([PING])
     assert response.status == 400
     assert "2025-03-26" in (await response.json())["error"]["message"]
 
 
-async def test_an_older_error_is_no_error_of_http(house: House) -> None:
-    visitor = await house.legacy()
-    response = await visitor.send("nonsense")
+async def test_an_older_error_is_no_error_of_http(shared_workbench: SharedWorkbench) -> None:
+    client = await shared_workbench.legacy()
+    response = await client.send("nonsense")
     assert (response.status, (await response.json())["error"]["code"]) == (200, -32601)

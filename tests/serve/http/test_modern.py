@@ -1,4 +1,6 @@
-"""The rules of the newer era for HTTP: headers that repeat the body, and statuses that repeat the errors."""
+"""The HTTP rules of the modern protocol: headers that repeat the body, and statuses that repeat the
+errors.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from tests.support.sessions import result_of
 from tests.support.talking import using
 
 if TYPE_CHECKING:
-    from tests.serve.http.conftest import House
+    from tests.serve.http.conftest import SharedWorkbench
     from tests.support.client import Json
     from tests.support.http import Response
     from tests.support.journal import Journal
@@ -34,14 +36,14 @@ def cancelled_by(journal: Journal) -> list[object]:
 
 
 async def refused(
-    house: House, changes: dict[str, str | None], params: Json | None = None
+    shared_workbench: SharedWorkbench, changes: dict[str, str | None], params: Json | None = None
 ) -> tuple[int, int]:
     """The status and the code of a request with other headers; None leaves one out."""
-    visitor = await house.modern()
+    client = await shared_workbench.modern()
     method = "tools/call" if params is None else "resources/read"
-    message, headers = visitor.dressed(method, params or using("modern", {}), request_id=3)
+    message, headers = client.dressed(method, params or using("modern", {}), request_id=3)
     changed = {name: value for name, value in (headers | changes).items() if value is not None}
-    response = await visitor.post(message, changed)
+    response = await client.post(message, changed)
     answer = await response.json()
     if "error" not in answer:
         return response.status, 0
@@ -68,79 +70,85 @@ async def refused(
     ],
 )
 async def test_a_header_that_is_missing_or_says_another_thing_is_refused(
-    house: House, name: str, value: str | None
+    shared_workbench: SharedWorkbench, name: str, value: str | None
 ) -> None:
-    assert await refused(house, {name: value}) == (400, -32020)
+    assert await refused(shared_workbench, {name: value}) == (400, -32020)
 
 
 @pytest.mark.parametrize("name", ["Mcp-Method", "Mcp-Name", "MCP-Protocol-Version"])
 async def test_a_header_that_is_there_twice_is_refused_even_if_both_say_the_same(
-    house: House, name: str
+    shared_workbench: SharedWorkbench, name: str
 ) -> None:
     """Who lies between us and the client may have gone by the other one."""
-    visitor = await house.modern()
-    message, headers = visitor.dressed("tools/call", using("modern", {}))
-    wire = await visitor.wire()
+    client = await shared_workbench.modern()
+    message, headers = client.dressed("tools/call", using("modern", {}))
+    wire = await client.wire()
     sent = [("Content-Type", "application/json"), *headers.items(), (name, headers[name])]
     response = await wire.ask("POST", sent, str(message).replace("'", '"').encode())
     assert (response.status, (await response.json())["error"]["code"]) == (400, -32020)
 
 
-async def test_a_name_may_always_be_encoded_and_some_have_to(house: House) -> None:
-    assert await refused(house, {"Mcp-Name": encoded("use_tool")}) == (200, 0)
-    _, code = await refused(house, {"Mcp-Name": encoded(READ["uri"])}, READ)
+async def test_a_name_may_always_be_encoded_and_some_have_to(shared_workbench: SharedWorkbench) -> None:
+    assert await refused(shared_workbench, {"Mcp-Name": encoded("use_tool")}) == (200, 0)
+    _, code = await refused(shared_workbench, {"Mcp-Name": encoded(READ["uri"])}, READ)
     assert code != -32020
     raw = READ["uri"].encode().decode("latin-1")
-    assert await refused(house, {"Mcp-Name": raw}, READ) == (400, -32020)
+    assert await refused(shared_workbench, {"Mcp-Name": raw}, READ) == (400, -32020)
 
 
-async def test_a_version_that_is_not_known_is_refused_with_those_that_are(house: House) -> None:
-    visitor = await house.modern()
+async def test_a_version_that_is_not_known_is_refused_with_those_that_are(
+    shared_workbench: SharedWorkbench,
+) -> None:
+    client = await shared_workbench.modern()
     meta = {RESERVED + "protocolVersion": "2999-01-01"}
-    message, headers = visitor.dressed("tools/list", meta=meta)
-    response = await visitor.post(message, {**headers, "MCP-Protocol-Version": "2999-01-01"})
+    message, headers = client.dressed("tools/list", meta=meta)
+    response = await client.post(message, {**headers, "MCP-Protocol-Version": "2999-01-01"})
     error = (await response.json())["error"]
     assert (response.status, error["code"]) == (400, -32022)
     assert error["data"] == {"supported": ["2026-07-28"], "requested": "2999-01-01"}
 
 
-async def test_a_request_without_its_metadata_is_refused(house: House) -> None:
-    visitor = await house.modern()
-    message, headers = visitor.dressed("tools/list")
+async def test_a_request_without_its_metadata_is_refused(shared_workbench: SharedWorkbench) -> None:
+    client = await shared_workbench.modern()
+    message, headers = client.dressed("tools/list")
     message["params"] = {}
-    response = await visitor.post(message, headers)
+    response = await client.post(message, headers)
     assert (response.status, (await response.json())["error"]["code"]) == (400, -32602)
     message["params"] = {"_meta": {RESERVED + "protocolVersion": "2026-07-28"}}
-    response = await visitor.post(message, headers)
+    response = await client.post(message, headers)
     assert (response.status, (await response.json())["error"]["code"]) == (400, -32602)
 
 
 @pytest.mark.parametrize("method", ["nonsense", "ping/pong", "resources/subscribe", "logging/setLevel"])
-async def test_a_method_that_there_is_not_is_not_found(house: House, method: str) -> None:
-    visitor = await house.modern()
-    response = await visitor.send(method, {"uri": "x", "level": "info"})
+async def test_a_method_that_there_is_not_is_not_found(
+    shared_workbench: SharedWorkbench, method: str
+) -> None:
+    client = await shared_workbench.modern()
+    response = await client.send(method, {"uri": "x", "level": "info"})
     assert (response.status, (await response.json())["error"]["code"]) == (404, -32601)
 
 
-async def test_a_tool_that_fails_is_no_error_of_http(house: House) -> None:
-    visitor = await house.modern()
-    response = await visitor.send("tools/call", using("nobody", {}))
+async def test_a_tool_that_fails_is_no_error_of_http(shared_workbench: SharedWorkbench) -> None:
+    client = await shared_workbench.modern()
+    response = await client.send("tools/call", using("nobody", {}))
     assert response.status == 200
     assert result_of(await response.json())["isError"] is True
 
 
-async def test_notifications_are_taken_and_answers_refused(house: House) -> None:
-    visitor = await house.modern()
+async def test_notifications_are_taken_and_answers_refused(shared_workbench: SharedWorkbench) -> None:
+    client = await shared_workbench.modern()
     headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "notifications/cancelled"}
     notification = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
-    response = await visitor.post(notification, headers)
+    response = await client.post(notification, headers)
     assert (response.status, await response.body()) == (202, b"")
-    response = await visitor.post({"jsonrpc": "2.0", "id": 1, "result": {}}, headers)
+    response = await client.post({"jsonrpc": "2.0", "id": 1, "result": {}}, headers)
     assert response.status == 400
 
 
-async def test_requests_of_one_id_at_once_are_no_one_elses_business(house: House) -> None:
-    one, two = await house.modern(), await house.modern()
+async def test_requests_of_one_id_at_once_are_no_one_elses_business(
+    shared_workbench: SharedWorkbench,
+) -> None:
+    one, two = await shared_workbench.modern(), await shared_workbench.modern()
     hanging = await one.call(
         {"progress": {"steps": 1}}, {"hang": True}, request_id=1, meta={"progressToken": 1}
     )
@@ -149,12 +157,14 @@ async def test_requests_of_one_id_at_once_are_no_one_elses_business(house: House
     assert (await response.messages())[-1]["id"] == 1
 
 
-async def test_closing_the_connection_cancels_the_call_and_nothing_else(house: House) -> None:
-    visitor = await house.modern()
-    journal = house.journals["legacy"]
+async def test_closing_the_connection_cancels_the_call_and_nothing_else(
+    shared_workbench: SharedWorkbench,
+) -> None:
+    client = await shared_workbench.modern()
+    journal = shared_workbench.journals["legacy"]
 
     async def hang() -> tuple[Response, object]:
-        response = await visitor.call({"progress": {"steps": 1}}, {"hang": True}, meta={"progressToken": 1})
+        response = await client.call({"progress": {"steps": 1}}, {"hang": True}, meta={"progressToken": 1})
         await response.next_message()
         return response, journal.messages("tools/call")[-1]["id"]
 
@@ -165,12 +175,14 @@ async def test_closing_the_connection_cancels_the_call_and_nothing_else(house: H
     assert other not in cancelled_by(journal)
 
 
-async def test_closing_the_connection_before_anything_was_said_cancels_the_call_too(house: House) -> None:
-    visitor = await house.modern()
-    journal = house.journals["modern"]
+async def test_closing_the_connection_before_anything_was_said_cancels_the_call_too(
+    shared_workbench: SharedWorkbench,
+) -> None:
+    client = await shared_workbench.modern()
+    journal = shared_workbench.journals["modern"]
     calls = len(journal.messages("tools/call"))
-    wire = await visitor.wire()
-    message, headers = visitor.dressed("tools/call", using("modern", {"steps": [{"hang": True}]}))
+    wire = await client.wire()
+    message, headers = client.dressed("tools/call", using("modern", {"steps": [{"hang": True}]}))
     body = str(message).replace("'", '"').replace("True", "true").encode()
     await wire.send("POST", {"Content-Type": "application/json", **headers}, body)
     await journal.wait_until(lambda it: len(it.messages("tools/call")) > calls)
@@ -179,11 +191,11 @@ async def test_closing_the_connection_before_anything_was_said_cancels_the_call_
     await journal.wait_until(lambda it: hanging in cancelled_by(it))
 
 
-async def test_closing_a_stream_of_changes_ends_it_downstream_too(house: House) -> None:
-    visitor = await house.modern()
-    journal = house.journals["modern"]
-    await visitor.call(server="modern")
-    stream = await visitor.listen(resourceSubscriptions=["workbench:dev/modern/test://first"])
+async def test_closing_a_stream_of_changes_ends_it_downstream_too(shared_workbench: SharedWorkbench) -> None:
+    client = await shared_workbench.modern()
+    journal = shared_workbench.journals["modern"]
+    await client.call(server="modern")
+    stream = await client.listen(resourceSubscriptions=["workbench:dev/modern/test://first"])
 
     def listening() -> list[object]:
         listens = journal.messages("subscriptions/listen")
@@ -195,20 +207,20 @@ async def test_closing_a_stream_of_changes_ends_it_downstream_too(house: House) 
 
 
 async def test_an_older_client_that_is_cut_off_does_not_cancel_and_one_that_says_so_does(
-    house: House,
+    shared_workbench: SharedWorkbench,
 ) -> None:
-    visitor = await house.legacy()
-    journal = house.journals["legacy"]
-    response = await visitor.call(
+    client = await shared_workbench.legacy()
+    journal = shared_workbench.journals["legacy"]
+    response = await client.call(
         {"progress": {"steps": 1}}, {"hang": True}, request_id="it", meta={"progressToken": 1}
     )
     position = (await response.next_event()).id
     await response.next_event()
     hanging = journal.messages("tools/call")[-1]["id"]
     response.wire.cut()
-    again = await visitor.listen(position)
+    again = await client.listen(position)
     await again.next_event()
     assert hanging not in cancelled_by(journal)
-    await visitor.notify("notifications/cancelled", {"requestId": "it"})
+    await client.notify("notifications/cancelled", {"requestId": "it"})
     assert await again.messages() == []
     await journal.wait_until(lambda it: hanging in cancelled_by(it))

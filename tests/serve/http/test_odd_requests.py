@@ -12,7 +12,7 @@ from mcp_workbench.serve import connections
 from mcp_workbench.surface.http import exchange
 from tests.grid.benches import conversing_server
 from tests.serve.http.inside import serving
-from tests.serve.http.visitors import JSON
+from tests.serve.http.raw_clients import JSON
 from tests.support.configs import toolboxes
 from tests.support.http import head
 from tests.support.journal import Journal
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.serve.connections import LimitedConnection
     from tests.serve.http.inside import Inside
-    from tests.serve.http.visitors import Legacy
+    from tests.serve.http.raw_clients import Legacy
     from tests.support.client import Json
 
 PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
@@ -54,9 +54,9 @@ def chunked(inside: Inside, headers: dict[str, str], trailers: bytes) -> bytes:
 
 
 async def test_a_trailer_is_no_header_of_its_request_nor_of_the_next(inside: Inside) -> None:
-    visitor = await inside.legacy()
-    wire = await visitor.wire()
-    trailer = b"Mcp-Session-Id: %b\r\n" % visitor.headers["Mcp-Session-Id"].encode()
+    client = await inside.legacy()
+    wire = await client.wire()
+    trailer = b"Mcp-Session-Id: %b\r\n" % client.headers["Mcp-Session-Id"].encode()
     await wire.send_raw(chunked(inside, JSON, trailer))
     response = await wire.response()
     assert response.status == 400
@@ -69,18 +69,18 @@ async def test_a_trailer_is_no_header_of_its_request_nor_of_the_next(inside: Ins
     "trailer", [b"Host: evil.example", b"Origin: http://evil.example", b"Authorization: Bearer x", b"X: y"]
 )
 async def test_trailers_change_nothing_about_a_request(inside: Inside, trailer: bytes) -> None:
-    visitor = await inside.legacy()
-    wire = await visitor.wire()
+    client = await inside.legacy()
+    wire = await client.wire()
     for _ in range(2):
-        await wire.send_raw(chunked(inside, {**JSON, **visitor.headers}, trailer + b"\r\n"))
+        await wire.send_raw(chunked(inside, {**JSON, **client.headers}, trailer + b"\r\n"))
         assert result_of(await (await wire.response()).json()) == {}
 
 
 @pytest.mark.parametrize("more", [b"X: y\r\n", b"x"], ids=["many", "a long one"])
 async def test_trailers_without_end_are_not_listened_to(inside: Inside, more: bytes) -> None:
-    visitor = await inside.legacy()
-    wire = await visitor.wire()
-    whole = chunked(inside, {**JSON, **visitor.headers}, b"")
+    client = await inside.legacy()
+    wire = await client.wire()
+    whole = chunked(inside, {**JSON, **client.headers}, b"")
     await wire.send_raw(whole.removesuffix(b"\r\n") + b"X: ")
     assert await wire.flood(more * 1000) < 8_000_000
     await inside.wait_until_kept(**OF_A_SESSION)
@@ -90,25 +90,25 @@ async def test_trailers_without_end_are_not_listened_to(inside: Inside, more: by
 async def test_requests_before_garbage_are_answered_and_then_the_garbage_is_refused(
     inside: Inside, count: int
 ) -> None:
-    visitor = await inside.legacy()
-    wire = await visitor.wire()
+    client = await inside.legacy()
+    wire = await client.wire()
     # More of it than would be listened to after the 400.
-    await wire.send_raw(request(inside, {**JSON, **visitor.headers}) * count + GARBAGE * 50_000)
+    await wire.send_raw(request(inside, {**JSON, **client.headers}) * count + GARBAGE * 50_000)
     for _ in range(count):
         response = await wire.response()
         assert (response.status, result_of(await response.json())) == (200, {})
     response = await wire.response()
-    assert (response.status, await response.body()) == (400, connections.NO_HTTP.encode())
+    assert (response.status, await response.body()) == (400, connections.INVALID_HTTP.encode())
     assert await wire.end() == b""
     wire.cut()
     await inside.wait_until_kept(**OF_A_SESSION)
 
 
 async def test_a_request_whose_body_turns_to_garbage_is_not_acted_upon(inside: Inside) -> None:
-    visitor = await inside.legacy()
-    wire = await visitor.wire()
-    whole = chunked(inside, {**JSON, **visitor.headers}, b"")
-    await wire.send_raw(request(inside, {**JSON, **visitor.headers}))
+    client = await inside.legacy()
+    wire = await client.wire()
+    whole = chunked(inside, {**JSON, **client.headers}, b"")
+    await wire.send_raw(request(inside, {**JSON, **client.headers}))
     await wire.send_raw(whole.replace(b"0\r\n\r\n", b"zz\r\n\r\n"))
     statuses = [(await wire.response()).status]
     assert statuses == [200]
@@ -116,11 +116,11 @@ async def test_a_request_whose_body_turns_to_garbage_is_not_acted_upon(inside: I
 
 
 async def test_a_request_that_was_cut_short_is_not_acted_upon(inside: Inside) -> None:
-    visitor = await inside.legacy()
-    wire = await visitor.wire()
+    client = await inside.legacy()
+    wire = await client.wire()
     params = using("legacy", {"steps": []})
     body = json.dumps({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params}).encode()
-    pairs = {**JSON, **visitor.headers, "Content-Length": str(len(body) + 10)}
+    pairs = {**JSON, **client.headers, "Content-Length": str(len(body) + 10)}
     await wire.send("POST", pairs)
     await wire.send_raw(body)
     await poll(lambda: any(it._in_body for it in inside.connections))
@@ -150,12 +150,12 @@ def is_begun(connection: LimitedConnection) -> bool:
     return connection._served is not None and connection._served.response_started
 
 
-async def half_close(inside: Inside, visitor: Legacy, *steps: Json) -> list[Json]:
+async def half_close(inside: Inside, client: Legacy, *steps: Json) -> list[Json]:
     """Send a call, end this side of the connection, and return what is answered."""
-    wire = await visitor.wire()
+    wire = await client.wire()
     params = using("legacy", {"steps": [*steps]})
     call = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params}
-    await wire.send("POST", {**JSON, **visitor.headers}, json.dumps(call).encode())
+    await wire.send("POST", {**JSON, **client.headers}, json.dumps(call).encode())
     wire.writer.write_eof()
     response = await wire.response()
     messages = await response.messages()
@@ -164,8 +164,8 @@ async def half_close(inside: Inside, visitor: Legacy, *steps: Json) -> list[Json
 
 
 async def test_a_client_that_ends_its_side_gets_its_answer(inside: Inside) -> None:
-    visitor = await inside.legacy()
-    messages = await half_close(inside, visitor, {"result": {"content": []}})
+    client = await inside.legacy()
+    messages = await half_close(inside, client, {"result": {"content": []}})
     assert result_of(messages[-1])["content"] == []
     await inside.wait_until_kept(**OF_A_SESSION)
 
@@ -173,10 +173,10 @@ async def test_a_client_that_ends_its_side_gets_its_answer(inside: Inside) -> No
 async def test_a_client_that_ends_its_side_is_waited_for_with_a_stream_of_events(
     inside: Inside, tmp_path: Path
 ) -> None:
-    visitor = await inside.legacy()
+    client = await inside.legacy()
     flag = tmp_path / "flag"
     steps: list[Json] = [{"wait": str(flag)}, {"result": {"content": []}}]
-    answering = asyncio.create_task(half_close(inside, visitor, *steps))
+    answering = asyncio.create_task(half_close(inside, client, *steps))
     # What shows whether it is there is the beginning of the stream.
     await poll(lambda: any(it.is_half_closed and is_begun(it) for it in inside.connections))
     flag.touch()
@@ -186,9 +186,9 @@ async def test_a_client_that_ends_its_side_is_waited_for_with_a_stream_of_events
 async def test_a_client_that_listens_with_its_side_ended_is_told_on_until_it_is_gone(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "KEEP_ALIVE", 0.05)
-    visitor = await inside.modern()
-    stream = await visitor.listen(toolsListChanged=True)
+    monkeypatch.setattr(exchange, "KEEP_ALIVE_SECONDS", 0.05)
+    client = await inside.modern()
+    stream = await client.listen(toolsListChanged=True)
     stream.wire.writer.write_eof()
     await poll(lambda: any(it.is_half_closed for it in inside.connections))
     for client_connection in list(inside.clients._client_connections):
@@ -199,9 +199,9 @@ async def test_a_client_that_listens_with_its_side_ended_is_told_on_until_it_is_
 
 
 async def test_several_requests_before_the_end_of_a_side_are_all_answered(inside: Inside) -> None:
-    visitor = await inside.legacy()
-    wire = await visitor.wire()
-    whole = request(inside, {**JSON, **visitor.headers})
+    client = await inside.legacy()
+    wire = await client.wire()
+    whole = request(inside, {**JSON, **client.headers})
     await wire.send_raw(whole * 3 + whole[:-5])
     wire.writer.write_eof()
     for _ in range(3):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.grid.questions import form
 from tests.serve.admission.test_tokens import ALICE, BOB, write_tokens
-from tests.serve.http.conftest import open_to_two
+from tests.serve.http.conftest import open_for_alice_and_bob
 from tests.servers.scripted import RESERVED
 from tests.support.configs import acting, toolboxes
 from tests.support.sessions import result_of, text_of
@@ -19,8 +19,8 @@ from tests.support.talking import using
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.serve.http.conftest import Flag, House
-    from tests.serve.http.visitors import Legacy, Modern
+    from tests.serve.http.conftest import Flag, SharedWorkbench
+    from tests.serve.http.raw_clients import Legacy, Modern
     from tests.support.client import Json
     from tests.support.sessions import Era
 
@@ -30,22 +30,22 @@ SHARED = "works for several users"
 
 
 @pytest.fixture
-async def house(build: Callable[[], House]) -> House:
-    return await open_to_two(build())
+async def shared_workbench(build: Callable[[], SharedWorkbench]) -> SharedWorkbench:
+    return await open_for_alice_and_bob(build())
 
 
-async def bob_of(house: House, era: Era) -> Legacy | Modern:
-    return await house.legacy(BOB) if era == "legacy" else await house.modern(BOB)
+async def bob_of(shared_workbench: SharedWorkbench, era: Era) -> Legacy | Modern:
+    return await shared_workbench.legacy(BOB) if era == "legacy" else await shared_workbench.modern(BOB)
 
 
-async def messages_of(visitor: Legacy | Modern, *steps: Json, server: Era = "legacy") -> list[Json]:
-    """All that comes in answer to a call that wants every log message."""
-    response = await visitor.call(*steps, server=server, meta=DEBUG)
+async def messages_of(client: Legacy | Modern, *steps: Json, server: Era = "legacy") -> list[Json]:
+    """All messages about a call that wants every log message."""
+    response = await client.call(*steps, server=server, meta=DEBUG)
     return await response.messages()
 
 
-async def calls_made(house: House, count: int, server: Era = "legacy") -> None:
-    await house.journals[server].wait_until(
+async def calls_made(shared_workbench: SharedWorkbench, count: int, server: Era = "legacy") -> None:
+    await shared_workbench.journals[server].wait_until(
         lambda journal: sum('"tools/call"' in line for line in journal.lines) == count
     )
 
@@ -56,14 +56,14 @@ def answers_in(messages: list[Json]) -> list[list[Json]]:
 
 
 async def test_a_second_question_is_refused_while_another_principal_has_a_call(
-    house: House, client_era: Era, flag: Flag
+    shared_workbench: SharedWorkbench, client_era: Era, flag: Flag
 ) -> None:
-    alice, bob = await house.legacy(ALICE), await bob_of(house, client_era)
+    alice, bob = await shared_workbench.legacy(ALICE), await bob_of(shared_workbench, client_era)
     response = await alice.call({"ask": [form("the first")]}, {"ask": [form("the second")]})
     question = await response.next_message()
     assert "the first" in question["params"]["message"]
     waiting = asyncio.create_task(messages_of(bob, {"wait": str(flag)}))
-    await calls_made(house, 2)
+    await calls_made(shared_workbench, 2)
     await alice.answer(question, ACCEPT)
     ((first,), (second,)) = answers_in(await response.messages())
     assert (first, SHARED in second["error"]["message"]) == ({"result": ACCEPT}, True)
@@ -72,18 +72,18 @@ async def test_a_second_question_is_refused_while_another_principal_has_a_call(
 
 
 async def test_a_question_for_a_call_that_was_cancelled_does_not_reach_another_principals_next(
-    house: House, flag: Flag
+    shared_workbench: SharedWorkbench, flag: Flag
 ) -> None:
     """The server takes no notice of the cancellation."""
-    alice, bob = await house.legacy(ALICE), await house.modern(BOB)
+    alice, bob = await shared_workbench.legacy(ALICE), await shared_workbench.modern(BOB)
     waiting = asyncio.create_task(alice.call({"wait": str(flag)}, {"ask": [form("alice?")]}, request_id="it"))
-    await calls_made(house, 1)
+    await calls_made(shared_workbench, 1)
     await alice.notify("notifications/cancelled", {"requestId": "it"})
     done = flag.beside("done")
     others = asyncio.create_task(messages_of(bob, {"wait": str(done)}))
-    await calls_made(house, 2)
+    await calls_made(shared_workbench, 2)
     flag.up()
-    asked = house.journals["legacy"]
+    asked = shared_workbench.journals["legacy"]
     await asked.wait_until(lambda journal: any(SHARED in line for line in journal.lines))
     done.up()
     assert "alice?" not in json.dumps(await others)
@@ -91,26 +91,26 @@ async def test_a_question_for_a_call_that_was_cancelled_does_not_reach_another_p
 
 
 async def test_a_question_right_after_the_answer_does_not_reach_another_principals_call(
-    house: House, flag: Flag
+    shared_workbench: SharedWorkbench, flag: Flag
 ) -> None:
-    alice, bob = await house.legacy(ALICE), await house.legacy(BOB)
+    alice, bob = await shared_workbench.legacy(ALICE), await shared_workbench.legacy(BOB)
     now, done = flag.beside("now"), flag.beside("done")
     others = asyncio.create_task(messages_of(bob, {"wait": str(done)}))
-    await calls_made(house, 1)
+    await calls_made(shared_workbench, 1)
     await messages_of(alice, {"ask_later": {"question": form("alice?"), "when": str(now)}})
     now.up()
-    await house.journals["legacy"].wait_until(lambda journal: journal.events("answered"))
-    assert SHARED in house.journals["legacy"].events("answered")[-1]["answer"]["error"]["message"]
+    await shared_workbench.journals["legacy"].wait_until(lambda journal: journal.events("answered"))
+    assert SHARED in shared_workbench.journals["legacy"].events("answered")[-1]["answer"]["error"]["message"]
     done.up()
     assert "alice?" not in json.dumps(await others)
 
 
 async def test_what_a_server_logs_about_one_call_is_not_told_in_another_principals(
-    house: House, flag: Flag, server_era: Era
+    shared_workbench: SharedWorkbench, flag: Flag, server_era: Era
 ) -> None:
-    alice, bob = await house.legacy(ALICE), await house.modern(BOB)
+    alice, bob = await shared_workbench.legacy(ALICE), await shared_workbench.modern(BOB)
     others = asyncio.create_task(messages_of(bob, {"wait": str(flag)}, server=server_era))
-    await calls_made(house, 1, server_era)
+    await calls_made(shared_workbench, 1, server_era)
     said: Json = {"log": [{"level": "error", "data": "about alice"}]}
     assert "result" in (await messages_of(alice, said, server=server_era))[-1]
     flag.up()
@@ -118,14 +118,14 @@ async def test_what_a_server_logs_about_one_call_is_not_told_in_another_principa
 
 
 async def test_what_a_server_wrote_to_stderr_is_quoted_to_nobody_once_there_are_several_principals(
-    build: Callable[[], House],
+    build: Callable[[], SharedWorkbench],
 ) -> None:
-    house = build()
-    tokens = write_tokens(house.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
+    shared_workbench = build()
+    tokens = write_tokens(shared_workbench.home, alice=(ALICE, ["*"]), bob=(BOB, ["*"]))
     config = toolboxes(dev={"files": acting("die", "crash")})
-    await house.open(config, "--token-file", str(tokens))
+    await shared_workbench.open(config, "--token-file", str(tokens))
     calling = using("files", {}, tool="die")
-    alice, bob = await house.modern(ALICE), await house.modern(BOB)
+    alice, bob = await shared_workbench.modern(ALICE), await shared_workbench.modern(BOB)
     alone = json.dumps(await (await alice.send("tools/call", calling)).messages())
     assert "about to crash" in alone
     told = json.dumps(await (await bob.send("tools/call", calling)).messages())

@@ -1,4 +1,4 @@
-"""What comes in the response to a request, what on the stream for all else, and in which form."""
+"""Which messages are sent on the response to a request, which on the standalone stream, and in which form."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.support.http import head
 from tests.support.sessions import result_of, text_of
 
 if TYPE_CHECKING:
-    from tests.serve.http.conftest import Flag, House
-    from tests.serve.http.visitors import Legacy, Modern
+    from tests.serve.http.conftest import Flag, SharedWorkbench
+    from tests.serve.http.raw_clients import Legacy, Modern
     from tests.support.client import Json
     from tests.support.sessions import Era
 
@@ -23,27 +23,29 @@ INFO = [{"level": "info", "data": "half way"}]
 SAID: Json = {"content": [{"type": "text", "text": "said"}]}
 
 
-async def visitor_of(house: House, era: Era) -> Legacy | Modern:
-    return await house.legacy() if era == "legacy" else await house.modern()
+async def client_of(shared_workbench: SharedWorkbench, era: Era) -> Legacy | Modern:
+    return await shared_workbench.legacy() if era == "legacy" else await shared_workbench.modern()
 
 
-async def test_a_quick_answer_is_plain_json(house: House, client_era: Era, server_era: Era) -> None:
-    visitor = await visitor_of(house, client_era)
-    await visitor.call(server=server_era)
-    response = await visitor.call(server=server_era, request_id="quick")
+async def test_a_quick_answer_is_plain_json(
+    shared_workbench: SharedWorkbench, client_era: Era, server_era: Era
+) -> None:
+    client = await client_of(shared_workbench, client_era)
+    await client.call(server=server_era)
+    response = await client.call(server=server_era, request_id="quick")
     assert response.status == 200
     assert (await response.json())["id"] == "quick"
 
 
 async def test_progress_and_logs_of_a_call_come_before_its_answer_in_its_response(
-    house: House, client_era: Era, server_era: Era
+    shared_workbench: SharedWorkbench, client_era: Era, server_era: Era
 ) -> None:
-    visitor = await visitor_of(house, client_era)
+    client = await client_of(shared_workbench, client_era)
     meta = {"progressToken": "mine", **({RESERVED + "logLevel": "info"} if client_era == "modern" else {})}
     if client_era == "legacy":
-        assert (await visitor.send("logging/setLevel", {"level": "info"})).status == 200
+        assert (await client.send("logging/setLevel", {"level": "info"})).status == 200
     steps: list[Json] = [{"progress": {"steps": 1}}, {"log": INFO}]
-    response = await visitor.call(*steps, server=server_era, request_id=7, meta=meta)
+    response = await client.call(*steps, server=server_era, request_id=7, meta=meta)
     assert response.is_stream
     progress, log, answer = await response.messages()
     assert progress["params"]["progressToken"] == "mine"
@@ -51,9 +53,11 @@ async def test_progress_and_logs_of_a_call_come_before_its_answer_in_its_respons
     assert (answer["id"], text_of(answer["result"])[:1]) == (7, "{")
 
 
-async def test_the_headers_of_a_stream_keep_it_from_being_held_up_or_changed(house: House) -> None:
-    visitor = await house.legacy()
-    response = await visitor.listen()
+async def test_the_headers_of_a_stream_keep_it_from_being_held_up_or_changed(
+    shared_workbench: SharedWorkbench,
+) -> None:
+    client = await shared_workbench.legacy()
+    response = await client.listen()
     assert {name: value for name, value in response.headers.items() if name != "transfer-encoding"} == {
         "content-type": "text/event-stream",
         "cache-control": "no-cache, no-transform",
@@ -62,24 +66,24 @@ async def test_the_headers_of_a_stream_keep_it_from_being_held_up_or_changed(hou
 
 
 async def test_a_question_comes_in_the_response_to_the_call_that_it_is_about(
-    house: House, server_era: Era
+    shared_workbench: SharedWorkbench, server_era: Era
 ) -> None:
-    visitor = await house.legacy()
-    at_large = await visitor.listen()
-    first = await visitor.call({"ask": [form("the first?")]}, server=server_era)
+    client = await shared_workbench.legacy()
+    at_large = await client.listen()
+    first = await client.call({"ask": [form("the first?")]}, server=server_era)
     asked = await first.next_message()
     assert asked["params"]["message"] == f"[dev/{server_era}] the first?"
-    await visitor.answer(asked, {"action": "decline"})
+    await client.answer(asked, {"action": "decline"})
     (answer,) = await first.messages()
     assert '"decline"' in text_of(result_of(answer))
-    await visitor.ask("DELETE")
+    await client.ask("DELETE")
     assert await at_large.messages() == []
 
 
-async def test_two_calls_at_once_have_each_its_own(house: House, flag: Flag) -> None:
-    visitor = await house.legacy()
+async def test_two_calls_at_once_have_each_its_own(shared_workbench: SharedWorkbench, flag: Flag) -> None:
+    client = await shared_workbench.legacy()
     responses = [
-        await visitor.call({"progress": {"steps": 1}}, {"wait": str(flag)}, meta={"progressToken": token})
+        await client.call({"progress": {"steps": 1}}, {"wait": str(flag)}, meta={"progressToken": token})
         for token in ("one", "two")
     ]
     tokens = [(await response.next_message())["params"]["progressToken"] for response in responses]
@@ -90,34 +94,36 @@ async def test_two_calls_at_once_have_each_its_own(house: House, flag: Flag) -> 
 
 
 async def test_what_belongs_to_no_request_comes_on_the_stream_for_that(
-    house: House, server_era: Era, flag: Flag
+    shared_workbench: SharedWorkbench, server_era: Era, flag: Flag
 ) -> None:
-    visitor = await house.legacy()
-    at_large = await visitor.listen()
-    response = await visitor.call({"change": "prompts"}, server=server_era)
+    client = await shared_workbench.legacy()
+    at_large = await client.listen()
+    response = await client.call({"change": "prompts"}, server=server_era)
     assert [list(message) for message in await response.messages()] == [["jsonrpc", "id", "result"]]
     assert (await at_large.next_message())["method"] == "notifications/prompts/list_changed"
 
 
 async def test_a_server_that_asks_outside_of_calls_asks_on_the_stream_for_that(
-    house: House, flag: Flag
+    shared_workbench: SharedWorkbench, flag: Flag
 ) -> None:
-    visitor = await house.legacy()
-    at_large = await visitor.listen()
+    client = await shared_workbench.legacy()
+    at_large = await client.listen()
     asking: Json = {"ask_later": {"question": form("and now?"), "when": str(flag)}}
-    await (await visitor.call(asking)).messages()
+    await (await client.call(asking)).messages()
     flag.up()
     asked = await at_large.next_message()
     assert asked["params"]["message"] == "[dev/legacy] and now?"
-    await visitor.answer(asked, {"action": "decline"})
-    await house.journals["legacy"].wait_until(lambda it: it.events("answered"))
+    await client.answer(asked, {"action": "decline"})
+    await shared_workbench.journals["legacy"].wait_until(lambda it: it.events("answered"))
 
 
-async def test_what_was_said_before_the_stream_was_opened_is_not_lost(house: House) -> None:
-    visitor = await house.legacy()
-    await (await visitor.call({"change": "resources"})).messages()
+async def test_what_was_said_before_the_stream_was_opened_is_not_lost(
+    shared_workbench: SharedWorkbench,
+) -> None:
+    client = await shared_workbench.legacy()
+    await (await client.call({"change": "resources"})).messages()
     # Changes are told when no more have come for a moment.
-    at_large = await visitor.listen()
+    at_large = await client.listen()
     assert (await at_large.next_message())["method"] == "notifications/resources/list_changed"
 
 
@@ -125,30 +131,30 @@ async def test_what_was_said_before_the_stream_was_opened_is_not_lost(house: Hou
     ("version", "primes"), [("2025-03-26", False), ("2025-06-18", False), ("2025-11-25", True)]
 )
 async def test_a_stream_begins_with_an_event_to_come_back_to_where_the_version_has_that(
-    house: House, version: str, *, primes: bool
+    shared_workbench: SharedWorkbench, version: str, *, primes: bool
 ) -> None:
-    visitor = await house.legacy(version=version)
-    response = await visitor.call({"progress": {"steps": 1}}, meta={"progressToken": 1})
+    client = await shared_workbench.legacy(version=version)
+    response = await client.call({"progress": {"steps": 1}}, meta={"progressToken": 1})
     events = await response.events()
     assert [bool(event.data) for event in events] == [False] * primes + [True, True]
     assert len({event.id for event in events}) == len(events)
 
 
-async def test_a_modern_stream_cannot_be_come_back_to(house: House) -> None:
-    visitor = await house.modern()
-    response = await visitor.call({"progress": {"steps": 2}}, meta={"progressToken": 1})
+async def test_a_modern_stream_cannot_be_come_back_to(shared_workbench: SharedWorkbench) -> None:
+    client = await shared_workbench.modern()
+    response = await client.call({"progress": {"steps": 2}}, meta={"progressToken": 1})
     events = await response.events()
     assert [event.id for event in events] == [None] * 3
 
 
-async def test_two_requests_in_one_piece_are_answered_in_order(house: House) -> None:
-    visitor = await house.modern()
-    await visitor.call()
-    wire = await visitor.wire()
-    host = [("Host", house.url.split("/")[2])]
+async def test_two_requests_in_one_piece_are_answered_in_order(shared_workbench: SharedWorkbench) -> None:
+    client = await shared_workbench.modern()
+    await client.call()
+    wire = await client.wire()
+    host = [("Host", shared_workbench.url.split("/")[2])]
     pieces = []
     for request_id in ("one", "two"):
-        message, headers = visitor.dressed("tools/list", request_id=request_id)
+        message, headers = client.dressed("tools/list", request_id=request_id)
         body = str(message).replace("'", '"').encode()
         more = {**headers, "Content-Type": "application/json", "Content-Length": str(len(body))}
         pieces.append(head("POST", "/mcp", host + list(more.items())) + body)
@@ -159,10 +165,12 @@ async def test_two_requests_in_one_piece_are_answered_in_order(house: House) -> 
     assert (await wire.response()).status == 200
 
 
-async def test_a_call_that_takes_long_is_answered_by_an_event(house: House, flag: Flag) -> None:
+async def test_a_call_that_takes_long_is_answered_by_an_event(
+    shared_workbench: SharedWorkbench, flag: Flag
+) -> None:
     """So that an older client can come back for it if the connection does not last."""
-    visitor = await house.legacy()
-    response = await visitor.call({"wait": str(flag)})
+    client = await shared_workbench.legacy()
+    response = await client.call({"wait": str(flag)})
     assert response.is_stream
     assert (await response.next_event()).data == ""
     flag.up()
@@ -170,21 +178,21 @@ async def test_a_call_that_takes_long_is_answered_by_an_event(house: House, flag
     assert "result" in answer
 
 
-async def test_a_burst_of_messages_arrives_whole(house: House, client_era: Era) -> None:
-    visitor = await visitor_of(house, client_era)
+async def test_a_burst_of_messages_arrives_whole(shared_workbench: SharedWorkbench, client_era: Era) -> None:
+    client = await client_of(shared_workbench, client_era)
     said = [{"level": "info", "data": number} for number in range(5000)]
     meta = {RESERVED + "logLevel": "info"} if client_era == "modern" else None
-    response = await visitor.call({"log": said}, meta=meta)
+    response = await client.call({"log": said}, meta=meta)
     *logs, answer = await response.messages()
     assert [message["params"]["data"] for message in logs] == list(range(5000))
     assert "result" in answer
 
 
 async def test_a_client_that_ends_its_side_of_the_connection_gets_its_answer(
-    house: House, flag: Flag, client_era: Era
+    shared_workbench: SharedWorkbench, flag: Flag, client_era: Era
 ) -> None:
-    visitor = await visitor_of(house, client_era)
-    response = await visitor.call(
+    client = await client_of(shared_workbench, client_era)
+    response = await client.call(
         {"progress": {"steps": 1}}, {"wait": str(flag)}, {"result": SAID}, meta={"progressToken": 1}
     )
     response.wire.writer.write_eof()

@@ -1,4 +1,4 @@
-"""Progress is passed on as it comes; of a flood so much as anybody can read, and always the last word."""
+"""Progress is passed on as it arrives; of a flood only as much as is readable, and always the last report."""
 
 from __future__ import annotations
 

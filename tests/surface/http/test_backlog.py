@@ -19,10 +19,10 @@ class Reader:
     """Follows a stream, and remembers whether it was cut off."""
 
     def __init__(self) -> None:
-        self.is_cut_off = False
+        self.is_disconnected = False
 
-    def cut_off(self) -> None:
-        self.is_cut_off = True
+    def disconnect(self) -> None:
+        self.is_disconnected = True
 
 
 class Waiting(ResponseStream):
@@ -31,7 +31,7 @@ class Waiting(ResponseStream):
     def __init__(self, backlog: Backlog, principal: str, size: int, *, is_read: bool) -> None:
         super().__init__(backlog.account(principal), "1", [b"1"])
         self.reader = Reader()
-        self.follower = self.reader if is_read else None
+        self.consumer = self.reader if is_read else None
         self.answer(b"1", b"x" * size)
 
     @property
@@ -64,7 +64,7 @@ def test_a_large_answer_beyond_the_limit_of_its_principal_becomes_an_error_that_
 ) -> None:
     first = Waiting(backlog, "ann", 5 * MEGABYTE, is_read=True)
     second = Waiting(backlog, "ann", 2 * MEGABYTE, is_read=True)
-    assert (first.error, first.reader.is_cut_off) == (None, False)
+    assert (first.error, first.reader.is_disconnected) == (None, False)
     assert second.error is not None
     assert "1.90735 MiB" in second.error
     assert "4.76837 MiB" in second.error
@@ -86,7 +86,7 @@ def test_small_answers_have_a_limit_too_and_the_slowest_reader_goes_for_them(
     assert Waiting(backlog, "ann", SMALL_BYTES, is_read=True).error is not None  # it has had no time to read
     monkeypatch.setattr(module, "GRACE_SECONDS", -1.0)
     assert Waiting(backlog, "ann", SMALL_BYTES, is_read=True).error is None
-    assert (slow.reader.is_cut_off, slow.held_bytes) == (True, 0)
+    assert (slow.reader.is_disconnected, slow.held_bytes) == (True, 0)
 
 
 def test_where_others_use_up_the_total_the_one_who_holds_most_goes(
@@ -96,14 +96,14 @@ def test_where_others_use_up_the_total_the_one_who_holds_most_goes(
     most = Waiting(backlog, "ann", EACH, is_read=True)
     less = Waiting(backlog, "bob", 4 * MEGABYTE, is_read=True)
     assert Waiting(backlog, "eve", 3 * MEGABYTE, is_read=True).error is None
-    assert (most.reader.is_cut_off, less.reader.is_cut_off) == (True, False)
+    assert (most.reader.is_disconnected, less.reader.is_disconnected) == (True, False)
 
 
 def test_a_reader_that_has_just_begun_is_not_cut_off_for_another(backlog: Backlog) -> None:
     readers = [Waiting(backlog, name, 5 * MEGABYTE, is_read=True) for name in ("ann", "bob")]
     late = Waiting(backlog, "eve", 3 * MEGABYTE, is_read=True)
     assert late.error is not None
-    assert not any(it.reader.is_cut_off for it in readers)
+    assert not any(it.reader.is_disconnected for it in readers)
 
 
 def test_small_answers_of_others_are_never_dropped(backlog: Backlog, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ def test_small_answers_of_others_are_never_dropped(backlog: Backlog, monkeypatch
 
 def test_what_is_read_left_or_closed_is_counted_no_longer(backlog: Backlog) -> None:
     named = ResponseStream(backlog.account("ann"), "1", [b"1"])
-    unnamed = ResponseStream(backlog.account("ann"), owed=[b"1"])
+    unnamed = ResponseStream(backlog.account("ann"), unanswered=[b"1"])
     for stream in (named, unnamed):
         for number in range(200):
             stream.write(b"%d" % number * 10_000)
@@ -135,7 +135,7 @@ def test_what_is_read_left_or_closed_is_counted_no_longer(backlog: Backlog) -> N
 
 
 def test_a_message_that_is_being_sent_counts_until_the_next_is_asked_for(backlog: Backlog) -> None:
-    stream = ResponseStream(backlog.account("ann"), owed=[b"1"])
+    stream = ResponseStream(backlog.account("ann"), unanswered=[b"1"])
     stream.write(b"x" * MEGABYTE)
     assert stream.next() == ("", b"x" * MEGABYTE)
     assert backlog.bytes == MEGABYTE

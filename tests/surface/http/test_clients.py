@@ -29,10 +29,10 @@ async def test_a_modern_client_is_remembered_for_as_long_as_something_is_kept_fo
     client_results = client_session.view.client_results
     assert client_results is not None
     client_results.keep_now([Content("res_x", b"x", "text")], Maker(), LIMIT)
-    monkeypatch.setattr(module, "IDLE", -1.0)
-    clients._look_for_idle()
+    monkeypatch.setattr(module, "IDLE_SECONDS", -1.0)
+    clients._end_idle()
     assert clients.client_session(ALICE) is client_session
     client_results.close()
-    clients._look_for_idle()
+    clients._end_idle()
     assert clients.client_session(ALICE) is not client_session
     clients.close()

@@ -21,10 +21,10 @@ class Reader:
     """Follows a stream, and remembers whether it was cut off."""
 
     def __init__(self) -> None:
-        self.is_cut_off = False
+        self.is_disconnected = False
 
-    def cut_off(self) -> None:
-        self.is_cut_off = True
+    def disconnect(self) -> None:
+        self.is_disconnected = True
 
 
 def line(number: int) -> bytes:
@@ -47,7 +47,7 @@ def test_messages_come_in_order_each_with_its_position() -> None:
 
 
 def test_one_that_cannot_be_come_back_to_keeps_nothing() -> None:
-    stream = ResponseStream(ACCOUNT, owed=[b"1"])
+    stream = ResponseStream(ACCOUNT, unanswered=[b"1"])
     for number in range(10):
         stream.write(line(number))
     assert [position for position, _ in rest_of(stream)] == [""] * 10
@@ -68,7 +68,7 @@ def test_it_is_over_when_all_requests_are_answered_or_given_up() -> None:
     stream = ResponseStream(ACCOUNT, "1", [b"1", b"2"])
     stream.answer(b"1", line(1))
     assert not stream.is_over
-    stream.settle(b"2")
+    stream.end_request(b"2")
     assert stream.is_over
 
 
@@ -119,18 +119,18 @@ def test_of_long_ones_that_nobody_came_for_fewer_are_kept() -> None:
     stream = ResponseStream(ACCOUNT, "0")
     for _ in range(1000):
         stream.write(b"x" * 100_000)
-    assert sum(len(message) for message in stream._messages) <= module.MOST_BYTES_UNSENT
+    assert sum(len(message) for message in stream._messages) <= module.MAX_UNSENT_BYTES
 
 
 def test_a_client_that_is_there_may_be_behind_by_more() -> None:
     stream = ResponseStream(ACCOUNT, "0")
-    stream.follower = Reader()
+    stream.consumer = Reader()
     for number in range(5000):
         stream.write(line(number))
     assert len(rest_of(stream)) == 5000
     for _ in range(1000):
         stream.write(b"x" * 100_000)
-    assert 2**20 < sum(len(message) for message in stream._messages) <= module.MOST_BYTES_BEHIND + 2**20
+    assert 2**20 < sum(len(message) for message in stream._messages) <= module.MAX_BEHIND_BYTES + 2**20
 
 
 def test_an_answer_is_kept_however_long_it_is() -> None:
@@ -144,11 +144,11 @@ async def test_who_waits_is_woken_by_a_message_by_the_end_and_by_having_to_leave
     acts: list[Callable[[ResponseStream], None]] = [
         lambda it: it.write(line(1)),
         ResponseStream.end,
-        ResponseStream.leave,
+        ResponseStream.detach,
     ]
     for act in acts:
         stream = ResponseStream(ACCOUNT, "1")
-        stream.follower = Reader()
+        stream.consumer = Reader()
         waiting = asyncio.ensure_future(stream.wait(60))
         await asyncio.sleep(0)
         assert not waiting.done()
@@ -159,34 +159,34 @@ async def test_who_waits_is_woken_by_a_message_by_the_end_and_by_having_to_leave
 
 async def test_who_waits_in_vain_is_told() -> None:
     stream = ResponseStream(ACCOUNT, "1")
-    stream.follower = Reader()
+    stream.consumer = Reader()
     async with asyncio.timeout(5):
         assert await stream.wait(0.01) is False
 
 
 async def test_another_follower_does_not_lose_its_wait_to_the_one_before() -> None:
     stream = ResponseStream(ACCOUNT, "1")
-    stream.follower = Reader()
+    stream.consumer = Reader()
     first = asyncio.ensure_future(stream.wait(60))
     await asyncio.sleep(0)
     stream.wake()
-    stream.follower = second_follower = Reader()
+    stream.consumer = second_consumer = Reader()
     second = asyncio.ensure_future(stream.wait(60))
     await asyncio.sleep(0)
     await first
     stream.write(line(1))
     async with asyncio.timeout(5):
         assert await second is True
-    assert stream.follower is second_follower
+    assert stream.consumer is second_consumer
 
 
 def test_only_the_one_who_follows_can_leave() -> None:
     stream = ResponseStream(ACCOUNT, "1")
-    stream.follower = here = Reader()
-    stream.leave(Reader())
-    assert stream.follower is here
-    stream.leave(here)
-    assert stream.follower is None
+    stream.consumer = here = Reader()
+    stream.detach(Reader())
+    assert stream.consumer is here
+    stream.detach(here)
+    assert stream.consumer is None
 
 
 @pytest.mark.parametrize("sent", [0, 500])

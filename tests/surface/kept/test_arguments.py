@@ -17,7 +17,7 @@ from tests.support.kept import Bench, Maker
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept.client_results import ClientResults, Kind
+    from mcp_workbench.workbench.kept.client_results import ClientResults, ContentKind
 
 ROWS = b'{"rows" : [{"id":1.0},\n {"id":2}],"a/b":"x"}'
 
@@ -25,7 +25,7 @@ ROWS = b'{"rows" : [{"id":1.0},\n {"id":2}],"a/b":"x"}'
 @pytest.fixture
 async def client_results() -> ClientResults:
     client_results = Bench(memory=10**9).client_results
-    kept: list[tuple[str, bytes, Kind, bool]] = [
+    kept: list[tuple[str, bytes, ContentKind, bool]] = [
         ("res_text", 'é "quoted"\n'.encode(), "text", False),
         ("res_json", ROWS, "json", True),
         ("res_both", ROWS, "text", True),
@@ -118,7 +118,7 @@ async def test_an_unknown_handle_and_that_of_another_are_the_same_error(
 async def test_arguments_do_not_grow_without_bound(
     client_results: ClientResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_arguments, "LARGEST", 5_000_000)
+    monkeypatch.setattr(kept_arguments, "MAX_FILLED_BYTES", 5_000_000)
     two = b'{"a":{"$result":"res_large"},"b":{"$result":"res_large"}}'
     assert len(await fill_in(two, client_results)) > 4_000_000
     with pytest.raises(InvalidCall, match="they have more than"):
@@ -128,7 +128,7 @@ async def test_arguments_do_not_grow_without_bound(
 async def test_many_references_do_not_hold_up_all_else(
     client_results: ClientResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_arguments, "SOON", 10 * len(ROWS))
+    monkeypatch.setattr(kept_arguments, "INLINE_BYTES", 10 * len(ROWS))
     reference = '{"$result":"res_json","pointer":"/rows/1/id"}'
     arguments = f'{{"a":[{",".join([reference] * 100)}]}}'
     filling = asyncio.create_task(fill_in(arguments.encode(), client_results))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_workbench.surface.kept.preview import LONGEST
+from mcp_workbench.surface.kept.preview import MAX_CHARACTERS
 from mcp_workbench.surface.kept.shortening import ShortResult, shorten
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def test_what_a_server_calls_it_is_shown_in_short() -> None:
     result = json.dumps({"content": [{"type": "resource", "resource": resource}]}).encode()
     short = shorten(result, 10_000)
     assert short is not None
-    assert len(short.result) < LONGEST + 1000
+    assert len(short.result) < MAX_CHARACTERS + 1000
     assert short.contents[0].data == b"t" * 50_000
 
 
@@ -252,4 +252,4 @@ def test_what_is_shown_is_shorter_than_the_limit_and_short_in_any_case(
     result: dict[str, Any], limit: int
 ) -> None:
     passed, _ = short(result, limit)
-    assert sum(len(block["text"].encode()) for block in passed["content"]) <= min(limit, LONGEST)
+    assert sum(len(block["text"].encode()) for block in passed["content"]) <= min(limit, MAX_CHARACTERS)

@@ -1,4 +1,4 @@
-"""Tools that are asked for by names that nobody has."""
+"""Tools that are asked for by names that no server has."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def known(count: int) -> list[FoundTool]:
 def test_what_was_meant_is_looked_for_among_so_many_names_and_not_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(found, "COMPARED", 100)
+    monkeypatch.setattr(found, "MAX_COMPARED_NAMES", 100)
     names = ("raed_file_1", "raed_file_2", "raed_file_3")
     for count, guessed in ((30, 3), (50, 2), (1000, 1)):
         with pytest.raises(ToolsNotFound) as failure:

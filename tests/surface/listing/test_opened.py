@@ -1,4 +1,4 @@
-"""The list of a toolbox is written once for everybody, and again when it would be another."""
+"""The list of a toolbox is written once for all clients, and again once it has changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.listing.open_request import OpenRequest
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.toolbox import Opening
-    from tests.serve.http.visitors import Legacy, Modern
+    from tests.serve.http.raw_clients import Legacy, Modern
     from tests.support.client import Json
 
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The levels of detail of the lists that were written."""
     levels: list[str] = []
-    write = opened_toolboxes._written
+    write = opened_toolboxes._write
 
     def count(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
         levels.append(wanted.detail)
         return write(opening, wanted)
 
-    monkeypatch.setattr(opened_toolboxes, "_written", count)
+    monkeypatch.setattr(opened_toolboxes, "_write", count)
     return levels
 
 
-async def opened(visitor: Legacy | Modern, **arguments: object) -> Json:
+async def opened(client: Legacy | Modern, **arguments: object) -> Json:
     params = {"name": "open_toolbox", "arguments": {"toolbox_name": "dev", **arguments}}
-    response = await visitor.send("tools/call", params)
+    response = await client.send("tools/call", params)
     content: Json = result_of((await response.messages())[-1])["structuredContent"]
     return content
 
@@ -60,12 +60,12 @@ async def test_tools_that_are_wanted_by_name_are_not_taken_from_the_list_of_all(
     tmp_path: Path, written: list[str]
 ) -> None:
     async with serving(tmp_path, toolboxes(dev={"some": server(tools=[tool("one"), tool("two")])})) as inside:
-        visitor = await inside.modern()
-        everything = await opened(visitor)
-        one = await opened(visitor, tools=["one"])
+        client = await inside.modern()
+        everything = await opened(client)
+        one = await opened(client, tools=["one"])
         assert [it["name"] for it in everything["tools"]] == ["one", "two"]
         assert [it["name"] for it in one["tools"]] == ["one"]
-        assert await opened(visitor) == everything
+        assert await opened(client) == everything
         assert len(written) == 2
 
 
@@ -76,11 +76,11 @@ async def test_a_list_is_written_again_once_its_tools_have_changed(
     async with serving(
         tmp_path, toolboxes(dev={"some": server(tools=[tool("grow")], behaviours=changing)})
     ) as inside:
-        visitor = await inside.modern()
-        before = await opened(visitor)
-        await (await visitor.send("tools/call", using("some", {}, tool="grow"))).messages()
+        client = await inside.modern()
+        before = await opened(client)
+        await (await client.send("tools/call", using("some", {}, tool="grow"))).messages()
         async with asyncio.timeout(PATIENCE):
-            while (after := await opened(visitor)) == before:
+            while (after := await opened(client)) == before:
                 continue  # the workbench asks for the new list meanwhile
         assert [it["name"] for it in after["tools"]] == ["grow", "new"]
         assert len(written) == 2

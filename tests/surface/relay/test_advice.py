@@ -11,7 +11,7 @@ import pytest
 from mcp_workbench.protocol.results import TAIL_BYTES
 from mcp_workbench.surface.relay.advice import LONGEST_RESULT, LONGEST_SHOWN
 from mcp_workbench.surface.relay.relayed import MAX_KEPT_BYTES, MAX_KEPT_CALLS
-from mcp_workbench.workbench.text.misfit import LONGEST_ARGUMENTS
+from mcp_workbench.workbench.text.misfit import MAX_ARGUMENTS_BYTES
 from tests.serve.relayed import MODERN_META, Relayed, written
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ async def test_an_error_that_is_long_is_recognised_by_its_end(plain: Failing) ->
 
 
 async def test_long_arguments_are_not_kept_to_be_looked_at(plain: Failing) -> None:
-    assert MAX_KEPT_BYTES <= LONGEST_ARGUMENTS
+    assert MAX_KEPT_BYTES <= MAX_ARGUMENTS_BYTES
     long = json.dumps({"x": "x" * MAX_KEPT_BYTES})
     assert plain.answered(error("no"), long) == error("no")
     assert plain.refused(INVALID_PARAMS, "no", long).endswith(f"no\n{REFUSED}")

@@ -11,7 +11,14 @@ from urllib.parse import quote
 import pytest
 from pydantic import AnyUrl
 
-from mcp_workbench.surface.resources.names import Place, is_uri, unwrap_name, unwrap_uri, wrap_name, wrap_uri
+from mcp_workbench.surface.resources.names import (
+    QualifiedName,
+    is_uri,
+    unwrap_name,
+    unwrap_uri,
+    wrap_name,
+    wrap_uri,
+)
 
 ODD = [
     "dev",
@@ -46,41 +53,41 @@ URIS = [
 
 @pytest.mark.parametrize("toolbox", ODD)
 def test_names_made_of_anything_lead_back(toolbox: str) -> None:
-    places = [Place(toolbox, server, name) for server in ODD for name in (*ODD, *URIS)]
-    assert [place for place in places if unwrap_uri(wrap_uri(place)) != place] == []
-    assert [place for place in places if unwrap_name(wrap_name(place)) != place] == []
+    names = [QualifiedName(toolbox, server, name) for server in ODD for name in (*ODD, *URIS)]
+    assert [qualified for qualified in names if unwrap_uri(wrap_uri(qualified)) != qualified] == []
+    assert [qualified for qualified in names if unwrap_name(wrap_name(qualified)) != qualified] == []
 
 
 def test_names_made_at_random_lead_back_and_never_collide() -> None:
     letters = random.Random(5)  # noqa: S311 - no secret
     alphabet = "ab/%:{}?#. 2Fé🙂"
-    places = {
-        Place(*("".join(letters.choices(alphabet, k=letters.randint(1, 6))) for _ in range(3)))
+    names = {
+        QualifiedName(*("".join(letters.choices(alphabet, k=letters.randint(1, 6))) for _ in range(3)))
         for _ in range(5000)
     }
-    assert len({wrap_uri(place) for place in places}) == len(places)
-    assert [place for place in places if unwrap_uri(wrap_uri(place)) != place] == []
+    assert len({wrap_uri(qualified) for qualified in names}) == len(names)
+    assert [qualified for qualified in names if unwrap_uri(wrap_uri(qualified)) != qualified] == []
 
 
 def test_the_form_is_the_documented_one() -> None:
-    place = Place("box ü/100%", "my server", "file:///{+path}")
-    toolbox, server = quote(place.toolbox, safe=""), quote(place.server, safe="")
-    assert wrap_uri(place) == f"workbench:{toolbox}/{server}/file:///{{+path}}"
-    assert wrap_name(place) == f"{toolbox}/{server}/file:///{{+path}}"
+    qualified = QualifiedName("box ü/100%", "my server", "file:///{+path}")
+    toolbox, server = quote(qualified.toolbox, safe=""), quote(qualified.server, safe="")
+    assert wrap_uri(qualified) == f"workbench:{toolbox}/{server}/file:///{{+path}}"
+    assert wrap_name(qualified) == f"{toolbox}/{server}/file:///{{+path}}"
 
 
 def test_a_wrapped_template_expands_to_the_wrapped_expansion() -> None:
     def expand(template: str) -> str:
         return re.sub(r"\{\+?(\w+)\}", "VALUE", template)
 
-    place = Place("{dev}", "{server}", "test://item/{id}/{+rest}")
-    own = Place(place.toolbox, place.server, expand(place.name))
-    assert expand(wrap_uri(place)) == wrap_uri(own)
+    qualified = QualifiedName("{dev}", "{server}", "test://item/{id}/{+rest}")
+    own = QualifiedName(qualified.toolbox, qualified.server, expand(qualified.name))
+    assert expand(wrap_uri(qualified)) == wrap_uri(own)
 
 
 def test_toolbox_and_server_may_be_encoded_in_another_way() -> None:
-    place = Place("ü", "a", "x:y")
-    assert unwrap_uri("workbench:%c3%bc/%61/x:y") == unwrap_uri("WORKBENCH:ü/a/x:y") == place
+    qualified = QualifiedName("ü", "a", "x:y")
+    assert unwrap_uri("workbench:%c3%bc/%61/x:y") == unwrap_uri("WORKBENCH:ü/a/x:y") == qualified
 
 
 @pytest.mark.parametrize(
@@ -104,7 +111,7 @@ ASCII = [uri for uri in URIS if uri.isascii()]
 
 
 def wrapped() -> list[str]:
-    return [wrap_uri(Place(toolbox, "my server", uri)) for toolbox in ODD for uri in ASCII]
+    return [wrap_uri(QualifiedName(toolbox, "my server", uri)) for toolbox in ODD for uri in ASCII]
 
 
 def test_python_clients_leave_a_wrapped_uri_alone() -> None:

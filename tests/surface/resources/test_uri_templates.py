@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_workbench.surface.resources.uri_templates import LONGEST_TEMPLATE, TemplateMatcher
+from mcp_workbench.surface.resources.uri_templates import MAX_TEMPLATE_CHARACTERS, TemplateMatcher
 
 
 def matches(template: str, uri: str) -> bool:
@@ -65,7 +65,7 @@ def test_what_a_template_expands_to_matches(template: str, uri: str) -> None:
         ("x:{}", "x:1"),
         ("x:{a", "x:1"),
         ("x:a}", "x:1"),
-        ("x:" + "y" * LONGEST_TEMPLATE, "x:" + "y" * LONGEST_TEMPLATE),
+        ("x:" + "y" * MAX_TEMPLATE_CHARACTERS, "x:" + "y" * MAX_TEMPLATE_CHARACTERS),
     ],
 )
 def test_what_a_template_cannot_expand_to_does_not(template: str, uri: str) -> None:
@@ -86,7 +86,7 @@ def test_it_agrees_with_a_regular_expression(parts: list[str], rest: str) -> Non
 def test_no_template_takes_long() -> None:
     """A regular expression would try for longer than the universe is old."""
     matcher = TemplateMatcher("x:" + "a" * 8000)
-    templates = ["x:" + "{+v}a" * (LONGEST_TEMPLATE // 5 - 1) + "b" for _ in range(10)]
+    templates = ["x:" + "{+v}a" * (MAX_TEMPLATE_CHARACTERS // 5 - 1) + "b" for _ in range(10)]
     started = time.process_time()
     assert not any(map(matcher.matches, templates))
     assert time.process_time() - started < 5

@@ -18,7 +18,7 @@ from tests.support.kept import LIMIT, Bench, FilesInMemory, Maker
 from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept.client_results import Kind
+    from mcp_workbench.workbench.kept.client_results import ContentKind
 
 
 def test_handles_cannot_be_guessed() -> None:
@@ -141,12 +141,12 @@ async def test_without_files_the_oldest_expire_and_the_fresh_one_is_kept(
 async def test_a_disk_that_does_not_answer_holds_up_one_result_and_no_other(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(kept_store, "FILE_LIMIT", 0.05)
+    monkeypatch.setattr(kept_store, "FILE_TIMEOUT_SECONDS", 0.05)
     bench = Bench(memory=10)
     bench.files.may_write.clear()
     with caplog.at_level(logging.WARNING):
         assert await bench.keep(b"x" * 11) is None
-        monkeypatch.setattr(kept_store, "FILE_LIMIT", PATIENCE)
+        monkeypatch.setattr(kept_store, "FILE_TIMEOUT_SECONDS", PATIENCE)
         async with asyncio.timeout(PATIENCE / 2):
             assert await bench.keep(b"x" * 11) is None
     assert len(caplog.records) == 1
@@ -157,7 +157,7 @@ async def test_a_disk_that_does_not_answer_holds_up_one_result_and_no_other(
 @pytest.mark.parametrize(
     ("data", "kind"), [(b"it is hunter22", "text"), (b64encode(b"it is hunter22"), "binary")]
 )
-async def test_a_secret_is_never_written_to_a_file(data: bytes, kind: Kind) -> None:
+async def test_a_secret_is_never_written_to_a_file(data: bytes, kind: ContentKind) -> None:
     bench = Bench(memory=len(data))
     secret = await bench.keep(data, kind)
     assert await bench.read(secret) == data
@@ -194,7 +194,7 @@ async def test_whoever_gives_up_while_it_is_being_kept_leaves_nothing_behind() -
 async def test_many_at_once_stay_within_the_bounds() -> None:
     bench = Bench(memory=20, quota=100)
     handles = await asyncio.gather(*(bench.keep(b"%010d" % number) for number in range(50)))
-    # The others had to go before anybody was told of them, or are not kept any more.
+    # The others were dropped before a client had their handles, or are no longer kept.
     found = [await bench.read(handle) for handle in handles if handle is not None]
     assert found[-1] == b"%010d" % 49
     assert 10 <= sum(data is not None for data in found) <= 12

@@ -20,12 +20,12 @@ from tests.support.kept import Bench, Maker
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.kept.client_results import ClientResults, Kind
+    from mcp_workbench.workbench.kept.client_results import ClientResults, ContentKind
 
 LIMIT = 50_000
 LINES = "".join(f"line {number} — é\n" for number in range(1, 5001))
 ROWS = json.dumps({"rows": [{"id": n, "text": "x" * 100} for n in range(1000)], "long": "a\nb\n" * 20_000})
-KEPT: dict[str, tuple[str, Kind, bool]] = {
+KEPT: dict[str, tuple[str, ContentKind, bool]] = {
     "res_lines": (LINES, "text", False),
     "res_rows": (ROWS, "text", True),
     "res_line": ("x" * 100_000, "text", False),
@@ -61,7 +61,7 @@ async def read(client_results: ClientResults, handle: str, **arguments: object) 
 
 
 async def search(client_results: ClientResults, handle: str, **arguments: object) -> list[str]:
-    """The lines of the answer."""
+    """The lines of the search's result."""
     (found,) = await call(client_results, "search_result", handle=handle, **arguments)
     lines: list[str] = found["text"].split("\n")
     return lines
@@ -302,7 +302,7 @@ async def test_an_image_cannot_be_searched(client_results: ClientResults) -> Non
 async def test_an_expression_without_end_is_given_up(
     client_results: ClientResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_workbench.workbench.kept.search.LONGEST_SEARCH", 0.2)
+    monkeypatch.setattr("mcp_workbench.workbench.kept.search.SEARCH_SECONDS", 0.2)
     client_results.keep_now([Content("res_evil", b"a" * 500 + b"!", "text")], Maker(), LIMIT)
     searching = asyncio.create_task(
         failure(client_results, "search_result", handle="res_evil", regex="(a|aa)+$")

@@ -7,10 +7,11 @@ import json
 
 import pytest
 
-from mcp_workbench.workbench.searching.entry import MOST_PARAMETERS
+from mcp_workbench.config.edit_distance import edit_distance
+from mcp_workbench.workbench.searching.entry import MAX_PARAMETERS
 from mcp_workbench.workbench.searching.index import Entry, read_entry
 from mcp_workbench.workbench.searching.query import read_query
-from mcp_workbench.workbench.searching.repair import Spelling, slips
+from mcp_workbench.workbench.searching.spelling import SpellingIndex
 from mcp_workbench.workbench.searching.stems import stem
 from mcp_workbench.workbench.searching.synonyms import synonyms
 from mcp_workbench.workbench.searching.words import split_words
@@ -68,7 +69,7 @@ def test_a_lone_surrogate_costs_nothing_else_of_a_definition() -> None:
 
 def test_a_huge_schema_is_read_in_part() -> None:
     properties: dict[str, object] = {f"p{number}": {"description": "x"} for number in range(10_000)}
-    assert len(read({"name": "a", "inputSchema": {"properties": properties}}).parameters) == MOST_PARAMETERS
+    assert len(read({"name": "a", "inputSchema": {"properties": properties}}).parameters) == MAX_PARAMETERS
     deep: dict[str, object] = {}
     for _ in range(100):
         deep = {"properties": {"down": deep}}
@@ -134,37 +135,18 @@ def test_a_query_is_read_by_sentences_with_its_values_and_numbers_worth_less() -
     assert read == [{"send": 1, "blue": 0.3, "world": 0.3 * 0.6}, {"list": 1, "7": 0.1, "files": 1.5}]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        ("file", "file", 0),
-        ("fiel", "file", 1),
-        ("ifle", "file", 1),
-        ("fle", "file", 1),
-        ("fiile", "file", 1),
-        ("pile", "file", 1),
-        ("fiels", "file", 2),
-        ("lief", "file", 3),
-        ("completely", "different", 3),
-        ("", "ab", 2),
-    ],
-)
-def test_slips_are_counted_up_to_the_most(one: str, other: str, expected: int) -> None:
-    assert slips(one, other, 2) == slips(other, one, 2) == expected
-
-
 def test_every_word_one_slip_away_is_found_and_no_other() -> None:
     words = ["".join(letters) for size in (3, 4) for letters in itertools.product("abcd", repeat=size)]
-    spelling = Spelling()
+    spelling = SpellingIndex()
     spelling.add(words[::2])
     spelling.add(words[1::2])
     for word in ("abc", "aabb", "dcba", "abcda", "zab", "ab"):
-        expected = {other for other in words if slips(word, other, 1) <= 1}
+        expected = {other for other in words if edit_distance(word, other, 1) <= 1}
         assert set(spelling.near(word, 1)) == expected
 
 
 def test_two_slips_are_found_where_asked_for() -> None:
-    spelling = Spelling()
+    spelling = SpellingIndex()
     spelling.add(["repository", "directory", "x" * 50])
     assert spelling.near("reepositoryy", 1) == {}
     assert spelling.near("reepositoryy", 2) == spelling.near("repozittory", 2) == {"repository": 2}

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from mcp_workbench.workbench.text.misfit import LONGEST_ARGUMENTS, LONGEST_DEFINITION, misfits
+from mcp_workbench.workbench.text.misfit import MAX_ARGUMENTS_BYTES, MAX_DEFINITION_BYTES, misfits
 
 FILE = {
     "type": "object",
@@ -89,8 +89,8 @@ def test_what_is_long_is_not_looked_at() -> None:
     unfitting = {"inputSchema": {"required": ["a"]}}
     definition = json.dumps(unfitting).encode()
     assert misfits(definition, b"{}") == ["'a' is missing"]
-    assert misfits(definition, b'{"b":"%b"}' % (b"x" * LONGEST_ARGUMENTS)) == []
-    assert misfits(json.dumps({**unfitting, "x": "x" * LONGEST_DEFINITION}).encode(), b"{}") == []
+    assert misfits(definition, b'{"b":"%b"}' % (b"x" * MAX_ARGUMENTS_BYTES)) == []
+    assert misfits(json.dumps({**unfitting, "x": "x" * MAX_DEFINITION_BYTES}).encode(), b"{}") == []
 
 
 def test_arguments_that_are_too_deep_to_be_decoded_have_no_misfits() -> None:
@@ -126,8 +126,8 @@ DEEP_VALUE: Any = json.loads('{"a":' * 150 + "1" + "}" * 150)
     ids=["pattern", "loop", "cycle", "deep", "required", "enum", "types", "large-values", "reference"],
 )  # fmt: skip
 def test_no_schema_makes_it_take_long(schema: object, arguments: object) -> None:
-    assert len(json.dumps(schema)) < LONGEST_DEFINITION - 100
-    assert len(json.dumps(arguments)) <= LONGEST_ARGUMENTS
+    assert len(json.dumps(schema)) < MAX_DEFINITION_BYTES - 100
+    assert len(json.dumps(arguments)) <= MAX_ARGUMENTS_BYTES
     started = time.process_time()
     found(schema, arguments)
     assert time.process_time() - started < 1

@@ -70,7 +70,9 @@ def meant_key(key: str, known: Collection[str]) -> str | None:
         return None
     if _SAME_THING.get(folded) in known:
         return _SAME_THING[folded]
-    distance, nearest = min((_distance(folded, _fold(candidate)), candidate) for candidate in known)
+    from mcp_workbench.config.edit_distance import edit_distance  # noqa: PLC0415 - only for an unknown key
+
+    distance, nearest = min((edit_distance(folded, _fold(candidate), 2), candidate) for candidate in known)
     return nearest if distance <= (1 if len(nearest) <= 4 else 2) else None
 
 
@@ -95,21 +97,3 @@ def _is_in(folded: str, struct: type[msgspec.Struct]) -> bool:
 
 def _fold(key: str) -> str:
     return key.lower().replace("_", "").replace("-", "")
-
-
-def _distance(left: str, right: str) -> int:
-    """Return the edit distance: letters to insert, delete, replace or swap with their neighbour.
-
-    difflib's ratio would not do: it finds "tags" nearer to "args" than "evn" to "env".
-    """
-    older: list[int] = []
-    previous = list(range(len(right) + 1))
-    for i, a in enumerate(left, 1):
-        row = [i]
-        for j, b in enumerate(right, 1):
-            cost = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (a != b))
-            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
-                cost = min(cost, older[j - 2] + 1)
-            row.append(cost)
-        older, previous = previous, row
-    return previous[-1]

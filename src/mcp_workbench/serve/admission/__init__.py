@@ -1,6 +1,6 @@
-"""Who may come in over HTTP, and to what: `Host` and `Origin`, tokens, and access tokens of an issuer.
+"""Who may connect over HTTP, and to which toolboxes: `Host`, `Origin`, tokens of a file, access tokens.
 
-Owns the answer to one question: who does this request come from, or how is it refused. Serves nothing itself.
+Owns one decision: which principal a request comes from, or how it is refused. Serves no request itself.
 """
 
 from mcp_workbench.serve.admission.admission import Admission

@@ -1,7 +1,7 @@
-"""Access tokens of an issuer (JWTs): whose they are, and what they allow.
+"""Access tokens (JWTs) of an OAuth issuer: which principal they belong to, and what they allow.
 
-Owns their verification, remembers for a while which ones were good, because a client sends the same one with
-every request, and tells when the last one of somebody has expired.
+Owns their verification. Remembers valid tokens for a while, because a client sends the same token with every
+request, and reports when the last token of a principal has expired.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from mcp_workbench.config.model.access import ALL
 from mcp_workbench.errors import Denied
-from mcp_workbench.serve.admission.expiries import Expiries
+from mcp_workbench.serve.admission.expiry_timers import ExpiryTimers
 from mcp_workbench.serve.admission.keys import IssuerKeys, KeysUnavailable
 from mcp_workbench.workbench.principal import Principal
 
@@ -26,67 +26,71 @@ if TYPE_CHECKING:
     from mcp_workbench.config import IssuerConfig
     from mcp_workbench.serve.admission.credentials import BearerChallenge
 
-LEEWAY: Final = 30
-"""Seconds that the clocks of the issuer and of this machine may differ by."""
-REMEMBERED_FOR: Final = 300.0
-MOST_REMEMBERED: Final = 10_000
+LEEWAY_SECONDS: Final = 30
+"""Accepted difference between the issuer's clock and ours."""
+REMEMBERED_SECONDS: Final = 300.0
+"""How long a verified token is accepted without verifying it again."""
+MAX_REMEMBERED: Final = 10_000
+"""Verified tokens that are remembered; the oldest is forgotten first."""
 RETRY_AFTER: Final = b"5"
 OPTIONS: Final[Options] = {
     "require": ["exp", "iss", "aud", "sub"],
     "enforce_minimum_key_length": True,
-    # See `_check_claims`: PyJWT takes texts and booleans for numbers.
+    # `_check_claims` does: PyJWT takes strings and booleans for numbers.
     "verify_exp": False,
     "verify_nbf": False,
     "verify_iat": False,
 }
 LATEST_TIME: Final = 253_402_300_800
-"""The year 10000, in seconds since 1970: a larger number is no time."""
+"""The year 10000 in seconds since 1970. A claim with a larger number is not a time."""
 RFC9068_TYPES: Final = ("at+jwt", "application/at+jwt")
 RFC9068_CLAIMS: Final = ("iat", "jti", "client_id")
-# Of what a stranger made: it may be nested without end, or have a number where a text belongs.
+# A token may be forged: nested without end, or with a number where a string belongs.
 _BAD_TOKEN: Final = (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError)
 
 
 class _Verdict(msgspec.Struct, frozen=True):
+    """The principal of a verified token, and until when the token is accepted unverified."""
+
     principal: Principal
     until: float
 
 
 class AccessTokens:
-    """Tells whose a token is."""
+    """Verifies access tokens and maps each one to its principal."""
 
     def __init__(
         self, config: IssuerConfig, challenge: BearerChallenge, on_expired: Callable[[str], None]
     ) -> None:
         self._config = config
         self._challenge = challenge
-        self._expiries = Expiries(on_expired)
-        """Tells of principals of whom no token is valid any more."""
+        self._expiries = ExpiryTimers(on_expired)
+        """Reports principals whose last token has expired."""
         self._verdicts: dict[bytes, _Verdict] = {}
         self._keys = IssuerKeys(config, self._verdicts.clear)
 
     def known(self, digest: bytes) -> Principal | None:
-        """Whose the token with this digest is, if it was seen not long ago."""
+        """Return the principal of the token with this digest, if it was verified recently."""
         verdict = self._verdicts.get(digest)
         return verdict.principal if verdict is not None and verdict.until > time.time() else None
 
     async def verify(self, token: bytes, digest: bytes) -> Principal:
-        """Whose it is. Raises Denied."""
+        """Verify a token and return its principal. Raises Denied."""
         claims = await self._claims(token)
         subject = claims["sub"]
         if not subject:
             raise self._challenge.invalid("The token does not say whose it is")
         principal = self._principal(subject, claims)
         self._verdicts.pop(digest, None)
-        if len(self._verdicts) >= MOST_REMEMBERED:
+        if len(self._verdicts) >= MAX_REMEMBERED:
             del self._verdicts[next(iter(self._verdicts))]
-        end = claims["exp"] + LEEWAY
-        self._verdicts[digest] = _Verdict(principal, min(end, time.time() + REMEMBERED_FOR))
+        end = claims["exp"] + LEEWAY_SECONDS
+        self._verdicts[digest] = _Verdict(principal, min(end, time.time() + REMEMBERED_SECONDS))
         self._expiries.extend(principal.name, end)
         return principal
 
     def close(self) -> None:
-        """Fetches no more keys, and tells nothing any more."""
+        """Stop fetching keys and stop reporting expired tokens."""
         self._keys.close()
         self._expiries.clear()
 
@@ -109,7 +113,7 @@ class AccessTokens:
                 options=OPTIONS,
                 audience=config.audience or config.resource,
                 issuer=config.issuer,
-                leeway=LEEWAY,
+                leeway=LEEWAY_SECONDS,
             )
         except KeysUnavailable:
             reason = "The keys of the token's issuer cannot be fetched at the moment. Try again"
@@ -120,7 +124,7 @@ class AccessTokens:
         return claims
 
     def _check_type(self, kind: object) -> None:
-        """Refuse what is no access token, such as an ID token. Media types have no case."""
+        """Refuse a token that is not an access token, such as an ID token. Media types ignore case."""
         if not isinstance(kind, str) or kind.lower() not in RFC9068_TYPES:
             raise self._challenge.invalid("The token is no access token: its typ is not at+jwt")
 
@@ -129,9 +133,9 @@ class AccessTokens:
             if name in claims and not _is_time(claims[name]):
                 raise self._challenge.invalid(f"The token's {name} is no time: it has to be a number")
         now = time.time()
-        if claims["exp"] <= now - LEEWAY:
+        if claims["exp"] <= now - LEEWAY_SECONDS:
             raise self._challenge.invalid("The token has expired")
-        if max(claims.get("nbf", 0), claims.get("iat", 0)) > now + LEEWAY:
+        if max(claims.get("nbf", 0), claims.get("iat", 0)) > now + LEEWAY_SECONDS:
             raise self._challenge.invalid("The token is not valid yet")
         if self._config.profile == "rfc9068":
             for name in RFC9068_CLAIMS:
@@ -145,14 +149,14 @@ class AccessTokens:
         if not scopes:
             raise self._challenge.insufficient("The token has none of the scopes that allow something here")
         toolboxes = frozenset(name for scope in scopes for name in config.scopes[scope])
-        # With the scopes, so that what a token allows never depends on another one of the same subject.
-        # Neither an issuer nor a scope has a space or a quote in it.
+        # The scopes are part of the name, so that one token never changes what another token of the same
+        # subject allows. Neither an issuer nor a scope contains a space or a quote.
         name = f'{config.issuer} "{" ".join(scopes)}" {subject}'
         return Principal(name, None if ALL in toolboxes else toolboxes)
 
 
 def _scopes(claims: dict[str, Any]) -> set[str]:
-    """What a token allows, in either of the ways that issuers write it: a text with spaces, or a list."""
+    """Return the scopes of a token. Issuers write them as a string with spaces or as a list."""
     granted: set[str] = set()
     for name in ("scope", "scp"):
         value = claims.get(name)
@@ -163,13 +167,13 @@ def _scopes(claims: dict[str, Any]) -> set[str]:
 
 
 def _is_time(value: object) -> bool:
-    """Whether it is a number of seconds since 1970 that a calendar has (NumericDate of RFC 7519)."""
+    """Whether a claim is a number of seconds since 1970 in a calendar's range (NumericDate of RFC 7519)."""
     # True is an int in Python. A comparison with NaN is false.
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < LATEST_TIME
 
 
 def _reason(error: BaseException) -> str:
-    """What is wrong with a token, without a word out of it."""
+    """Say what is wrong with a token, without quoting anything from it."""
     if isinstance(error, jwt.InvalidIssuerError):
         return "The token is of another issuer"
     if isinstance(error, jwt.InvalidAudienceError):

@@ -1,7 +1,7 @@
-"""The gate: who a request comes from, or how it is refused.
+"""Decides which principal an HTTP request comes from, or how it is refused.
 
-Owns the order of the questions, and what the log hears of refusals. Requests are let in without a task or a
-wait if their token is known; see `access_tokens` for those that take longer.
+Owns the order of the checks and the log of refusals. A request with a known token is admitted without a task
+and without waiting; see `access_tokens` for tokens that have to be verified first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mcp_workbench.errors import Denied
 from mcp_workbench.serve.admission.credentials import BearerChallenge, bearer_token
 from mcp_workbench.serve.admission.file_tokens import EXPIRED, FileTokens
 from mcp_workbench.serve.admission.origins import Origins
-from mcp_workbench.serve.refusals import Refusals
+from mcp_workbench.serve.refusal_log import RefusalLog
 from mcp_workbench.workbench.principal import ANYONE, Principal
 
 if TYPE_CHECKING:
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
 
 
 class AdmittedClients(Protocol):
-    """Those who were let in. Some of them are told by a test that they are to pass."""
+    """The clients admitted so far; `is_over` selects the principals to disconnect."""
 
-    def dismiss(self, is_over: IsOver) -> None:
-        """Whoever passes may not come in any more: whatever they still have open is to end."""
+    def disconnect(self, is_over: IsOver) -> None:
+        """End everything that the selected principals have open: they are no longer admitted."""
 
-    def release(self, is_over: IsOver) -> None:
-        """Whoever passes has to show a new token: what would stay open without end is to end."""
+    def end_streams(self, is_over: IsOver) -> None:
+        """End the open-ended streams of the selected principals: they have to send a new token."""
 
 
 class Admission:
-    """Lets in who may come in, until it is closed."""
+    """Admits requests by `Host`, `Origin` and token, until it is closed."""
 
     def __init__(
-        self, listens_on: str, config: HttpConfig, tokens: LoadedTokens | None, guests: AdmittedClients
+        self, listens_on: str, config: HttpConfig, tokens: LoadedTokens | None, clients: AdmittedClients
     ) -> None:
         self._listens_on = listens_on
         self._tokens = tokens
-        self._guests = guests
-        self.file_tokens = FileTokens(tokens, self._dismiss)
-        self.refusals = Refusals()
+        self._clients = clients
+        self.file_tokens = FileTokens(tokens, self._disconnect)
+        self.refusal_log = RefusalLog()
         self._access_tokens: AccessTokens | None = None
         self._apply(config)
         self._trust(config.oauth)
@@ -60,8 +60,8 @@ class Admission:
         self._is_open = is_loopback(self._listens_on) and self._tokens is None and config.oauth is None
 
     def _trust(self, issuer: IssuerConfig | None) -> None:
-        """Takes the tokens of this one, and of no other."""
-        self._distrust()
+        """Accept the access tokens of this issuer, and of no other issuer."""
+        self._close_access_tokens()
         self._challenge = BearerChallenge(issuer)
         self._access_tokens = None
         if issuer is not None:
@@ -69,29 +69,29 @@ class Admission:
                 AccessTokens,
             )
 
-            self._access_tokens = AccessTokens(issuer, self._challenge, self._release)
+            self._access_tokens = AccessTokens(issuer, self._challenge, self._end_streams)
 
-    def _dismiss(self, name: str) -> None:
-        self._guests.dismiss(lambda principal: principal.name == name)
+    def _disconnect(self, name: str) -> None:
+        self._clients.disconnect(lambda principal: principal.name == name)
 
-    def _release(self, name: str) -> None:
-        self._guests.release(lambda principal: principal.name == name)
+    def _end_streams(self, name: str) -> None:
+        self._clients.end_streams(lambda principal: principal.name == name)
 
     @property
     def issuer(self) -> IssuerConfig | None:
-        """Who else says who may come in."""
+        """The OAuth issuer whose access tokens are accepted, if one is configured."""
         return self._config.oauth
 
     def check(self, headers: Headers, peer: str = "") -> None:
-        """Raises Denied for a request that was not meant for us. Asks for no token."""
+        """Check `Host` and `Origin` only, without asking for a token. Raises Denied."""
         hosts = [value for name, value in headers if name == b"host"]
         origins = [value for name, value in headers if name == b"origin"]
         self._check(hosts, origins, peer)
 
     def admit(self, headers: Headers, peer: str = "") -> Principal | Awaitable[Principal]:
-        """Who a request comes from: at once if its token is known. Raises Denied, now or when awaited.
+        """Return the principal of a request, at once if its token is known.
 
-        The log names `peer`, the address of the other side, with a refusal.
+        Raises Denied, now or when awaited. The log names `peer`, the client's address, with a refusal.
         """
         hosts, origins, authorizations = [], [], []
         for name, value in headers:
@@ -107,29 +107,29 @@ class Admission:
         try:
             token = bearer_token(authorizations, self._challenge)
             digest = digest_of(token)
-            holder = self.file_tokens.holders.get(digest)
-            if holder is not None:
+            file_token = self.file_tokens.by_digest.get(digest)
+            if file_token is not None:
                 now = time.time()
-                if now >= holder.expires:
+                if now >= file_token.expires:
                     raise self._challenge.invalid(EXPIRED)
-                holder.used_at = now
-                return holder.principal
+                file_token.used_at = now
+                return file_token.principal
             if self._access_tokens is None or token.count(b".") != 2:
                 raise self._challenge.invalid("The token is not known here")
         except Denied as denied:
-            self._tell(denied, peer)
+            self._log_refusal(denied, peer)
             raise
         return self._access_tokens.known(digest) or self._verify(self._access_tokens, token, digest, peer)
 
     def renew_tokens(self, tokens: LoadedTokens) -> None:
-        """Goes by another file of tokens from now on."""
+        """Replace the tokens of the token file. Clients whose token is gone are disconnected."""
         self._tokens = tokens
         over = self.file_tokens.renew(tokens)
         if over:
-            self._guests.dismiss(lambda principal: principal.name in over)
+            self._clients.disconnect(lambda principal: principal.name in over)
 
     def reconfigure(self, config: HttpConfig) -> None:
-        """Goes by another configuration from now on."""
+        """Apply a changed configuration. Clients that the old issuer vouched for are disconnected."""
         if config == self._config:
             return
         before = self._config.oauth
@@ -137,17 +137,17 @@ class Admission:
         if before != config.oauth:
             self._trust(config.oauth)
             issuer = f"{before.issuer} " if before else None
-            # Everybody whom the old issuer spoke for; and those who did not have to say who they are.
-            self._guests.dismiss(
+            # All principals of the old issuer; without one, clients that needed no token.
+            self._clients.disconnect(
                 lambda principal: principal.name.startswith(issuer) if issuer else not principal.name
             )
 
     def close(self) -> None:
         """Cancel all timers and fetches."""
         self.file_tokens.close()
-        self._distrust()
+        self._close_access_tokens()
 
-    def _distrust(self) -> None:
+    def _close_access_tokens(self) -> None:
         if self._access_tokens is not None:
             self._access_tokens.close()
 
@@ -155,18 +155,20 @@ class Admission:
         try:
             self.origins.check(_only("Host", hosts), _only("Origin", origins))
         except Denied as denied:
-            self._tell(denied, peer)
+            self._log_refusal(denied, peer)
             raise
 
     async def _verify(self, access_tokens: AccessTokens, token: bytes, digest: bytes, peer: str) -> Principal:
         try:
             return await access_tokens.verify(token, digest)
         except Denied as denied:
-            self._tell(denied, peer)
+            self._log_refusal(denied, peer)
             raise
 
-    def _tell(self, denied: Denied, peer: str) -> None:
-        self.refusals.tell(str(denied.status), peer, f"refused with status {denied.status}: {denied.reason}")
+    def _log_refusal(self, denied: Denied, peer: str) -> None:
+        self.refusal_log.log(
+            str(denied.status), peer, f"refused with status {denied.status}: {denied.reason}"
+        )
 
 
 def _only(name: str, values: list[bytes]) -> bytes | None:

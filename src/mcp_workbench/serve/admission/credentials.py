@@ -1,7 +1,7 @@
-"""What a request brings to be let in, and what it is told when that does not do.
+"""The credentials of a request, and the challenge that is sent if they are not accepted.
 
-Owns the two headers of it: `Authorization`, and `WWW-Authenticate` in the answer; and the document that tells
-clients where they get a token.
+Owns the headers `Authorization` and `WWW-Authenticate`, and the metadata document that tells clients where to
+get a token.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from mcp_workbench.config import IssuerConfig
 
 WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
-LONGEST_TOKEN: Final = 16 * 1024
+MAX_TOKEN_BYTES: Final = 16 * 1024
+"""A longer token is refused without reading it."""
 BEARER: Final = b"bearer "
 
 
 def bearer_token(values: list[bytes], challenge: BearerChallenge) -> bytes:
-    """The token in the only `Authorization` header. Raises Denied."""
+    """Return the token in the only `Authorization` header. Raises Denied."""
     if not values:
         raise challenge.unknown("A token is needed: send the header Authorization: Bearer <token>")
     if len(values) > 1:
@@ -32,13 +33,13 @@ def bearer_token(values: list[bytes], challenge: BearerChallenge) -> bytes:
     scheme, token = values[0][: len(BEARER)], values[0][len(BEARER) :].strip()
     if scheme.lower() != BEARER or not token:
         raise challenge.unknown("A token is needed: send the header Authorization: Bearer <token>")
-    if len(token) > LONGEST_TOKEN:
+    if len(token) > MAX_TOKEN_BYTES:
         raise challenge.invalid("The token is too long")
     return token
 
 
 class BearerChallenge:
-    """Says no, and how to do better."""
+    """Builds refusals whose `WWW-Authenticate` header tells the client how to get a token."""
 
     def __init__(self, config: IssuerConfig | None) -> None:
         self._config = config
@@ -48,36 +49,36 @@ class BearerChallenge:
             self._where = [f'resource_metadata="{metadata_url(config)}"', f'scope="{scopes}"']
 
     def unknown(self, reason: str) -> Denied:
-        """To somebody who has not said who it is."""
+        """Return the refusal of a request that has no token."""
         return self._denied(401, reason)
 
     def invalid(self, reason: str) -> Denied:
-        """To a token that is not good, or not any more."""
+        """Return the refusal of a token that is not valid, or not valid any more."""
         return self._denied(401, reason, "invalid_token")
 
     def insufficient(self, reason: str) -> Denied:
-        """To a good token that allows nothing here."""
+        """Return the refusal of a valid token that has none of the required scopes."""
         return self._denied(403, reason, "insufficient_scope")
 
     def _denied(self, status: int, reason: str, error: str = "") -> Denied:
-        said = [f'error="{error}"', f'error_description="{reason}"'] if error else []
-        value = "Bearer " + ", ".join(['realm="mcp-workbench"', *said, *self._where])
+        details = [f'error="{error}"', f'error_description="{reason}"'] if error else []
+        value = "Bearer " + ", ".join(['realm="mcp-workbench"', *details, *self._where])
         return Denied(status, reason, [(b"www-authenticate", value.encode())])
 
 
 def metadata_url(config: IssuerConfig) -> str:
-    """Where a client finds the metadata: the well-known path goes before that of the endpoint."""
+    """Return the URL of the metadata: the well-known path goes before the path of the endpoint."""
     path = _path(config)
     return config.resource[: len(config.resource) - len(path)] + WELL_KNOWN + path.rstrip("/")
 
 
 def metadata_paths(config: IssuerConfig) -> Iterable[str]:
-    """The paths at which the metadata is served."""
+    """Return the paths at which the metadata is served."""
     return dict.fromkeys((WELL_KNOWN, f"{WELL_KNOWN}/mcp", WELL_KNOWN + _path(config).rstrip("/")))
 
 
 def metadata(config: IssuerConfig) -> bytes:
-    """The metadata of this workbench as a protected resource (RFC 9728), in JSON."""
+    """Return the metadata of this workbench as a protected resource (RFC 9728), in JSON."""
     return msgspec.json.encode(
         {
             "resource": config.resource,

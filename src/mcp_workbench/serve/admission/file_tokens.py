@@ -1,6 +1,6 @@
-"""The tokens of the token file while the workbench runs: who holds them, until when, and when they were used.
+"""The tokens of the token file while the workbench runs: principal, expiry and last use of each.
 
-Owns what an admission looks up. Reading the file is `config.tokens`; writing the last use, `last_use`.
+Owns what an admission looks up. `config.tokens` reads the file; `last_use` writes the times of last use.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.config.model.access import ALL
-from mcp_workbench.serve.admission.expiries import Expiries
+from mcp_workbench.serve.admission.expiry_timers import ExpiryTimers
 from mcp_workbench.workbench.principal import Principal
 
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config.tokens import LoadedTokens
 
-EXPIRED: Final = "The token has expired. Ask whoever runs this workbench for a new one"
+EXPIRED: Final = "The token has expired. Ask the operator of this workbench for a new one"
 
 log = logging.getLogger(__name__)
 
 
-class Holder:
-    """Whoever has one token."""
+class FileToken:
+    """A token of the token file: its principal, its expiry and its last use."""
 
     __slots__ = ("expires", "principal", "used_at")
 
@@ -38,38 +38,38 @@ class Holder:
 
 
 class FileTokens:
-    """The holders of tokens by the digests of these."""
+    """The tokens of the token file by their digests."""
 
     def __init__(self, tokens: LoadedTokens | None, on_expired: Callable[[str], None]) -> None:
-        self.holders: dict[bytes, Holder] = {}
+        self.by_digest: dict[bytes, FileToken] = {}
         self._on_expired = on_expired
-        self._expiries = Expiries(self._expire)
+        self._expiries = ExpiryTimers(self._expire)
         if tokens is not None:
             self.renew(tokens)
 
     def renew(self, tokens: LoadedTokens) -> set[str]:
-        """Replace all tokens. Returns the names of those who lost one, or may use other toolboxes now."""
-        before, now = self.holders, time.time()
-        self.holders = {}
+        """Replace all tokens. Returns the names that lost a token or may use other toolboxes now."""
+        before, now = self.by_digest, time.time()
+        self.by_digest = {}
         self._expiries.clear()
         for name, token in tokens.tokens.items():
             principal = Principal(name, None if ALL in token.toolboxes else frozenset(token.toolboxes))
             known = before.get(token.digest)
             expires = inf if token.expires is None else token.expires
-            self.holders[token.digest] = Holder(principal, expires, known.used_at if known else 0.0)
+            self.by_digest[token.digest] = FileToken(principal, expires, known.used_at if known else 0.0)
             if now < expires < inf:
                 self._expiries.extend(name, expires)
-        # A new token for the same name too: whoever had the old one may still have something open.
+        # A name that got a new token counts too: a client with the old token may still have a stream open.
         return {
-            holder.principal.name
-            for digest, holder in before.items()
-            if (new := self.holders.get(digest)) is None
-            or new.principal != holder.principal
-            or new.expires <= now < holder.expires
+            old.principal.name
+            for digest, old in before.items()
+            if (new := self.by_digest.get(digest)) is None
+            or new.principal != old.principal
+            or new.expires <= now < old.expires
         }
 
     def close(self) -> None:
-        """Cancel the timers."""
+        """Cancel the timers of tokens that would expire."""
         self._expiries.clear()
 
     def _expire(self, name: str) -> None:

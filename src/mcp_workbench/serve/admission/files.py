@@ -1,6 +1,6 @@
-"""Keeps the gate as its two files say: the configuration, and the file of tokens.
+"""Keeps the admission of clients in step with its two files: the configuration and the token file.
 
-Owns what has to be there before anybody can be let in, and what happens when the file of tokens has changed.
+Owns which credentials are required before the first client is admitted, and what a changed token file does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp_workbench.serve.admission.admission import AdmittedClients
     from mcp_workbench.serve.logs import StderrHandler
 
-_HOW = """\
+_REMEDY = """\
 Make a token, and name the file that it is in:
       mcp-workbench token alice > tokens.json
       mcp-workbench serve --http {address} --token-file tokens.json
@@ -38,20 +38,20 @@ log = logging.getLogger(__name__)
 def load_credentials(
     host: str, port: int, token_file: str | None, loaded: LoadedConfig, environ: Mapping[str, str]
 ) -> LoadedTokens | None:
-    """The tokens to start with. Raises ConfigError, also where strangers could come in without one."""
+    """Load the token file. Raises ConfigError, also if clients from other machines would need no token."""
     if token_file is not None:
         from mcp_workbench.config.tokens import load_tokens  # noqa: PLC0415 - only where there is such a file
 
         return load_tokens(token_file, environ)
     if not is_loopback(host) and loaded.config.http.oauth is None:
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        what = "whoever can reach this address could use every tool, so that a token is needed"
-        raise ConfigError(f"--http {address}", [Problem("", what, _HOW.format(address=address))])
+        what = "every client that can reach this address could use every tool, so a token is needed"
+        raise ConfigError(f"--http {address}", [Problem("", what, _REMEDY.format(address=address))])
     return None
 
 
 class AdmissionFiles:
-    """Has the gate, and keeps it up to date until it is closed."""
+    """Owns the admission and applies changes of its files until it is closed."""
 
     def __init__(
         self,
@@ -61,9 +61,9 @@ class AdmissionFiles:
         *,
         environ: Mapping[str, str],
         log_handler: StderrHandler,
-        guests: AdmittedClients,
+        clients: AdmittedClients,
     ) -> None:
-        self.admission = Admission(host, loaded.config.http, tokens, guests)
+        self.admission = Admission(host, loaded.config.http, tokens, clients)
         self._loaded = loaded
         self._tokens = tokens
         self._environ = environ
@@ -72,9 +72,9 @@ class AdmissionFiles:
         self._last_use: LastUse | None = None
 
     def start(self) -> None:
-        """Watches the file of tokens from now on, if there is one."""
+        """Watch the token file from now on, if there is one."""
         if self._tokens is not None:
-            self._greet(self._tokens)
+            self._announce(self._tokens)
             self._watcher = Watcher(self._tokens.path, self._tokens.stamp, self.reload)
             self._watcher.start()
             file = UseFile(self._tokens.path, self._environ)
@@ -82,37 +82,37 @@ class AdmissionFiles:
             self._last_use.start()
 
     def close(self) -> None:
-        """Leaves the gate as it is."""
+        """Stop watching the token file and close the admission."""
         if self._watcher is not None:
             self._watcher.close()
         self.admission.close()
 
     async def write_last_use(self) -> None:
-        """Write when tokens were last used, for the last time."""
+        """Write the times of last use a final time."""
         if self._last_use is not None:
             await self._last_use.close()
 
     def reconfigure(self, loaded: LoadedConfig) -> None:
-        """Goes by another configuration from now on."""
+        """Apply a changed configuration to the admission."""
         self._loaded = loaded
         self.admission.reconfigure(loaded.config.http)
         if self._tokens is not None:
             self._warn_of_unknown(self._tokens)
 
     def reload(self) -> None:
-        """Reads the file of tokens, and goes by it if it can be used."""
+        """Read the token file again, and apply it if it is valid."""
         from mcp_workbench.config.tokens import load_tokens  # noqa: PLC0415 - only where there is such a file
 
         if self._tokens is None:
             return
         if is_special(self._tokens.path):
             what = Problem("", "this is a pipe or a device, and no file", "Put a file there.")
-            self._shut(self._tokens, NoTokens(self._tokens.path, [what]))
+            self._refuse_all_tokens(self._tokens, NoTokens(self._tokens.path, [what]))
             return
         try:
             tokens = load_tokens(self._tokens.path, self._environ)
         except NoTokens as error:
-            self._shut(self._tokens, error)
+            self._refuse_all_tokens(self._tokens, error)
             return
         except ConfigError as error:
             problems = "; ".join(problem.brief for problem in error.problems)
@@ -124,16 +124,16 @@ class AdmissionFiles:
             )
             return
         self._tokens = tokens
-        self._greet(tokens)
+        self._announce(tokens)
         self.admission.renew_tokens(tokens)
         log.info("%s has changed; the tokens are reloaded", tokens.path)
 
-    def _shut(self, tokens: LoadedTokens, error: NoTokens) -> None:
-        """Nobody may enter any more. Said once, however often an empty file changes."""
+    def _refuse_all_tokens(self, tokens: LoadedTokens, error: NoTokens) -> None:
+        """Admit no token any more. Logged once, however often an empty file changes."""
         if tokens.tokens:
             log.error(
-                "%s holds no tokens any more, and nobody is admitted with one from now on: %s. "
-                "To admit somebody again, write a token into the file: mcp-workbench token NAME makes one",
+                "%s holds no tokens any more, and no client is admitted with a token from now on: %s. "
+                "To admit clients again, write a token into the file: mcp-workbench token NAME makes one",
                 error.path,
                 "; ".join(problem.brief for problem in error.problems),
             )
@@ -141,7 +141,7 @@ class AdmissionFiles:
         self._tokens = msgspec.structs.replace(tokens, tokens={})
         self.admission.renew_tokens(self._tokens)
 
-    def _greet(self, tokens: LoadedTokens) -> None:
+    def _announce(self, tokens: LoadedTokens) -> None:
         self._log_handler.hide(tokens.secrets)
         for warning in tokens.warnings:
             log.warning("warning: %s: %s", tokens.path, warning)

@@ -1,7 +1,7 @@
-"""The public keys of an issuer: where they are, and which of them are good now.
+"""The public keys of an OAuth issuer, which verify the signatures of its access tokens.
 
-Owns fetching them: at most once at a time, not too often, within a limit of time and size, and never in the
-way of a request that can do without. Keys that are there stay when a fetch fails.
+Owns fetching them: one fetch at a time, not too often, with a timeout and a size limit. Requests wait for a
+fetch only if their key is missing. Known keys stay if a fetch fails.
 """
 
 from __future__ import annotations
@@ -24,18 +24,20 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import IssuerConfig
 
-FETCH_LIMIT: Final = 10.0
-"""Seconds for all requests of one fetch."""
-LARGEST: Final = 1024 * 1024
-LIFETIME: Final = 300.0
-"""Seconds after which keys are fetched again."""
-COOLDOWN: Final = 30.0
-"""Seconds between two fetches because a key is not known: whoever makes up keys makes us ask for none."""
-RETRY: Final = 5.0
-"""Seconds after a fetch that failed."""
+FETCH_TIMEOUT_SECONDS: Final = 10.0
+"""For all requests of one fetch."""
+MAX_BYTES: Final = 1024 * 1024
+"""Size limit for the issuer's metadata, and for its set of keys."""
+MAX_AGE_SECONDS: Final = 300.0
+"""Older keys are fetched again."""
+UNKNOWN_KEY_PAUSE_SECONDS: Final = 30.0
+"""Least time between two fetches for unknown keys: a client that invents key ids must not make us fetch each
+time."""
+RETRY_SECONDS: Final = 5.0
+"""Least time after a fetch that failed."""
 
-_OF_RSA: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
-_OF_CURVE: Final = {
+_RSA_ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
+_CURVE_ALGORITHMS: Final = {
     "P-256": ("ES256",),
     "P-384": ("ES384",),
     "P-521": ("ES512",),
@@ -48,18 +50,18 @@ log = logging.getLogger(__name__)
 
 
 class KeysUnavailable(Exception):
-    """There are no keys, and none can be had now."""
+    """The issuer's keys are not known, and cannot be fetched now."""
 
 
 class Key(msgspec.Struct, frozen=True):
-    """A public key, and the algorithms that signatures with it may have."""
+    """A public key, and the signature algorithms that it may be used with."""
 
     key: AllowedPublicKeys
     algorithms: tuple[str, ...]
 
 
 class IssuerKeys:
-    """The keys of one issuer, kept until they are closed."""
+    """The keys of one issuer, fetched when they are needed, until it is closed."""
 
     def __init__(self, config: IssuerConfig, on_change: Callable[[], None]) -> None:
         self._config = config
@@ -71,21 +73,21 @@ class IssuerKeys:
         self._fetch: asyncio.Task[None] | None = None
 
     async def find(self, key_id: str | None) -> Key | None:
-        """The key of that name, or the only one for a token that names none. Raises KeysUnavailable."""
+        """Return the key with this id, or the only key if a token names none. Raises KeysUnavailable."""
         if self._keys is None:
-            await self._refresh(RETRY)
-        elif self._age() > LIFETIME:
+            await self._refresh(RETRY_SECONDS)
+        elif self._age() > MAX_AGE_SECONDS:
             self._start()
         keys = self._keys
         if keys is None:
             raise KeysUnavailable
         if self._choose(keys, key_id) is None:
-            await self._refresh(COOLDOWN)
+            await self._refresh(UNKNOWN_KEY_PAUSE_SECONDS)
             keys = self._keys or keys
         return self._choose(keys, key_id)
 
     def close(self) -> None:
-        """Fetches no more."""
+        """Cancel a running fetch, if there is one."""
         if self._fetch is not None:
             self._fetch.cancel()
 
@@ -98,21 +100,21 @@ class IssuerKeys:
         return time.monotonic() - self._asked_at
 
     async def _refresh(self, pause: float) -> None:
-        """Waits for a fetch, unless there was one a moment ago. Who is cancelled ends it for nobody else."""
+        """Wait for a fetch, unless there was one a moment ago. Cancelling a waiter does not cancel it."""
         if self._fetch is None:
-            if self._asked_at and self._age() < (RETRY if self._failed else pause):
+            if self._asked_at and self._age() < (RETRY_SECONDS if self._failed else pause):
                 return
             self._start()
         if self._fetch is not None:
             await asyncio.wait([self._fetch])
 
     def _start(self) -> None:
-        if self._fetch is None and not (self._failed and self._age() < RETRY):
+        if self._fetch is None and not (self._failed and self._age() < RETRY_SECONDS):
             self._fetch = asyncio.create_task(self._fetch_all())
 
     async def _fetch_all(self) -> None:
         try:
-            async with asyncio.timeout(FETCH_LIMIT):
+            async with asyncio.timeout(FETCH_TIMEOUT_SECONDS):
                 raw = await _fetch_keys(self._config)
             keys = _usable(raw)
         except (httpx2.HTTPError, TimeoutError, ValueError) as error:
@@ -130,21 +132,21 @@ class IssuerKeys:
 
     def _fail(self, error: Exception) -> None:
         if not self._failed:
-            rest = "nobody with its tokens is let in" if self._keys is None else "those there are stay"
+            consequence = "its tokens are refused" if self._keys is None else "the known keys stay in use"
             reason = str(error) or type(error).__name__
-            log.warning("the keys of %s cannot be fetched (%s): %s", self._config.issuer, reason, rest)
+            log.warning("the keys of %s cannot be fetched (%s): %s", self._config.issuer, reason, consequence)
         self._failed = True
 
 
 async def _fetch_keys(config: IssuerConfig) -> bytes:
-    # Reading the certificates of all authorities takes a while.
-    client = await asyncio.to_thread(httpx2.AsyncClient, timeout=FETCH_LIMIT)
+    # In a thread: reading the certificates of all authorities takes a while.
+    client = await asyncio.to_thread(httpx2.AsyncClient, timeout=FETCH_TIMEOUT_SECONDS)
     async with client:
         return await _get(client, config.jwks_uri or await _find_keys(client, config.issuer))
 
 
 async def _find_keys(client: httpx2.AsyncClient, issuer: str) -> str:
-    """Where the issuer's metadata says that its keys are."""
+    """Return the address of the keys, from the issuer's metadata."""
     failure: Exception | None = None
     for address in metadata_addresses(issuer):
         try:
@@ -164,7 +166,7 @@ async def _find_keys(client: httpx2.AsyncClient, issuer: str) -> str:
 
 
 def metadata_addresses(issuer: str) -> Iterator[str]:
-    """Where an issuer may keep its metadata: RFC 8414 first, then OpenID Connect in its two ways."""
+    """Return the addresses of an issuer's metadata: RFC 8414 first, then both forms of OpenID Connect."""
     url = url_of(issuer)
     path = url.path.rstrip("/") if url else ""
     root = issuer[: len(issuer) - len(url.path)] if url else issuer
@@ -180,16 +182,16 @@ async def _get(client: httpx2.AsyncClient, address: str) -> bytes:
         response.raise_for_status()
         async for piece in response.aiter_bytes():
             body += piece
-            if len(body) > LARGEST:
-                raise ValueError(f"{address} answers with more than {LARGEST} bytes")
+            if len(body) > MAX_BYTES:
+                raise ValueError(f"{address} answers with more than {MAX_BYTES} bytes")
     return bytes(body)
 
 
 def _usable(raw: bytes) -> dict[str | None, Key]:
-    """The keys of a set that verify signatures, by their names. Those that we cannot use are left out."""
+    """Return the keys that verify signatures, by key id. Keys that we cannot use are left out."""
     listed = msgspec.json.decode(raw, type=dict[str, Any]).get("keys")
     if not isinstance(listed, list):
-        raise ValueError("what it answers is no set of keys")  # noqa: TRY004 - of another's making
+        raise ValueError("what it answers is no set of keys")  # noqa: TRY004 - the issuer's data is invalid, not our call
     keys: dict[str | None, Key] = {}
     for entry in listed:
         try:
@@ -202,7 +204,7 @@ def _usable(raw: bytes) -> dict[str | None, Key]:
 
 
 def _algorithms(entry: dict[str, Any]) -> tuple[str, ...]:
-    """None of them works with a secret that both sides know: a public key is no secret."""
-    possible = _OF_RSA if entry["kty"] == "RSA" else _OF_CURVE.get(entry.get("crv", ""), ())
+    """Return the algorithms of a key. None uses a shared secret: a public key must not be taken for one."""
+    possible = _RSA_ALGORITHMS if entry["kty"] == "RSA" else _CURVE_ALGORITHMS.get(entry.get("crv", ""), ())
     named = entry.get("alg")
     return possible if named is None else tuple(name for name in possible if name == named)

@@ -1,7 +1,7 @@
-"""When each token of a token file was last used: in a file of the data directory, for `token --list`.
+"""When each token of a token file was last used, written to the data directory for `token --list`.
 
-Owns that file. It names no token and nobody: a token is found by a digest of its digest. Several processes
-may use one token file; each writes the latest use that it or the file knows of, so that none stays lost.
+Owns that file. It contains neither tokens nor names: a token is identified by a digest of its digest. Several
+processes may use one token file; each keeps the later of its own time and the file's, so that no use is lost.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from mcp_workbench.serve.admission.file_tokens import FileTokens
 
 WRITE_EVERY_SECONDS: Final = 60.0
-WRITE_LIMIT_SECONDS: Final = 5.0
+"""Time between two writes of the file."""
+WRITE_TIMEOUT_SECONDS: Final = 5.0
 MAX_BYTES: Final = 4 * 1024 * 1024
 
 log = logging.getLogger(__name__)
@@ -34,14 +35,14 @@ log = logging.getLogger(__name__)
 class _File(msgspec.Struct):
     format: Literal[1]
     last_used: dict[str, float]
-    """Seconds since 1970, by the tags of tokens."""
+    """Seconds since 1970, by the tag of a token."""
 
 
 _decode = msgspec.json.Decoder(_File).decode
 
 
 def tag_of(digest: bytes) -> str:
-    """What stands for a token in a file of last uses."""
+    """Return the tag that identifies a token in the file of last uses."""
     return hashlib.sha256(digest).hexdigest()[:32]
 
 
@@ -55,7 +56,7 @@ class UseFile:
         self.path = f"{self._directory.path}{os.sep}{self._name}"
 
     def read(self) -> dict[str, float]:
-        """The last use of each token by its tag; empty if there is no file, or none that can be read."""
+        """Return the last use of each token by its tag; empty if the file is missing or invalid."""
         try:
             found = self._directory.read(self._name, max_bytes=MAX_BYTES)
             return {} if found is None else _decode(found[0]).last_used
@@ -63,7 +64,7 @@ class UseFile:
             return {}
 
     def merge(self, used: Mapping[str, float]) -> None:
-        """Keep the later of each use and what another process has written. Raises OSError."""
+        """Write the later of each given use and the use in the file. Raises OSError."""
         known = self.read()
         latest = {tag: max(at, known.get(tag, 0.0)) for tag, at in used.items()}
         latest = {tag: at for tag, at in latest.items() if at}
@@ -72,23 +73,23 @@ class UseFile:
 
 
 class LastUse:
-    """Writes the last uses now and then, in a thread: a request never waits for it."""
+    """Writes the last uses once a minute, in a thread: a request never waits for it."""
 
     def __init__(self, file: UseFile, tokens: FileTokens) -> None:
         self._file = file
         self._tokens = tokens
         self._written_until = 0.0
-        """The latest use that was handed to the file."""
+        """The latest use that was written to the file."""
         self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
         self._has_failed = False
 
     def start(self) -> None:
-        """Write now and then from now on."""
+        """Start the timer that writes the last uses."""
         self._timer = asyncio.get_running_loop().call_later(WRITE_EVERY_SECONDS, self._on_timer)
 
     async def close(self) -> None:
-        """Write what is not written yet, and stop."""
+        """Write the last uses that are not written yet, and stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
         if self._writing is not None:
@@ -105,16 +106,16 @@ class LastUse:
         self._writing = None
 
     async def _write(self) -> None:
-        used = {tag_of(digest): holder.used_at for digest, holder in self._tokens.holders.items()}
+        used = {tag_of(digest): token.used_at for digest, token in self._tokens.by_digest.items()}
         latest = max(used.values(), default=0.0)
         if latest <= self._written_until:
             return
         try:
-            await in_thread(partial(self._file.merge, used), WRITE_LIMIT_SECONDS)
+            await in_thread(partial(self._file.merge, used), WRITE_TIMEOUT_SECONDS)
         except OSError as error:  # a time-out is one too
             if not self._has_failed:
                 self._has_failed = True
-                reason = str(error) or f"no end within {WRITE_LIMIT_SECONDS:g} s"
+                reason = str(error) or f"not written within {WRITE_TIMEOUT_SECONDS:g} s"
                 log.warning("the last use of tokens cannot be kept in %s: %s", self._file.path, reason)
             return
         self._written_until = latest

@@ -1,1 +1,1 @@
-"""The face to clients that come over HTTP: Streamable HTTP of both eras on one endpoint."""
+"""The client side over HTTP: Streamable HTTP for legacy and modern clients on one endpoint."""

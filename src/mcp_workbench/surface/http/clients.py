@@ -1,6 +1,6 @@
-"""All clients that come over HTTP: those of the modern era by who they are, legacy ones by their sessions.
+"""All HTTP clients: modern clients by their principal, legacy clients by their session.
 
-Owns what stays of a client between two requests, and for how long.
+Owns what is kept for a client between two requests, and for how long.
 """
 
 from __future__ import annotations
@@ -27,31 +27,32 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.principal import Principal
     from mcp_workbench.workbench.workbench import Workbench
 
-IDLE: Final = 1800.0
-"""Seconds after which a client that was not heard of is taken to be gone."""
-SWEEP_EVERY: Final = 60.0
-MOST_SESSIONS: Final = 1000
-"""Of one principal. With one more, the one is ended that was not used for longest."""
-MOST_REMEMBERED: Final = 1000
-"""Principals of which it is remembered where the resource URIs come from that their modern clients have."""
-ID_SIZE: Final = 32
+IDLE_SECONDS: Final = 1800.0
+"""A client that sends nothing for this time counts as gone."""
+SWEEP_EVERY_SECONDS: Final = 60.0
+"""Time between two searches for idle clients."""
+MAX_SESSIONS: Final = 1000
+"""Sessions of one principal. One more ends the session that was unused for longest."""
+MAX_REMEMBERED_PRINCIPALS: Final = 1000
+"""Principals for whose modern clients the origins of resource URIs are remembered."""
+SESSION_ID_BYTES: Final = 32
 """Random bytes in the id of a session."""
 
 log = logging.getLogger(__name__)
 
 
 class NoBackpressure:
-    """Room for what is sent: each client has its own connections, which do not hold up those of others."""
+    """Backpressure over HTTP: none here, because each client has connections of its own."""
 
     async def wait(self) -> None:
-        """There is always some."""
+        """Return at once: each HTTP connection waits for its own client."""
 
 
 BACKPRESSURE: Final = NoBackpressure()
 
 
 class Clients:
-    """Everybody who was here lately."""
+    """All HTTP clients with a session, or with a recent modern request."""
 
     def __init__(self, workbench: Workbench, environ: Mapping[str, str]) -> None:
         self._workbench = workbench
@@ -62,99 +63,101 @@ class Clients:
         self._in_flight: dict[str, PrincipalRequests] = {}
         """The requests in flight, by the names of their principals."""
         self._client_sessions: dict[str, tuple[ClientSession, float]] = {}
-        """Of modern clients, by the names of their principals, and when they were last used."""
+        """The sessions of modern clients by the names of their principals, and when they were last used."""
         self._emitted: dict[str, EmittedUris] = {}
-        """Of modern clients, by the names of their principals. It outlives their seats: the client does not
-        know of these, and still has the links."""
+        """The resource URIs given to modern clients, by the names of their principals. They outlive the
+        client session, because the client still has the links."""
         self._sessions: dict[str, HttpSession] = {}
         self._client_connections: dict[ClientConnection, ClientSession] = {}
-        """Of the modern requests in flight."""
-        self._sweep = asyncio.get_running_loop().call_later(SWEEP_EVERY, self._look_for_idle)
+        """The connection and client session of each modern request in flight."""
+        self._sweep = asyncio.get_running_loop().call_later(SWEEP_EVERY_SECONDS, self._end_idle)
 
     def client_session(self, principal: Principal) -> ClientSession:
-        """Where a modern client of a principal sits."""
+        """Return the client session that all modern clients of a principal share."""
         client_session, _ = self._client_sessions.get(principal.name, (None, 0.0))
         if client_session is None:
             client_session = self._new_client_session(principal, self._emitted_to(principal))
         elif client_session.view.principal != principal:
-            self._look_again(client_session, principal)
+            self._refresh(client_session, principal)
         client_session.view.used_at = asyncio.get_running_loop().time()
         self._client_sessions[principal.name] = client_session, client_session.view.used_at
         return client_session
 
     def in_flight(self, principal: Principal) -> PrincipalRequests:
-        """The requests of a principal that are in flight."""
+        """Return the requests of a principal that are in flight."""
         in_flight = self._in_flight.get(principal.name)
         if in_flight is None:
             in_flight = PrincipalRequests(principal.name, self._workbench.shares)
             self._in_flight[principal.name] = in_flight
         return in_flight
 
-    def come(self, client_connection: ClientConnection, client_session: ClientSession) -> None:
-        """A modern request is in flight."""
+    def add_request(self, client_connection: ClientConnection, client_session: ClientSession) -> None:
+        """Add a modern request that is in flight."""
         self._client_connections[client_connection] = client_session
 
-    def go(self, client_connection: ClientConnection) -> None:
-        """It is over, and what it still waits for is given up."""
+    def remove_request(self, client_connection: ClientConnection) -> None:
+        """Remove a modern request, and cancel what it still waits for."""
         del self._client_connections[client_connection]
         client_connection.close()
 
     def new_session(self, principal: Principal) -> HttpSession:
-        """A legacy client has come, and is known when its handshake is done."""
-        session_id = urlsafe_b64encode(os.urandom(ID_SIZE)).rstrip(b"=").decode()
+        """Make a session for a legacy client. `add_session` adds it after the handshake."""
+        session_id = urlsafe_b64encode(os.urandom(SESSION_ID_BYTES)).rstrip(b"=").decode()
         account, in_flight = self.backlog.account(principal.name), self.in_flight(principal)
         return HttpSession(session_id, self._new_client_session(principal), BACKPRESSURE, account, in_flight)
 
-    def keep(self, session: HttpSession) -> None:
-        """Its handshake is done."""
+    def add_session(self, session: HttpSession) -> None:
+        """Add a legacy session whose handshake is complete."""
         principal = session.client_session.view.principal
         others = [
-            it for it in self._sessions.values() if it.client_session.view.principal.name == principal.name
+            other
+            for other in self._sessions.values()
+            if other.client_session.view.principal.name == principal.name
         ]
-        if len(others) >= MOST_SESSIONS:
-            self.end(min(others, key=lambda it: (not it.is_idle, it.used_at)))
+        if len(others) >= MAX_SESSIONS:
+            self.end_session(min(others, key=lambda other: (not other.is_idle, other.used_at)))
         self._sessions[session.id] = session
 
     def session(self, session_id: str, principal: Principal) -> HttpSession | None:
-        """The session with this id, if it is this principal's."""
+        """Return the session with this id, if it belongs to this principal."""
         session = self._sessions.get(session_id)
         if session is None or session.client_session.view.principal.name != principal.name:
             return None
         if session.client_session.view.principal != principal:
-            self._look_again(session.client_session, principal)
+            self._refresh(session.client_session, principal)
         return session
 
-    def end(self, session: HttpSession) -> None:
-        """A legacy client is gone."""
+    def end_session(self, session: HttpSession) -> None:
+        """End the session of a legacy client."""
         if self._sessions.pop(session.id, None) is not None:
             session.close()
 
-    def dismiss(self, is_over: Callable[[Principal], bool]) -> None:
-        """Ends all that there is of those who may not come in any more, but for calls in flight."""
+    def disconnect(self, is_over: Callable[[Principal], bool]) -> None:
+        """End the sessions and streams of principals that are no longer admitted, but not calls in flight."""
         for session in list(self._sessions.values()):
             if is_over(session.client_session.view.principal):
-                self.end(session)
-        self.release(is_over)
+                self.end_session(session)
+        self.end_streams(is_over)
         for name, (client_session, _) in list(self._client_sessions.items()):
             if is_over(client_session.view.principal):
-                self._leave_client_session(name)
+                self._close_client_session(name)
 
-    def look_again(self) -> None:
-        """The configuration has changed."""
+    def refresh(self) -> None:
+        """Apply a changed configuration to what all clients see."""
         for client_session in self._all_client_sessions():
-            self._look_again(client_session, client_session.view.principal)
+            self._refresh(client_session, client_session.view.principal)
 
-    def release(self, is_over: Callable[[Principal], bool] = lambda _: True) -> None:
-        """Ends what would go on for as long as we do: nothing but calls is to be waited for any more."""
+    def end_streams(self, is_over: Callable[[Principal], bool] = lambda _: True) -> None:
+        """End the streams that have no end of their own, so that only calls are in flight."""
         for client_connection, client_session in list(self._client_connections.items()):
             if is_over(client_session.view.principal):
                 client_connection.end_streams()
         for session in self._sessions.values():
             if is_over(session.client_session.view.principal):
-                session.release()
+                session.end_streams()
 
     async def drain(self, seconds: float) -> None:
-        """Lets the calls in flight finish, within limits."""
+        """Wait for the calls in flight, up to a time limit."""
         client_connections = [
             *self._client_connections,
             *(session.client_connection for session in self._sessions.values()),
@@ -165,18 +168,18 @@ class Clients:
             )
 
     def close(self) -> None:
-        """Everybody has to go."""
+        """End all sessions and stop the search for idle clients."""
         self._sweep.cancel()
         for session in list(self._sessions.values()):
-            self.end(session)
+            self.end_session(session)
         self._parking.close()
         for name in list(self._client_sessions):
-            self._leave_client_session(name)
+            self._close_client_session(name)
 
     def _emitted_to(self, principal: Principal) -> EmittedUris:
         emitted = self._emitted.pop(principal.name, None) or EmittedUris()
         self._emitted[principal.name] = emitted
-        if len(self._emitted) > MOST_REMEMBERED:
+        if len(self._emitted) > MAX_REMEMBERED_PRINCIPALS:
             del self._emitted[next(iter(self._emitted))]
         return emitted
 
@@ -184,21 +187,21 @@ class Clients:
         view = ClientView(self._workbench, principal, emitted, has_own_servers=True)
         return ClientSession(view, self._parking, Seal(self._environ, principal.name, self._used_states))
 
-    def _look_again(self, client_session: ClientSession, principal: Principal) -> None:
+    def _refresh(self, client_session: ClientSession, principal: Principal) -> None:
         client_session.view.refresh(principal)
         if client_session.look_again():
-            for client_connection in self._client_connections_at(client_session):
+            for client_connection in self._connections_of(client_session):
                 client_connection.tell_tools_changed()
 
     def _all_client_sessions(self) -> list[ClientSession]:
-        of_sessions = (session.client_session for session in self._sessions.values())
-        return [*(client_session for client_session, _ in self._client_sessions.values()), *of_sessions]
+        legacy = (session.client_session for session in self._sessions.values())
+        return [*(client_session for client_session, _ in self._client_sessions.values()), *legacy]
 
-    def _client_connections_at(self, client_session: ClientSession) -> Iterator[ClientConnection]:
+    def _connections_of(self, client_session: ClientSession) -> Iterator[ClientConnection]:
         yield from (
             client_connection
-            for client_connection, its in list(self._client_connections.items())
-            if its is client_session
+            for client_connection, its_session in list(self._client_connections.items())
+            if its_session is client_session
         )
         yield from (
             session.client_connection
@@ -206,25 +209,25 @@ class Clients:
             if session.client_session is client_session
         )
 
-    def _leave_client_session(self, name: str) -> None:
+    def _close_client_session(self, name: str) -> None:
         client_session, _ = self._client_sessions.pop(name)
         client_session.view.close()
 
-    def _look_for_idle(self) -> None:
+    def _end_idle(self) -> None:
         loop = asyncio.get_running_loop()
-        self._sweep = loop.call_later(SWEEP_EVERY, self._look_for_idle)
+        self._sweep = loop.call_later(SWEEP_EVERY_SECONDS, self._end_idle)
         now = loop.time()
         for session in list(self._sessions.values()):
             session.forget_old(now)
-            if session.is_idle and now - session.used_at > IDLE:
-                log.info("a client was not heard of for %d minutes, and its session is ended", IDLE / 60)
-                self.end(session)
+            if session.is_idle and now - session.used_at > IDLE_SECONDS:
+                log.info("a client sent nothing for %d minutes; its session is ended", IDLE_SECONDS / 60)
+                self.end_session(session)
         busy = {id(client_session) for client_session in self._client_connections.values()}
         for name, (client_session, used_at) in list(self._client_sessions.items()):
-            # What is kept for it has a lifetime of its own.
+            # Kept results have a lifetime of their own.
             if (
-                now - used_at > IDLE
+                now - used_at > IDLE_SECONDS
                 and id(client_session) not in busy
                 and not client_session.view.client_results
             ):
-                self._leave_client_session(name)
+                self._close_client_session(name)

@@ -1,4 +1,4 @@
-"""The MCP endpoint: every HTTP request to it, sorted by method and era."""
+"""The MCP endpoint: serves every HTTP request to it, by method and protocol version."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from mcp_workbench.surface.http import headers
 from mcp_workbench.surface.http.clients import BACKPRESSURE
 from mcp_workbench.surface.http.exchange import (
     CLOSE,
-    KEEP_ALIVE,
-    LATER,
+    KEEP_ALIVE_SECONDS,
+    RETRY_LATER,
     HttpExchange,
     IncompleteBodies,
     Rejected,
@@ -57,27 +57,27 @@ log = logging.getLogger(__name__)
 
 
 class Authenticator(Protocol):
-    """Who may come in."""
+    """Decides which principal a request comes from."""
 
     def admit(self, headers: Sequence[Header], peer: str) -> Principal | Awaitable[Principal]:
-        """Who it is that has come, from this address. Raises Denied, now or when awaited."""
+        """Return the principal of a request from this address. Raises Denied, now or when awaited."""
 
 
 class Endpoint:
-    """An ASGI application for one path."""
+    """The ASGI application for the path of the MCP endpoint."""
 
-    def __init__(self, clients: Clients, gate: Authenticator) -> None:
+    def __init__(self, clients: Clients, authenticator: Authenticator) -> None:
         self._clients = clients
-        self._gate = gate
+        self._authenticator = authenticator
         self._incoming = IncompleteBodies()
         self._turn_limit = PerTurnLimit()
         self.is_closing = False
-        """Whether no more requests are taken: those in flight may still be answered or cancelled."""
+        """Whether new requests are refused; requests in flight may still be answered or cancelled."""
         self.is_closed = False
-        """Whether nothing is taken any more: it could have servers start that nobody would end."""
+        """Whether everything is refused, because it could start servers that would not be stopped."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one HTTP request."""
+        """Serve one HTTP request, and turn refusals and faults into responses."""
         exchange = HttpExchange(scope, receive, send)
         try:
             await self._serve(exchange)
@@ -88,17 +88,17 @@ class Endpoint:
             await exchange.refuse(Rejected(500, INTERNAL_ERROR, OUR_FAULT, CLOSE))
 
     async def _serve(self, exchange: HttpExchange) -> None:
-        admitted = self._gate.admit(exchange.pairs, exchange.peer)
+        admitted = self._authenticator.admit(exchange.pairs, exchange.peer)
         principal = admitted if isinstance(admitted, Principal) else await admitted
         exchange.connection.trust()
-        if principal.name and not self._turn_limit.takes(principal.name):
+        if principal.name and not self._turn_limit.may_begin(principal.name):
             await self._turn_limit.wait(principal.name)
         if self.is_closed:
             raise _ending()
         if exchange.method == "POST":
             await self._post(exchange, principal)
         elif exchange.method in ("GET", "DELETE"):
-            await self._of_session(exchange, principal)
+            await self._serve_session(exchange, principal)
         else:
             raise Rejected(405, INVALID_REQUEST, "Method Not Allowed", ALLOWED)
 
@@ -114,18 +114,20 @@ class Endpoint:
         if self.is_closing and request_id is not None:
             raise _ending(request_id)
         if headers.is_modern(exchange, posted):
-            await self._take_modern(exchange, principal, posted)
+            await self._serve_modern(exchange, principal, posted)
         elif posted.method == "initialize" and request_id is not None:
-            await self._greet(exchange, principal, line, request_id)
+            await self._initialize(exchange, principal, line, request_id)
         else:
             session = self._session(exchange, principal, request_id)
-            await session.take(exchange, line, [] if request_id is None else [request_id], posted.plain)
+            await session.receive(exchange, line, [] if request_id is None else [request_id], posted.plain)
 
-    async def _take_modern(self, exchange: HttpExchange, principal: Principal, posted: PostedMessage) -> None:
+    async def _serve_modern(
+        self, exchange: HttpExchange, principal: Principal, posted: PostedMessage
+    ) -> None:
         if posted.method is None:
-            raise Rejected(400, INVALID_REQUEST, "Invalid Request: clients of this era send no answers")
+            raise Rejected(400, INVALID_REQUEST, "Invalid Request: modern clients send no responses")
         if posted.request_id is None:
-            # The modern era has no notification of a client's that would mean anything over HTTP.
+            # The modern protocol has no client notification that matters over HTTP.
             await exchange.answer(202)
             return
         headers.require_match(exchange, posted)
@@ -135,24 +137,26 @@ class Endpoint:
         in_flight.add(1, posted.request_id)
         output = _ModernOutput(account, encode(posted.request_id))
         client_connection = ClientConnection(client_session, output, BACKPRESSURE)
-        self._clients.come(client_connection, client_session)
+        self._clients.add_request(client_connection, client_session)
         try:
             client_connection.take(posted.line, posted.plain)
-            await exchange.answer_from(output.stream, patience=KEEP_ALIVE, is_modern=True)
+            await exchange.respond_from(output.stream, patience=KEEP_ALIVE_SECONDS, is_modern=True)
         finally:
-            # What is not answered by now was given up by the client, which is the way to cancel it.
-            self._clients.go(client_connection)
+            # An unanswered request was cancelled: modern clients close the stream to cancel.
+            self._clients.remove_request(client_connection)
             output.stream.close()
             in_flight.remove(1)
 
-    async def _greet(self, exchange: HttpExchange, principal: Principal, line: bytes, request_id: Id) -> None:
+    async def _initialize(
+        self, exchange: HttpExchange, principal: Principal, line: bytes, request_id: Id
+    ) -> None:
         session = self._clients.new_session(principal)
-        is_greeted = False
+        is_initialized = False
         try:
-            is_greeted = await session.greet(exchange, line, request_id)
+            is_initialized = await session.initialize(exchange, line, request_id)
         finally:
-            if is_greeted:
-                self._clients.keep(session)
+            if is_initialized:
+                self._clients.add_session(session)
             else:
                 session.close()
 
@@ -169,18 +173,18 @@ class Endpoint:
         if session.client_connection.version != BATCHING_VERSION:
             only = f"Invalid Request: only in version {BATCHING_VERSION} several messages can come at once"
             raise Rejected(400, INVALID_REQUEST, only)
-        request_ids = [it for it in map(_request_id_in, parts) if it is not None]
+        request_ids = [request_id for request_id in map(_request_id_in, parts) if request_id is not None]
         if self.is_closing and request_ids:
             raise _ending()
-        await session.take(exchange, line, request_ids)
+        await session.receive(exchange, line, request_ids)
 
-    async def _of_session(self, exchange: HttpExchange, principal: Principal) -> None:
-        """What only legacy clients do: listening to what belongs to no request, and saying goodbye."""
+    async def _serve_session(self, exchange: HttpExchange, principal: Principal) -> None:
+        """Serve what only legacy clients send: GET for the standalone stream, DELETE to end the session."""
         if exchange.text(headers.VERSION) in MODERN_VERSIONS:
             raise Rejected(405, INVALID_REQUEST, "Method Not Allowed: send requests by POST", ONLY_POST)
         session = self._session(exchange, principal, None)
         if exchange.method == "DELETE":
-            self._clients.end(session)
+            self._clients.end_session(session)
             await exchange.answer(204)
             return
         if self.is_closing:
@@ -204,40 +208,40 @@ class Endpoint:
 
 
 class _ModernOutput:
-    """The way back for one request of a modern client."""
+    """The output for one request of a modern client: its response and its notifications."""
 
     def __init__(self, account: PrincipalBacklog, request_id: bytes) -> None:
-        self.stream = ResponseStream(account, owed=[request_id])
+        self.stream = ResponseStream(account, unanswered=[request_id])
         self._request_id = request_id
 
     def write(self, line: Outgoing) -> None:
-        """Takes the answer, or what belongs to it."""
+        """Write the response, or a notification that belongs to the request."""
         if answered_id(line) is None:
             self.stream.write(line)
         else:
             self.stream.answer(self._request_id, line)
 
     def about(self, request_id: Id) -> Write:  # noqa: ARG002 - there is only one
-        """The same."""
+        """Return a function that writes notifications about the request."""
         return self.stream.write
 
     def drop(self, request_id: Id) -> None:  # noqa: ARG002 - there is only one
-        """The request gets no answer."""
+        """End the stream without a response to the request."""
         self.stream.end()
 
 
 def _ending(request_id: Id | None = None) -> Rejected:
     ending = "Service Unavailable: the workbench is ending"
-    return Rejected(503, INTERNAL_ERROR, ending, LATER, CLOSE, request_id=request_id)
+    return Rejected(503, INTERNAL_ERROR, ending, RETRY_LATER, CLOSE, request_id=request_id)
 
 
 def _in_one_line(body: bytes) -> bytes:
-    """A message may be laid out over several lines here, and is sent on in one."""
+    """Put a message on one line: over HTTP it may be spread over several."""
     if b"\n" not in body and b"\r" not in body:
         return body
     if not is_json(body.strip()):
         return body
-    # Not in the middle of a string, where JSON does not have them.
+    # A JSON string contains no raw line ends, so that only space between tokens changes.
     return body.replace(b"\n", b" ").replace(b"\r", b" ")
 
 
@@ -245,4 +249,4 @@ def _request_id_in(line: bytes) -> Id | None:
     try:
         return request_id_of(decode(line))
     except Undecodable as problem:
-        return problem.request_id  # which is told what is wrong
+        return problem.request_id  # its response says what is wrong

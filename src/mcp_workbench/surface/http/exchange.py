@@ -1,4 +1,4 @@
-"""One HTTP request while it is served: what came with it, and how it is answered."""
+"""One HTTP request while it is served: reads its body and writes its response."""
 
 from __future__ import annotations
 
@@ -32,45 +32,46 @@ if TYPE_CHECKING:
 
     Header = tuple[bytes, bytes]
 
-BODY_LIMIT: Final = 64 * 1024 * 1024
-"""Bytes of the longest message that is taken from a client."""
-BODIES_LIMIT: Final = 512 * 1024 * 1024
-"""Bytes of all messages together that have not come whole yet: there may be thousands of clients."""
-BODY_TIME: Final = 60.0
-"""Seconds in which it has to come."""
-KEEP_ALIVE: Final = 15.0
-"""Seconds of silence after which a sign of life is sent, for what lies between us and the client."""
-UNWATCHED: Final = 0.05
-"""Seconds in which it is not watched whether the client is still there. Most answers are there by then."""
-COME_BACK_AFTER: Final = 1000
-"""Milliseconds after which a client that has lost a stream is to take it up again."""
-IN_ONE_PIECE: Final = 256 * 1024
-"""Bytes up to which an answer is sent in one."""
+MAX_BODY_BYTES: Final = 64 * 1024 * 1024
+"""Size of the longest message that a client may send."""
+MAX_INCOMPLETE_BYTES: Final = 512 * 1024 * 1024
+"""Size of all incomplete bodies together: there may be thousands of clients."""
+BODY_TIMEOUT_SECONDS: Final = 60.0
+"""Time in which the body of a request has to arrive."""
+KEEP_ALIVE_SECONDS: Final = 15.0
+"""Silence after which a comment is sent, to keep proxies from closing the connection."""
+UNWATCHED_SECONDS: Final = 0.05
+"""Time in which we do not watch for a disconnect. Most responses are ready by then."""
+RECONNECT_MILLISECONDS: Final = 1000
+"""Time after which a client that lost a stream should reconnect."""
+ONE_PIECE_BYTES: Final = 256 * 1024
+"""Up to this size a response is sent in one piece."""
 EVENT_PIECE_BYTES: Final = 256 * 1024
-"""Bytes of a long event that are sent at once: uvicorn copies them, and all of it would be there twice."""
+"""How much of a long event is sent at once: uvicorn copies each piece, and a whole copy would double the
+memory."""
 CONNECTION: Final = "mcp_workbench.connection"
-"""The key of an ASGI scope under which the connection of the request is, where there is one."""
+"""The key in an ASGI scope of the connection of the request, if it has one."""
 
 JSON: Final = (b"content-type", b"application/json")
 CLOSE: Final = (b"connection", b"close")
-LATER: Final = (b"retry-after", b"5")
+RETRY_LATER: Final = (b"retry-after", b"5")
 EVENTS: Final = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
 )
-SIGN_OF_LIFE: Final = b":\n\n"
+KEEP_ALIVE_COMMENT: Final = b":\n\n"
 
-STATUS_OF: Final = {
+STATUS_BY_CODE: Final = {
     **dict.fromkeys((PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS), 400),
     **dict.fromkeys((HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION), 400),
     METHOD_NOT_FOUND: 404,
 }
-"""As the modern era wants it for an error that is all of the answer."""
+"""The HTTP status that the modern protocol requires for a JSON-RPC error that is the whole response."""
 
 
 class Rejected(Denied):
-    """A request that is answered with an HTTP error, and a JSON-RPC error of its own that says why."""
+    """A request that is answered with an HTTP error whose body is a JSON-RPC error that says why."""
 
     def __init__(
         self,
@@ -86,27 +87,27 @@ class Rejected(Denied):
 
 
 class ClientSocket(Protocol):
-    """The connection that a request came on."""
+    """The connection on which a request arrived."""
 
     @property
     def is_half_closed(self) -> bool:
-        """Whether the client has ended its side, and may still wait for an answer."""
+        """Whether the client has closed its sending side; it may still wait for a response."""
 
     on_half_close: Callable[[], None] | None
-    """Called when the client ends its side. Sending something then shows whether it is still there."""
+    """Called when the client closes its sending side. Sending something then shows whether it still reads."""
 
     def trust(self) -> None:
-        """Note that a request on it was authenticated, so that it is kept when others have to go."""
+        """Note that a request was authenticated, so that the connection is kept when others are closed."""
 
     async def drain(self) -> None:
         """Wait until the client has read nearly all that was written."""
 
     def abort(self) -> None:
-        """Close it at once, and drop what the client has not read."""
+        """Close the connection at once, and drop what the client has not read."""
 
 
 class NoSocket:
-    """Stands in for the connection where requests come without one."""
+    """Replaces the connection for requests that have none, as in tests."""
 
     is_half_closed = False
     on_half_close: Callable[[], None] | None = None
@@ -125,25 +126,26 @@ NO_CONNECTION: Final = NoSocket()
 
 
 class IncompleteBodies:
-    """The messages that have not come whole yet, of all clients."""
+    """Counts the bytes of all bodies that are not complete yet, of all clients."""
 
     def __init__(self) -> None:
         self.bytes = 0
 
     def add(self, size: int) -> None:
-        """More of one has come. Raises Rejected if it is too much to keep."""
+        """Count a part of a body. Raises Rejected if all of them are too much."""
         self.bytes += size
-        if self.bytes > BODIES_LIMIT:
-            much = f"more than {BODIES_LIMIT // 2**20} MiB are being sent here at once. Send this again later"
-            raise Rejected(503, INTERNAL_ERROR, much, LATER)
+        if self.bytes > MAX_INCOMPLETE_BYTES:
+            limit = MAX_INCOMPLETE_BYTES // 2**20
+            reason = f"more than {limit} MiB are being sent here at once. Send this again later"
+            raise Rejected(503, INTERNAL_ERROR, reason, RETRY_LATER)
 
     def remove(self, size: int) -> None:
-        """One is there, or given up."""
+        """Stop counting a body that is complete or given up."""
         self.bytes -= size
 
 
 class HttpExchange:
-    """A request of a client's, and the way back."""
+    """An HTTP request of a client, and its response."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._receive = receive
@@ -152,33 +154,33 @@ class HttpExchange:
         self._watch: asyncio.Task[None] | None = None
         self.connection: ClientSocket = scope.get(CONNECTION, NO_CONNECTION)
         self.peer: str = (scope.get("client") or ("",))[0]
-        """The address of the other side, as far as it is known."""
+        """The client's address, as far as it is known."""
         self.method: str = scope["method"]
         self.pairs: list[Header] = scope["headers"]
         self.headers = dict(self.pairs)
         self.is_gone = False
-        """Whether the client is known to have left."""
+        """Whether the client is known to have disconnected."""
 
     def text(self, name: bytes) -> str | None:
-        """The value of a header. The space around it is no part of it, and is left to us."""
+        """Return the value of a header without the space around it; the HTTP parser leaves that to us."""
         value = self.headers.get(name)
         return None if value is None else value.decode("latin-1").strip(" \t")
 
     async def body(self, incoming: IncompleteBodies) -> bytes:
-        """All that came with it. Raises Rejected if that is too much, or takes too long."""
+        """Read the whole body. Raises Rejected if it is too long or takes too long."""
         length = self.headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length) > BODY_LIMIT:
+        if length.isdigit() and int(length) > MAX_BODY_BYTES:
             raise _too_large()
-        # Nearly always all of it. There is never a wait for this: the connection has it ready, be it empty.
+        # Nearly always the whole body. Never waits: a first part is ready, perhaps an empty one.
         message = await self._receive()
         if not message.get("more_body", False):
             body: bytes = message.get("body", b"")
             return body
         try:
-            async with asyncio.timeout(BODY_TIME):
+            async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
                 return await self._whole_body(message, incoming)
         except TimeoutError:
-            late = f"the request was not there whole within {BODY_TIME:g} s"
+            late = f"the request was not there whole within {BODY_TIMEOUT_SECONDS:g} s"
             raise Rejected(408, INVALID_REQUEST, late, CLOSE) from None
 
     async def _whole_body(self, message: Message, incoming: IncompleteBodies) -> bytes:
@@ -189,7 +191,7 @@ class HttpExchange:
                 parts.append(message.get("body", b""))
                 size += len(parts[-1])
                 incoming.add(len(parts[-1]))
-                if size > BODY_LIMIT:
+                if size > MAX_BODY_BYTES:
                     raise _too_large()
                 if not message.get("more_body", False):
                     return b"".join(parts)
@@ -200,7 +202,7 @@ class HttpExchange:
         raise Rejected(400, INVALID_REQUEST, "the connection ended within the request", CLOSE)
 
     async def answer(self, status: int, *headers: Header, body: Outgoing = b"") -> None:
-        """Answers in one go, unless an answer has begun."""
+        """Send a complete response, unless a response has begun."""
         if self._has_begun:
             return
         size = len(body) if isinstance(body, bytes) else sum(map(len, body))
@@ -208,80 +210,79 @@ class HttpExchange:
         length = () if status == 204 else ((b"content-length", b"%d" % size),)
         self._has_begun = True
         await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *length]})
-        if isinstance(body, list) and size > IN_ONE_PIECE:
+        if isinstance(body, list) and size > ONE_PIECE_BYTES:
             for piece in _pieces(body):
                 await self._send({"type": "http.response.body", "body": piece, "more_body": True})
             body = b""
         whole = body if isinstance(body, bytes) else b"".join(body)
         await self._send({"type": "http.response.body", "body": whole})
         if size > SMALL_BYTES:
-            # What the connection still has of it is in the memory, and has to count for as long.
+            # The part that the connection still buffers uses memory, and has to count until it is sent.
             await self.connection.drain()
 
     async def refuse(self, denied: Denied) -> None:
-        """Answers with an error."""
+        """Send an error response with a JSON-RPC error."""
         known = denied.line if isinstance(denied, Rejected) else None
         line = known or error_line(None, INVALID_REQUEST, denied.reason)
         await self.answer(denied.status, JSON, *denied.headers, body=line)
 
-    async def answer_from(
+    async def respond_from(
         self, stream: ResponseStream, *headers: Header, patience: float, is_modern: bool, primes: bool = False
     ) -> None:
-        """Answers with what is said on a stream: as JSON if that is the answer alone and comes soon, else as
-        events while they come.
-        """
-        stream.follower = self
+        """Send a stream: as JSON if a single response is ready soon, else as events."""
+        stream.consumer = self
         try:
-            if not await stream.wait(UNWATCHED):
-                self._begin_to_watch(stream)
+            if not await stream.wait(UNWATCHED_SECONDS):
+                self._start_watching(stream)
                 if not self.connection.is_half_closed:
                     await stream.wait(patience)
             if (answer := stream.only_answer) is not None:
                 code = error_code(answer) if is_modern else None
-                status = 200 if code is None else STATUS_OF.get(code, 200)
+                status = 200 if code is None else STATUS_BY_CODE.get(code, 200)
                 await self.answer(status, JSON, *headers, body=answer)
             elif not self.is_gone:
-                await self.follow(stream, *headers, primes=primes)
+                await self.send_events(stream, *headers, primes=primes)
         finally:
-            self._end_of_watch()
-            if stream.follower is self:
-                stream.follower = None
+            self._stop_watching()
+            if stream.consumer is self:
+                stream.consumer = None
 
-    async def follow(self, stream: ResponseStream, *headers: Header, primes: bool = False) -> None:
-        """Sends what is said on a stream as events, until all is said, or the client leaves, or it comes back
-        to the same stream by another request.
+    async def send_events(self, stream: ResponseStream, *headers: Header, primes: bool = False) -> None:
+        """Send the messages of a stream as events.
+
+        Returns when the stream ends, the client disconnects, or it resumes the stream with another request.
         """
-        stream.wake()  # whoever has followed it until now
-        stream.follower = self
-        self._begin_to_watch(stream)
+        stream.wake()  # an earlier exchange that sends this stream
+        stream.consumer = self
+        self._start_watching(stream)
         try:
             self._has_begun = True
             await self._send({"type": "http.response.start", "status": 200, "headers": [*EVENTS, *headers]})
             if primes:
                 stream.has_begun = True
-                beginning = (stream.position.encode(), COME_BACK_AFTER)
+                beginning = (stream.position.encode(), RECONNECT_MILLISECONDS)
                 await self._send_part(b"id: %b\nretry: %d\ndata: \n\n" % beginning)
-            while stream.follower is self:
+            while stream.consumer is self:
                 if (message := stream.next()) is not None:
                     await self._send_event(*message)
                 elif stream.is_over:
                     break
-                elif not await stream.wait(KEEP_ALIVE):
-                    await self._send_part(SIGN_OF_LIFE)
+                elif not await stream.wait(KEEP_ALIVE_SECONDS):
+                    await self._send_part(KEEP_ALIVE_COMMENT)
             await self._send({"type": "http.response.body", "body": b""})
         finally:
-            self._end_of_watch()
-            if stream.follower is self:
-                stream.follower = None
+            self._stop_watching()
+            if stream.consumer is self:
+                stream.consumer = None
 
-    def cut_off(self) -> None:
-        """Close the connection: the client reads too slowly for all that waits."""
+    def disconnect(self) -> None:
+        """Close the connection, because the client reads too slowly."""
         self.connection.abort()
 
     async def _send_event(self, position: str, line: Outgoing) -> None:
-        """Send a message as a server-sent event. Its own newline is the end of the data."""
-        known_as = b"id: %b\n" % position.encode() if position else b""
-        head = b"%bevent: message\ndata: " % known_as
+        """Send a message as a server-sent event. The message's own newline ends the data line."""
+        event_id = b"id: %b\n" % position.encode() if position else b""
+        head = b"%bevent: message\ndata: " % event_id
         if isinstance(line, bytes):
             await self._send_part(b"".join((head, _without_returns(line), b"\n")))
             return
@@ -296,13 +297,13 @@ class HttpExchange:
     async def _send_part(self, part: bytes | memoryview) -> None:
         await self._send({"type": "http.response.body", "body": part, "more_body": True})
 
-    def _begin_to_watch(self, stream: ResponseStream) -> None:
+    def _start_watching(self, stream: ResponseStream) -> None:
         if self._watch is None:
             self._watch = asyncio.create_task(self._watch_client(stream))
-            # Events begin then, or a sign of life is sent: a client that is gone resets the connection.
+            # Something is sent then; if the client is gone, that resets the connection.
             self.connection.on_half_close = stream.wake
 
-    def _end_of_watch(self) -> None:
+    def _stop_watching(self) -> None:
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
@@ -312,11 +313,11 @@ class HttpExchange:
         while (await self._receive())["type"] != "http.disconnect":
             pass
         self.is_gone = True
-        stream.leave(self)
+        stream.detach(self)
 
 
 def _pieces(parts: list[Body]) -> Iterator[bytes | memoryview]:
-    """What is long by itself, as it is, and what is short before or after it together."""
+    """Return long parts as they are, and the short ones between them joined."""
     short: list[Body] = []
     for part in parts:
         if len(part) <= COPIED:
@@ -331,10 +332,10 @@ def _pieces(parts: list[Body]) -> Iterator[bytes | memoryview]:
 
 
 def _without_returns(data: bytes | memoryview) -> bytes | memoryview:
-    """The same without carriage returns: spaces in a JSON text, but in an event each would end the line."""
+    """Replace carriage returns by spaces: JSON allows both, but in an event a return would end the line."""
     return bytes(data).replace(b"\r", b" ") if re.search(b"\r", data) else data
 
 
 def _too_large() -> Rejected:
-    # The connection stays: if it were closed while more is coming, the client would not see why.
-    return Rejected(413, INVALID_REQUEST, f"the request is larger than {BODY_LIMIT // 2**20} MiB")
+    # The connection stays open: closing it while the client sends could lose this response.
+    return Rejected(413, INVALID_REQUEST, f"the request is larger than {MAX_BODY_BYTES // 2**20} MiB")

@@ -1,4 +1,4 @@
-"""The headers of an HTTP request that the protocol has rules for. Pure: looks, and says what is wrong."""
+"""Checks the headers of an HTTP request that the protocol has rules for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ENCODED_START, ENCODED_END = "=?base64?", "?="
 
 
 def require_json(exchange: HttpExchange) -> None:
-    """What is sent has to be JSON, and the answer may come as JSON or as events. Raises Rejected."""
+    """Require JSON as content type, and both JSON and events as accepted. Raises Rejected."""
     kind = exchange.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if kind != b"application/json":
         raise Rejected(415, INVALID_REQUEST, "Unsupported Media Type: send application/json")
@@ -34,13 +34,13 @@ def require_json(exchange: HttpExchange) -> None:
 
 
 def require_events(exchange: HttpExchange) -> None:
-    """The answer will come as events. Raises Rejected."""
+    """Require that the client accepts events. Raises Rejected."""
     if not _accepts(exchange, b"text/event-stream"):
         raise Rejected(406, INVALID_REQUEST, "Not Acceptable: accept text/event-stream")
 
 
 def is_modern(exchange: HttpExchange, posted: PostedMessage) -> bool:
-    """Whether a message is of the modern era, by its headers or by what it carries itself."""
+    """Whether a message uses the modern protocol, by its headers or by its metadata."""
     if posted.method != "initialize":
         version = exchange.text(VERSION)
         if version is not None and version not in LEGACY_VERSIONS:
@@ -49,12 +49,13 @@ def is_modern(exchange: HttpExchange, posted: PostedMessage) -> bool:
 
 
 def require_match(exchange: HttpExchange, posted: PostedMessage) -> None:
-    """The headers of a modern request have to say what it says itself: what lies between us and the client
-    may have gone by them. Raises Rejected.
+    """Require that the headers of a modern request repeat its body. Raises Rejected.
+
+    Proxies may have relied on the headers.
     """
     method, request_id = posted.method or "", posted.request_id
     if posted.version:
-        # Without it, it is refused as any other is that lacks it.
+        # A request without a version is refused later, over stdio too.
         _compare(exchange, VERSION, decode_text(posted.version), "protocol version", request_id)
     _compare(exchange, METHOD, method, "method", request_id)
     if posted.subject:
@@ -99,7 +100,7 @@ def _accepts(exchange: HttpExchange, kind: bytes) -> bool:
     accepted = exchange.headers.get(b"accept")
     if accepted is None or kind in accepted:
         return True
-    # There may be several such headers, which together are one.
+    # Several `Accept` headers count as one list.
     accepted = b",".join(value for name, value in exchange.pairs if name == b"accept")
     ranges = {part.partition(b";")[0].strip().lower() for part in accepted.split(b",")}
     return not ranges.isdisjoint({kind, b"*/*", kind.partition(b"/")[0] + b"/*"})

@@ -1,6 +1,6 @@
-"""Limits on the requests of one principal: how many are in flight, and how many begin in one loop turn.
+"""Limits the requests of one principal: how many are in flight, and how many begin per loop turn.
 
-A thousand requests that arrive at once take 100 ms to begin. Other principals would wait for all of them.
+Beginning a thousand requests takes 100 ms. Without a limit other principals would wait for all of them.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Id
 
 
-BEGUN_PER_TURN: Final = 50
-"""Requests of one principal that are begun in one turn of the loop, in about 5 ms."""
+MAX_BEGUN_PER_TURN: Final = 50
+"""Requests of one principal that begin in one turn of the event loop; they take about 5 ms."""
 
 
 class PerTurnLimit:
-    """Requests that are begun in this turn of the loop, and those that wait for a later one."""
+    """Limits how many requests of a principal begin per turn of the event loop. The others wait."""
 
     def __init__(self) -> None:
         self._begun: Counter[str] = Counter()
         self._waiting: FairQueue[asyncio.Future[None]] = FairQueue()
 
-    def takes(self, principal: str) -> bool:
-        """Whether a request of a principal can be begun in this turn."""
-        if principal in self._waiting or not self._may(principal):
+    def may_begin(self, principal: str) -> bool:
+        """Whether a request of a principal may begin in this turn. Counts it if so."""
+        if principal in self._waiting or not self._has_share(principal):
             return False
         if not self._begun:
-            asyncio.get_running_loop().call_soon(self._turn)
+            asyncio.get_running_loop().call_soon(self._next_turn)
         self._begun[principal] += 1
         return True
 
     async def wait(self, principal: str) -> None:
-        """Wait for the turn in which a request can be begun."""
+        """Wait for a turn of the event loop in which a request may begin."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(principal, turn)
         try:
@@ -48,22 +48,22 @@ class PerTurnLimit:
         finally:
             self._waiting.discard(principal, turn)
 
-    def _turn(self) -> None:
+    def _next_turn(self) -> None:
         self._begun.clear()
-        while (found := self._waiting.take(self._may)) is not None:
+        while (found := self._waiting.take(self._has_share)) is not None:
             principal, turn = found
             if not turn.done():
                 self._begun[principal] += 1
                 turn.set_result(None)
         if self._begun:
-            asyncio.get_running_loop().call_soon(self._turn)
+            asyncio.get_running_loop().call_soon(self._next_turn)
 
-    def _may(self, principal: str) -> bool:
-        return self._begun[principal] < BEGUN_PER_TURN
+    def _has_share(self, principal: str) -> bool:
+        return self._begun[principal] < MAX_BEGUN_PER_TURN
 
 
 class PrincipalRequests:
-    """The requests of one principal between their arrival and their answers."""
+    """Counts the requests of one principal that are in flight."""
 
     def __init__(self, principal: str, shares: Shares) -> None:
         self._principal = principal
@@ -71,7 +71,7 @@ class PrincipalRequests:
         self._count = 0
 
     def add(self, count: int, request_id: Id) -> None:
-        """Count more requests. Raises Rejected, and counts none, if that is more than the share."""
+        """Count more requests. Raises Rejected, and counts none, if the principal's share is used up."""
         total, limit = self._count + count, self._shares.limits.requests
         if self._principal and total > limit:
             taken = f"Too Many Requests: {total:,} requests of yours would be in flight, more than {limit:,}"

@@ -1,6 +1,6 @@
-"""A message that a client has posted: what has to be known of it before it is handed on, decoded once.
+"""A message that a client has posted, decoded once as far as the endpoint needs it.
 
-Nearly all are calls with nothing about them to be looked into, of which one decoding tells everything.
+Nearly all are plain tool calls: one decoding reads everything about them.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Id, Message
 
 NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""The parameter that a message is about, by method."""
+"""The parameter that the `Mcp-Name` header repeats, by method."""
 _USE_TOOL: Final = msgspec.Raw(encode(USE_TOOL))
 
 
 class PostedMessage(msgspec.Struct):
-    """One message."""
+    """A message that a client has posted over HTTP."""
 
     line: bytes
     method: str | None
-    """None if it is an answer."""
+    """The JSON-RPC method; None for a response."""
     request_id: Id | None
-    """None if it is no request."""
+    """The id of a request; None for a notification or a response."""
     version: msgspec.Raw
-    """Of the protocol, as a modern one has it."""
+    """The protocol version in the metadata of a modern message."""
     subject: msgspec.Raw
-    """What it is about, if its method has such a parameter."""
+    """The value of the parameter that `NAMED_BY` names for the method."""
     plain: PlainUse | None = None
-    """All of it, if it is a plain call."""
+    """The decoded call, if this is a plain tool call."""
 
 
 class _Meta(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ _decode_params = msgspec.json.Decoder(_Params).decode
 
 
 def read(line: bytes) -> PostedMessage:
-    """Looks at a message. Raises Undecodable, or Rejected for what is no message of a client's."""
+    """Decode a posted message. Raises Undecodable, or Rejected for a message that clients must not send."""
     if (plain := read_plain_use(line)) is not None:
         version = plain.params.meta.get(META_VERSION, ABSENT)
         return PostedMessage(line, plain.method, plain.id, version, _USE_TOOL, plain)
@@ -73,7 +73,7 @@ def read(line: bytes) -> PostedMessage:
 
 
 def request_id_of(message: Message) -> Id | None:
-    """The id of a request; None if it is something else."""
+    """Return the id of a request; None for a notification or a response."""
     return None if message.method is None or message.id is msgspec.UNSET else message.id
 
 

@@ -1,4 +1,4 @@
-"""What is said to a client in one HTTP response; or in several, if it comes back for what it missed.
+"""The messages of one HTTP response, or of several if the client resumes the stream.
 
 Owns the messages until they are sent, and a few of them for a while after that. Knows nothing of HTTP.
 """
@@ -21,81 +21,82 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.http.backlog import PrincipalBacklog
     from mcp_workbench.wire.message import Outgoing
 
-MOST_UNSENT: Final = 1000
-"""Messages that wait for a client which is away. Of more, the oldest are dropped."""
-MOST_BYTES_UNSENT: Final = 1024 * 1024
-"""The same in bytes. The latest one waits however long it is."""
-MOST_BYTES_BEHIND: Final = 16 * 1024 * 1024
-"""Bytes by which a client that is there may be behind."""
-MOST_KEPT: Final = 100
-"""Messages that are kept after they were sent, for a client that comes back."""
-MOST_BYTES_KEPT: Final = 1024 * 1024
-"""The same in bytes. The latest one is kept however long it is: it may be the answer."""
+MAX_UNSENT_MESSAGES: Final = 1000
+"""Messages that wait for a client that is away. The oldest are dropped."""
+MAX_UNSENT_BYTES: Final = 1024 * 1024
+"""Size of the messages that wait for a client that is away. The latest waits whatever its size."""
+MAX_BEHIND_BYTES: Final = 16 * 1024 * 1024
+"""Size of the messages that wait for a client that is connected."""
+MAX_KEPT_MESSAGES: Final = 100
+"""Messages that are kept after they were sent, for a client that resumes the stream."""
+MAX_KEPT_BYTES: Final = 1024 * 1024
+"""Size of the messages that are kept after they were sent. The latest, perhaps the response, is kept
+whatever its size."""
 
 
-class Follower(Protocol):
-    """Whoever sends the messages of a stream to the client."""
+class StreamConsumer(Protocol):
+    """The HTTP exchange that sends the messages of a stream to the client."""
 
-    def cut_off(self) -> None:
+    def disconnect(self) -> None:
         """Close the connection, and drop what the client has not read."""
 
 
 class ResponseStream:
-    """The messages about one request, or about none. They are held in the account of the principal."""
+    """The messages about one request, or about none, counted in the account of the principal."""
 
-    def __init__(self, account: PrincipalBacklog, name: str = "", owed: Iterable[bytes] = ()) -> None:
+    def __init__(self, account: PrincipalBacklog, name: str = "", unanswered: Iterable[bytes] = ()) -> None:
         self._account = account
         self.held_bytes = 0
-        """What the account counts for this stream; only the account changes it."""
+        """Bytes that the account counts for this stream. Only the account changes it."""
         self.held_since = 0.0
-        """When the first of what is held came, or the latest large message; set by the account."""
+        """When the first held message or the latest large one arrived. The account sets it."""
         self.name = name
-        """Known to a client that may come back; empty if it cannot."""
+        """The name in event ids, by which a client resumes the stream; empty if it cannot."""
         self.is_over = False
-        """Whether no more will be said."""
+        """Whether no more messages will be written."""
         self.is_closed = False
-        """Whether the contents were given up for good, and more of them are ignored."""
+        """Whether the messages were dropped for good; later ones are ignored."""
         self.has_begun = False
-        """Whether the client was sent a position on the stream, and can come back to it."""
-        self.follower: Follower | None = None
-        """Who sends it to the client at the moment."""
-        self._bytes_lent = 0
-        """Of a message that is not kept, and that the follower may still be sending."""
-        self._owed = set(owed)
-        """The ids of requests that are to be answered here."""
+        """Whether the client was sent a position on the stream, and can resume it."""
+        self.consumer: StreamConsumer | None = None
+        """The exchange that sends this stream at the moment."""
+        self._sending_bytes = 0
+        """Size of a message that is not kept, and that the consumer may still be sending."""
+        self._unanswered = set(unanswered)
+        """The ids of requests that are to be answered on this stream."""
         self._messages: deque[Outgoing] = deque()
         self._first = 1
-        """The number of the first message that is still here."""
+        """The number of the first message that is still held."""
         self._sent = 0
         """The number of the last message that was sent."""
         self.bytes_kept = 0
-        """Of messages that were sent."""
+        """Size of the messages that were sent and are still kept."""
         self._bytes_unsent = 0
         self._waiter: asyncio.Future[None] | None = None
 
     def write(self, line: Outgoing) -> None:
-        """Says something. It is dropped if it is large and there is no room for it."""
+        """Add a message. A large one is dropped if there is no space for it."""
         size = _size(line)
         if self.is_closed or not self._account.hold(self, size):
             return
         self._messages.append(line)
         self._bytes_unsent += size
         while self._unsent > 1 and self._is_too_much:
-            self._drop_next()
+            self._drop_unsent()
         self.wake()
 
     def answer(self, request_id: bytes, line: Outgoing) -> None:
-        """Answers a request: with an error, if there is no room for the answer."""
+        """Add the response to a request, or an error if there is no space for the response."""
         if self.is_closed:
             return
-        size = len(line) if isinstance(line, bytes) else _size(line)  # one step less for most
+        size = len(line) if isinstance(line, bytes) else _size(line)  # saves a call for most messages
         if not self._account.hold(self, size):
             line = self._refusal(request_id, size)
             size = len(line)
             self._account.hold(self, size, always=True)
         self._messages.append(line)
         self._bytes_unsent += size
-        self.settle(request_id)
+        self.end_request(request_id)
 
     def _refusal(self, request_id: bytes, size: int) -> bytes:
         why = (
@@ -105,53 +106,53 @@ class ResponseStream:
         )
         return error_line(msgspec.json.decode(request_id), INTERNAL_ERROR, why)
 
-    def settle(self, request_id: bytes) -> None:
-        """A request is answered, or will not be."""
-        self._owed.discard(request_id)
-        self.is_over = not self._owed
+    def end_request(self, request_id: bytes) -> None:
+        """Note that a request was answered, or will not be."""
+        self._unanswered.discard(request_id)
+        self.is_over = not self._unanswered
         self.wake()
 
     def end(self) -> None:
-        """Says no more."""
+        """End the stream: no more messages will be written."""
         self.is_over = True
         self.wake()
 
-    def leave(self, follower: Follower | None = None) -> None:
-        """Nobody follows it any more; with a follower, only if it is that one."""
-        if follower is None or self.follower is follower:
-            self.follower = None
+    def detach(self, consumer: StreamConsumer | None = None) -> None:
+        """Remove the consumer; with an argument, only if it is the current one."""
+        if consumer is None or self.consumer is consumer:
+            self.consumer = None
             self.wake()
 
     def close(self) -> None:
-        """Give up the contents for good. Nobody follows the stream, and nobody may come back to it."""
+        """Drop the messages for good. The stream has no consumer and cannot be resumed."""
         self.is_closed = True
-        self.forget()
+        self.drop_messages()
 
-    def forget(self) -> None:
-        """Drop all messages, sent or not. Later ones keep their numbers."""
+    def drop_messages(self) -> None:
+        """Drop all messages, sent or not. Later messages keep their numbers."""
         self._first += len(self._messages)
         self._sent = self._first - 1
         self._messages.clear()
-        self.bytes_kept = self._bytes_unsent = self._bytes_lent = 0
+        self.bytes_kept = self._bytes_unsent = self._sending_bytes = 0
         if self.held_bytes:
             self._account.release(self, self.held_bytes)
 
     @property
     def only_answer(self) -> Outgoing | None:
-        """All that was said, if that is one answer and no more."""
+        """The only message on the stream, if the stream is over and nothing was sent yet."""
         is_whole = self.is_over and self._sent == 0 and len(self._messages) == 1
         return self._messages[0] if is_whole else None
 
     @property
     def position(self) -> str:
-        """Names the last message that was sent, for a client that may come back; empty if it cannot."""
+        """The id of the last message that was sent, for a client that may resume; empty if it cannot."""
         return f"{self.name}-{self._sent}" if self.name else ""
 
     def next(self) -> tuple[str, Outgoing] | None:
-        """The next message that is to be sent, with its position; None if there is none for now."""
-        if self._bytes_lent:
-            self._account.release(self, self._bytes_lent)
-            self._bytes_lent = 0
+        """Return the next message to send, with its id; None if there is none for now."""
+        if self._sending_bytes:
+            self._account.release(self, self._sending_bytes)
+            self._sending_bytes = 0
         if not self._unsent:
             return None
         self._sent += 1
@@ -161,42 +162,43 @@ class ResponseStream:
         self._bytes_unsent -= size
         if self.name:
             self.bytes_kept += size
-            self._forget_some()
+            self._drop_old()
         else:
-            # It stays in the account until it is sent, which it is when the next one is asked for.
-            self._bytes_lent = size
-            self._forget_first()
+            # The message counts until it is sent, which is when the next one is asked for.
+            self._sending_bytes = size
+            self._drop_first()
         return self.position, line
 
     def has_lost(self, number: int) -> bool:
-        """Whether all that was said after the message with this number is gone, the answer among it."""
+        """Whether all messages after this number were dropped, the response among them."""
         return self.is_over and not self._messages and number < self._sent
 
     def rewind(self, number: int) -> None:
-        """Goes back to what was said after the message with this number, as far as it is still here."""
+        """Go back to the messages after this number, as far as they are still held."""
         self._sent = min(max(number, self._first - 1), self._sent)
         sizes = [_size(line) for line in self._messages]
         sent = self._sent - self._first + 1
         self.bytes_kept, self._bytes_unsent = sum(sizes[:sent]), sum(sizes[sent:])
 
     async def wait(self, seconds: float) -> bool:
-        """Whether there is something to send by then, or there will be nothing any more, or the follower is
-        to leave. Only the follower waits.
+        """Wait until there is a message to send, the stream is over, or the consumer is detached.
+
+        Returns whether that happened in time. Only the consumer waits.
         """
         loop = asyncio.get_running_loop()
-        if not (self._unsent or self.is_over or self.follower is None):
+        if not (self._unsent or self.is_over or self.consumer is None):
             waiter = self._waiter = loop.create_future()
             timer = loop.call_later(seconds, self.wake)
             try:
                 await waiter
             finally:
                 timer.cancel()
-                if self._waiter is waiter:  # another may follow by now
+                if self._waiter is waiter:  # another consumer may wait by now
                     self._waiter = None
-        return bool(self._unsent or self.is_over or self.follower is None)
+        return bool(self._unsent or self.is_over or self.consumer is None)
 
     def wake(self) -> None:
-        """Ends the wait."""
+        """Wake the consumer that waits for messages."""
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -206,31 +208,31 @@ class ResponseStream:
 
     @property
     def _is_too_much(self) -> bool:
-        if self.follower is not None:
-            return self._bytes_unsent > MOST_BYTES_BEHIND
-        return self._unsent > MOST_UNSENT or self._bytes_unsent > MOST_BYTES_UNSENT
+        if self.consumer is not None:
+            return self._bytes_unsent > MAX_BEHIND_BYTES
+        return self._unsent > MAX_UNSENT_MESSAGES or self._bytes_unsent > MAX_UNSENT_BYTES
 
-    def _drop_next(self) -> None:
-        """With all before it, so that what is here has no gap."""
+    def _drop_unsent(self) -> None:
+        """Drop the next unsent message and all sent ones before it, so that no gap remains."""
         while self._first <= self._sent:
-            self._forget_first()
+            self._drop_first()
         size = _size(self._messages[0])
         self._account.release(self, size + self.bytes_kept)
         self._bytes_unsent -= size
-        self._forget_first()
+        self._drop_first()
         self._sent += 1
         self.bytes_kept = 0
 
-    def _forget_some(self) -> None:
+    def _drop_old(self) -> None:
         while self._sent - self._first + 1 > 1 and (
-            self._sent - self._first + 1 > MOST_KEPT or self.bytes_kept > MOST_BYTES_KEPT
+            self._sent - self._first + 1 > MAX_KEPT_MESSAGES or self.bytes_kept > MAX_KEPT_BYTES
         ):
             size = _size(self._messages[0])
             self.bytes_kept -= size
             self._account.release(self, size)
-            self._forget_first()
+            self._drop_first()
 
-    def _forget_first(self) -> None:
+    def _drop_first(self) -> None:
         self._messages.popleft()
         self._first += 1
 

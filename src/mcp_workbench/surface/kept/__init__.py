@@ -1,1 +1,1 @@
-"""Kept results as a client sees them: what is shown of them, and how they are read and passed on."""
+"""Kept results as a client sees them: their previews, and how they are read, searched and passed on."""

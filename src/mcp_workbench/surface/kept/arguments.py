@@ -1,6 +1,7 @@
-"""References to kept results in the arguments of a call, replaced by what they stand for.
+"""Replaces references to kept results in the arguments of a call by the content that they stand for.
 
-Owns their form, `{"$result": "<handle>", "pointer": "<pointer>"}`. All else of the arguments stays as it is.
+Owns their form, `{"$result": "<handle>", "pointer": "<pointer>"}`. All other bytes of the arguments stay as
+they are.
 """
 
 from __future__ import annotations
@@ -20,15 +21,16 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.kept.client_results import ClientResults, Content
 
-LARGEST: Final = 64 * 1024 * 1024
-"""Bytes that arguments may have when they are filled in: as much as a client may send."""
-SOON: Final = 256 * 1024
-"""Bytes that are looked through for all references of a call within 5 ms."""
-LIMIT: Final = 30.0
-"""Seconds for more than that."""
+MAX_FILLED_BYTES: Final = 64 * 1024 * 1024
+"""Size of the arguments after the replacement: as much as a client may send."""
+INLINE_BYTES: Final = 256 * 1024
+"""Contents of this size are searched in less than 5 ms, for all references of a call. A thread searches
+more."""
+TIMEOUT_SECONDS: Final = 30.0
+"""Time for finding one referenced part in a thread."""
 FORM: Final = '{"$result": "<handle>"}, or with "pointer": "/…" for a part of it'
 
-# A quote after a brace begins a key wherever it stands: inside of a string it would be escaped.
+# A quote after a brace always begins a key: inside of a string it would be escaped.
 _STRING: Final = rb'("(?:[^"\\]|\\.)*+")'
 _HANDLE: Final = rb'"\$result"\s*+:\s*+' + _STRING
 _POINTER: Final = rb'"pointer"\s*+:\s*+' + _STRING
@@ -41,11 +43,11 @@ _REFERENCE: Final = rb"\{\s*+(?:%b(?:%b%b)?|%b%b%b)\s*+\}" % (
     _COMMA,
     _HANDLE,
 )
-_MEANT: Final = rb'"\$result"\s*+:\s*+"res_'
+_MALFORMED: Final = rb'"\$result"\s*+:\s*+"res_'
 
 
 async def fill_in(arguments: Body, client_results: ClientResults) -> bytes:
-    """The arguments with what their references stand for. Raises CallError."""
+    """Return the arguments with their references replaced. Raises CallError."""
     written = bytes(arguments)
     parts: list[bytes] = []
     at, size = 0, len(written)
@@ -53,13 +55,13 @@ async def fill_in(arguments: Body, client_results: ClientResults) -> bytes:
     for found in re.finditer(_REFERENCE, written):
         value = await finder.value(_read(found[1] or found[4]) or "", _read(found[2] or found[3]))
         size += len(value)
-        if size > LARGEST:
-            reason = f"with the results that they refer to they have more than {size_of(LARGEST)}"
+        if size > MAX_FILLED_BYTES:
+            reason = f"with the results that they refer to they have more than {size_of(MAX_FILLED_BYTES)}"
             raise InvalidCall(f"Invalid arguments: {reason}. Refer to parts of them, by pointers")
         parts += written[at : found.start()], value
         at = found.end()
     parts.append(written[at:])
-    if any(re.search(_MEANT, part) for part in parts[::2]):
+    if any(re.search(_MALFORMED, part) for part in parts[::2]):
         raise InvalidCall(f"Invalid arguments: a reference to a result has exactly this form: {FORM}")
     filled = b"".join(parts)
     if not filled.lstrip().startswith(b"{"):
@@ -72,28 +74,30 @@ def _read(string: bytes | None) -> str | None:
 
 
 class _Finder:
-    """Finds what the references of one call stand for. There may be very many."""
+    """Finds the values of the references of one call. There may be very many."""
 
     def __init__(self, client_results: ClientResults) -> None:
         self._client_results = client_results
-        self._looked_through = 0
-        """Bytes."""
+        self._searched_bytes = 0
+        """Size of the contents searched so far, for all references of the call."""
 
     async def value(self, handle: str, pointer: str | None) -> bytes:
-        """As JSON. Raises CallError."""
+        """Return the referenced value as JSON. Raises CallError."""
         client_results = self._client_results
         kept = client_results.find(handle)
         data = None if kept is None else await client_results.read(kept)
         if kept is None or data is None:
             raise not_kept(handle)
         work = partial(_value_in, msgspec.structs.replace(kept.content, data=data), pointer)
-        self._looked_through += len(data)
-        if self._looked_through <= SOON:
+        self._searched_bytes += len(data)
+        if self._searched_bytes <= INLINE_BYTES:
             return work()
         try:
-            return await client_results.work(work, LIMIT)
+            return await client_results.work(work, TIMEOUT_SECONDS)
         except TimeoutError:
-            raise InvalidCall(f"Invalid arguments: to find {handle} took more than {LIMIT:g} s") from None
+            raise InvalidCall(
+                f"Invalid arguments: to find {handle} took more than {TIMEOUT_SECONDS:g} s"
+            ) from None
 
 
 def _value_in(content: Content, pointer: str | None) -> bytes:
@@ -111,5 +115,5 @@ def _value_in(content: Content, pointer: str | None) -> bytes:
 
 
 def _in_one_line(value: bytes) -> bytes:
-    """Not in the middle of a string, where JSON does not have them."""
+    """Replace line ends by spaces. JSON strings contain none, so that no value changes."""
     return value.replace(b"\n", b" ").replace(b"\r", b" ")

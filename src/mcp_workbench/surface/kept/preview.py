@@ -1,6 +1,6 @@
-"""What a model is shown of a content that is kept: its size and shape, its beginning and end, how to read on.
+"""The text that replaces a kept content: its size and shape, its beginning and end, and how to read on.
 
-Owns the words. The names of the tools that it speaks of are those of `builtin`.
+Owns the wording. The names of the tools come from `builtin`.
 """
 
 from __future__ import annotations
@@ -12,42 +12,43 @@ from mcp_workbench.workbench.kept.definitions import READ_RESULT, SEARCH_RESULT,
 from mcp_workbench.workbench.kept.json_parts import items_of, kind_of, members_of
 from mcp_workbench.workbench.kept.reading import line_at, piece_of_bytes
 from mcp_workbench.workbench.kept.shape import count_lines, shape_of_json, shape_of_text
+from mcp_workbench.workbench.text.json_pointer import escape_step
 from mcp_workbench.workbench.text.shortening import shorten
 
 if TYPE_CHECKING:
     from mcp_workbench.workbench.kept.client_results import Content
 
-LONGEST: Final = 4000
-"""Characters of all that is shown, or thereabouts."""
+MAX_CHARACTERS: Final = 4000
+"""Approximate length of a preview."""
 
-LONGEST_NAME: Final = 200
-"""Characters of what a server calls it."""
+MAX_NAME_CHARACTERS: Final = 200
+"""Length of URIs and media types in a preview."""
 
 _READ: Final = f'use_tool {{"tool": {{"toolbox": "{TOOLBOX}", "server": "{SERVER}", "tool": "{READ_RESULT}"}}'
 
 
 def preview(content: Content, limit: int, uri: str = "") -> str:
-    """What stands in the place of a content, for a text of at most so many bytes or thereabouts."""
-    room = min(LONGEST, limit)
-    head = _head(content, f" of the resource {shorten(uri, LONGEST_NAME)}" if uri else "")
+    """Return the preview of a content, with about `limit` bytes at most."""
+    space = min(MAX_CHARACTERS, limit)
+    head = _head(content, f" of the resource {shorten(uri, MAX_NAME_CHARACTERS)}" if uri else "")
     if content.kind == "binary":
         return f"{head}\n\n{how_to_read(content)}"
-    beginning, end = _ends(content.data, room)
-    left_out = len(content.data) - len(beginning) - len(end)
+    beginning, end = _ends(content.data, space)
+    omitted = len(content.data) - len(beginning) - len(end)
     first, last = (end_.decode().removesuffix("\n") for end_ in (beginning, end))
-    shown = f"{first}\n… {left_out:,} bytes left out …\n{last}"
-    return f"{head}\nShape: {shape(content, room)}\n\n{shown}\n\n{how_to_read(content, len(beginning))}"
+    shown = f"{first}\n… {omitted:,} bytes left out …\n{last}"
+    return f"{head}\nShape: {shape(content, space)}\n\n{shown}\n\n{how_to_read(content, len(beginning))}"
 
 
-def shape(content: Content, room: int = LONGEST) -> str:
-    """Of text or JSON, in a line."""
+def shape(content: Content, space: int = MAX_CHARACTERS) -> str:
+    """Return the shape of text or JSON, in a line."""
     if content.is_json:
-        return shape_of_json(content.data, room // 7)
+        return shape_of_json(content.data, space // 7)
     return shape_of_text(content.data)
 
 
 def how_to_read(content: Content, shown: int = 0) -> str:
-    """How to go on where so many bytes at the beginning have been read."""
+    """Say how to read on after the first `shown` bytes."""
     handle = content.handle
     if content.kind == "binary":
         how = f'To get it whole: {_READ}, "arguments": {{"handle": "{handle}"}}}}.'
@@ -63,7 +64,7 @@ def how_to_read(content: Content, shown: int = 0) -> str:
 
 
 def _head(content: Content, of: str) -> str:
-    size, mime = len(content.data), shorten(content.mime, LONGEST_NAME)
+    size, mime = len(content.data), shorten(content.mime, MAX_NAME_CHARACTERS)
     if content.kind == "binary":
         bytes_ = size * 3 // 4 - content.data[-2:].count(b"=")
         what = f"{bytes_:,} bytes of {mime or 'an unknown type'}"
@@ -74,10 +75,10 @@ def _head(content: Content, of: str) -> str:
     return f"Result kept by the workbench: {what}{of}, handle {content.handle}"
 
 
-def _ends(data: bytes, room: int) -> tuple[bytes, bytes]:
-    """The beginning and the end, cut between lines where there are such places."""
-    # What stands around them takes up to 500 characters.
-    longest = (room - 500) * 4 // 7
+def _ends(data: bytes, space: int) -> tuple[bytes, bytes]:
+    """Return the beginning and the end of a content, cut between lines if possible."""
+    # The text around them takes up to 500 characters.
+    longest = (space - 500) * 4 // 7
     first = piece_of_bytes(data, 0, longest * 3 // 4)
     last = piece_of_bytes(data, max(first.end, len(data) - longest // 4), longest)
     beginning, end = data[: first.end], data[last.start :]
@@ -100,7 +101,7 @@ def _next_place(content: Content, shown: int) -> str:
 
 
 def _largest_part(data: bytes) -> str:
-    """A pointer to what most of a JSON value is; empty if there is nothing to point at."""
+    """Return a pointer to the largest part of a JSON value; empty if it has no parts."""
     value = data.strip()
     kind = kind_of(value)
     if kind == "array":
@@ -108,5 +109,5 @@ def _largest_part(data: bytes) -> str:
     if kind != "object" or not (members := members_of(value)):
         return ""
     key = max(members, key=lambda key: len(members[key]))
-    pointer = "/" + key.replace("~", "~0").replace("/", "~1")
+    pointer = f"/{escape_step(key)}"
     return f"{pointer}/0" if kind_of(members[key]) == "array" else pointer

@@ -1,7 +1,7 @@
-"""A result that is too large to be passed on, made short: what is large in it is kept, and shown in part.
+"""Shortens a result that is too large to pass on: large contents are kept, and previews replace them.
 
-Owns which contents of a result are taken out, and what stands in their place. All else of it stays as it is.
-`shorten` is pure. `keep` answers a call with the short result, now or in a thread.
+Owns which contents are extracted, and what replaces them. All other members stay as they are. `shorten` is
+pure. `keep` answers a call with the short result, at once or from a thread.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.surface.kept.preview import how_to_read, preview, shape
+from mcp_workbench.surface.listing.document import compact
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, is_json, starts_with
 from mcp_workbench.workbench.kept.client_results import Content, new_handle
 
@@ -30,34 +31,34 @@ INLINE_BYTES: Final = 128 * 1024
 LIMIT_SECONDS: Final = 60.0
 """Time for shortening a result in a thread."""
 
-LEAST: Final = 8000
-"""Bytes of a content that is taken out although it is below the limit, because all of them are not."""
+MIN_EXTRACTED_BYTES: Final = 8000
+"""Contents from this size on are extracted if all contents together exceed the limit."""
 
-SMALL: Final = 1000
-"""Bytes that are hardly more than what would stand in their place."""
+PREVIEW_BYTES: Final = 1000
+"""Smaller contents are not extracted: a preview would hardly be shorter."""
 
-_STAY: Final = ("annotations", "_meta")
-"""What a block has whatever it is."""
+_COMMON_MEMBERS: Final = ("annotations", "_meta")
+"""Members that a block of any type may have."""
 
 _decode_blocks = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class ShortResult(msgspec.Struct, frozen=True):
-    """What is passed on, and what is kept."""
+    """A shortened result, and the contents to keep."""
 
     result: msgspec.Raw
     contents: list[Content]
 
 
-class _Taken(msgspec.Struct, frozen=True):
-    """A content, and the block that stands in its place."""
+class _Extracted(msgspec.Struct, frozen=True):
+    """A content to keep, and the block that replaces it."""
 
     content: Content
     block: msgspec.Raw
 
 
 def shorten(result: Body, limit: int) -> ShortResult | None:
-    """A result in short; None if there is nothing in it that could be taken out."""
+    """Shorten a result; None if nothing in it can be extracted."""
     try:
         members = decode_members(result)
         raw = members.get("content", ABSENT)
@@ -68,27 +69,31 @@ def shorten(result: Body, limit: int) -> ShortResult | None:
 
 
 class _Shortening:
-    """One result under way."""
+    """The shortening of one result."""
 
     def __init__(self, members: Members, blocks: list[msgspec.Raw], limit: int) -> None:
         self._members = members
         self._blocks = blocks
         self._structure = members.get("structuredContent", ABSENT)
         self._limit = limit
-        self._taken: dict[int, _Taken] = {}
-        """By the places of the blocks."""
+        self._extracted: dict[int, _Extracted] = {}
+        """Extracted contents by the position of their block."""
         self._kept_structure: Content | None = None
 
     def short(self) -> ShortResult | None:
-        self._take_largest()
-        if self._size > self._limit and len(self._members.get("content", ABSENT)) > SMALL and self._blocks:
-            # There are too many of them, or they are of no known type.
+        self._extract_largest()
+        if (
+            self._size > self._limit
+            and len(self._members.get("content", ABSENT)) > PREVIEW_BYTES
+            and self._blocks
+        ):
+            # There are too many blocks, or their types are unknown.
             whole = Content(new_handle(), bytes(self._members["content"]), "json", is_json=True)
             block = _text_block({}, preview(whole, self._limit))
-            self._blocks, self._taken = [block], {0: _Taken(whole, block)}
-        if self._size > self._limit and len(self._structure) > SMALL:
-            self._take_structure()
-        contents = {taken.content.handle: taken.content for taken in self._taken.values()}
+            self._blocks, self._extracted = [block], {0: _Extracted(whole, block)}
+        if self._size > self._limit and len(self._structure) > PREVIEW_BYTES:
+            self._extract_structure()
+        contents = {extracted.content.handle: extracted.content for extracted in self._extracted.values()}
         if self._kept_structure is not None:
             contents[self._kept_structure.handle] = self._kept_structure
         if not contents:
@@ -97,83 +102,86 @@ class _Shortening:
 
     @property
     def _size(self) -> int:
-        """Of what is passed on, as it stands now."""
+        """Size of the shortened result so far."""
         return len(encode(self._shortened()))
 
     def _shortened(self) -> dict[str, object]:
         changed: dict[str, object] = {}
-        if self._taken:
+        if self._extracted:
             blocks = enumerate(self._blocks)
             changed["content"] = [
-                self._taken[place].block if place in self._taken else block for place, block in blocks
+                self._extracted[place].block if place in self._extracted else block for place, block in blocks
             ]
         if (kept := self._kept_structure) is not None:
             changed["structuredContent"] = {
                 "$result": kept.handle,
                 "bytes": len(kept.data),
-                "shape": shape(kept, min(self._limit, LEAST // 2)),
+                "shape": shape(kept, min(self._limit, MIN_EXTRACTED_BYTES // 2)),
                 "note": how_to_read(kept),
             }
         return self._members | changed
 
-    def _take_largest(self) -> None:
-        """One after the other, until the rest is small enough."""
+    def _extract_largest(self) -> None:
+        """Extract contents, the largest first, until the rest fits into the limit."""
         sizes: list[tuple[int, int | None]] = [(len(block), at) for at, block in enumerate(self._blocks)]
         sizes.append((len(self._structure), None))
         excess = sum(size for size, _ in sizes) - self._limit
-        for size, at in sorted(sizes, key=lambda it: -it[0]):
-            if size <= min(self._limit, LEAST) or (size <= self._limit and excess <= 0):
+        for size, at in sorted(sizes, key=lambda pair: -pair[0]):
+            if size <= min(self._limit, MIN_EXTRACTED_BYTES) or (size <= self._limit and excess <= 0):
                 break
             if at is None:
-                self._take_structure()
+                self._extract_structure()
                 excess -= size
-            elif at not in self._taken and (taken := _take(self._blocks[at], self._limit)) is not None:
-                self._taken[at] = taken
-                excess -= size - len(taken.block)
-        self._match()
+            elif (
+                at not in self._extracted
+                and (extracted := _extract(self._blocks[at], self._limit)) is not None
+            ):
+                self._extracted[at] = extracted
+                excess -= size - len(extracted.block)
+        self._share_handle()
 
-    def _take_structure(self) -> None:
+    def _extract_structure(self) -> None:
         if self._kept_structure is None:
             self._kept_structure = Content(new_handle(), bytes(self._structure), "json", is_json=True)
 
-    def _match(self) -> None:
-        """Text that says the same as the structure is kept with it, under one handle."""
-        if len(self._structure) <= min(self._limit, LEAST):
+    def _share_handle(self) -> None:
+        """Keep text that equals the structured content together with it, under one handle."""
+        if len(self._structure) <= min(self._limit, MIN_EXTRACTED_BYTES):
             return
         for at, block in enumerate(self._blocks):
-            taken = self._taken.get(at)
-            if taken is None and self._kept_structure is not None:
-                taken = _take(block, self._limit) if len(block) > min(self._limit, LEAST) else None
-            if taken is not None and taken.content.is_json and self._is_same(taken.content):
-                # The text, for it may have lines that can be read one by one.
-                both = msgspec.structs.replace(taken.content, kind="json")
+            extracted = self._extracted.get(at)
+            if extracted is None and self._kept_structure is not None:
+                extracted = (
+                    _extract(block, self._limit)
+                    if len(block) > min(self._limit, MIN_EXTRACTED_BYTES)
+                    else None
+                )
+            if extracted is not None and extracted.content.is_json and self._is_same(extracted.content):
+                # Keep the text: it may have lines, which are easier to read in parts.
+                both = msgspec.structs.replace(extracted.content, kind="json")
                 self._kept_structure = both
-                self._taken[at] = _Taken(both, taken.block)
+                self._extracted[at] = _Extracted(both, extracted.block)
                 return
 
     def _is_same(self, content: Content) -> bool:
-        return content.kind == "text" and _compact(content.data) == _compact(bytes(self._structure))
+        return content.kind == "text" and compact(content.data) == compact(bytes(self._structure))
 
 
-def _compact(json: bytes) -> bytes:
-    return msgspec.json.format(json, indent=-1)
-
-
-def _take(block: msgspec.Raw, limit: int) -> _Taken | None:
-    """What can be kept of a block; None if it is of no known type or form."""
+def _extract(block: msgspec.Raw, limit: int) -> _Extracted | None:
+    """Extract the content of a block; None if its type or form is unknown."""
     try:
-        return _take_known(decode_members(block), limit)
+        return _extract_known(decode_members(block), limit)
     except msgspec.DecodeError:
         return None
 
 
-def _take_known(members: Members, limit: int) -> _Taken | None:
+def _extract_known(members: Members, limit: int) -> _Extracted | None:
     kind = decode_text(members.get("type", ABSENT))
-    staying: Members = {name: members[name] for name in _STAY if name in members}
+    common: Members = {name: members[name] for name in _COMMON_MEMBERS if name in members}
     content: Content | None = None
     uri = ""
     if kind == "text":
-        content, staying = _text(members), members
+        content, common = _text(members), members
     elif kind in ("image", "audio"):
         content = _binary(members, "data", members)
     elif kind == "resource":
@@ -182,7 +190,7 @@ def _take_known(members: Members, limit: int) -> _Taken | None:
         content = _text(resource) if "text" in resource else _binary(resource, "blob", members)
     if content is None:
         return None
-    return _Taken(content, _text_block(staying, preview(content, limit, uri)))
+    return _Extracted(content, _text_block(common, preview(content, limit, uri)))
 
 
 def _text(holder: Members) -> Content | None:

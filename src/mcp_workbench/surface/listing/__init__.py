@@ -1,1 +1,1 @@
-"""The answers of `open_toolbox`: what is asked for, how much detail fits, and how it is written."""
+"""The results of `open_toolbox`: which tools are asked for, how much detail fits, and how it is written."""

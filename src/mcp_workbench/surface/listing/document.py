@@ -1,4 +1,4 @@
-"""A result of ours that is one JSON object, as text for a model and as structure for programs."""
+"""A result of ours that is one JSON object, as text for a model and as structured content for programs."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 
 class Document:
-    """Grows as text and as structure, without the whole of it being held in any other form."""
+    """Builds the text and the structured content of a result together, without a third copy of it."""
 
     def __init__(self) -> None:
         self._text = bytearray()
         self._structure = bytearray()
 
     def add(self, piece: bytes) -> None:
-        """A piece of our own making."""
+        """Add JSON that we have written."""
         self._structure += piece
         self._text += encode(piece.decode())[1:-1]
 
     def add_foreign(self, value: bytes) -> None:
-        """A value that came from a server."""
+        """Add a JSON value from a server, compact in the text and as it is in the structure."""
         self._structure += value
-        # The text is what the model reads: no white space that it would pay for. The structure keeps it all.
+        # The model reads the text, and white space costs tokens. The structure keeps it.
         self._text += encode(compact(value).decode())[1:-1]
 
     def add_list(self, values: Iterable[bytes]) -> None:
-        """The entries of a list, some of which came from a server."""
+        """Add the items of a list, which may contain values from servers."""
         comma = b""
         for value in values:
             self.add(comma)
@@ -41,17 +41,17 @@ class Document:
             comma = b","
 
     def add_members(self, members: dict[str, object]) -> None:
-        """Members of an object that is not at its beginning, those that say something."""
+        """Add the members of an object that are not empty, each after a comma."""
         for key, value in members.items():
             if value:
                 self.add(b',"%b":%b' % (key.encode(), encode(value)))
 
     def result(self) -> tuple[Body, ...]:
-        """The result of a call, in parts: it may have megabytes."""
+        """Return the result of a call, in parts: it may have megabytes."""
         text, structure = memoryview(self._text), memoryview(self._structure)
         return b'{"content":[{"type":"text","text":"', text, b'"}],"structuredContent":', structure, b"}"
 
 
 def compact(value: bytes) -> bytes:
-    """JSON without white space between its values."""
+    """Remove the white space between JSON tokens."""
     return msgspec.json.format(value, indent=-1)

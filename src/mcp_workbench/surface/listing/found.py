@@ -1,4 +1,4 @@
-"""What `open_toolbox` shows of tools that were searched for, or asked for by their names."""
+"""The results of `open_toolbox` for tools that were searched for, or asked for by name."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import msgspec
 from mcp_workbench.errors import ToolsNotFound
 from mcp_workbench.surface.listing.detail import (
     BRIEF,
-    FOR_THE_WHOLE,
     FULL,
+    HOW_TO_GET_DEFINITION,
     DefinitionReader,
     DetailLevel,
     ListedTool,
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.client_view import FoundTool, SearchFindings
 
-SHARE_OF_BEST: Final = 0.125
-"""Of the budget, for the tools that are shown whole, of each query."""
+BEST_SHARE: Final = 0.125
+"""Part of the budget for whole definitions of the best tools of each query."""
 
-COMPARED: Final = 20_000
-"""Names that are looked through for what was meant by all that are missing. Each takes some 10 µs, in which
-nothing else is done."""
+MAX_COMPARED_NAMES: Final = 20_000
+"""Names that are compared to suggest corrections for all missing ones. Each takes some 10 µs of the event
+loop."""
 
 AGES: Final = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
@@ -51,11 +51,11 @@ NOT_SEARCHED: Final = (
 class _Piece(msgspec.Struct, frozen=True):
     json: bytes
     is_brief: bool
-    """Whether there is more to be known of the tool."""
+    """Whether less than the whole definition is shown."""
 
 
 def findings_result(findings: SearchFindings, wanted: OpenRequest, budget: int) -> tuple[Body, ...]:
-    """The tools for one query, or for each of several; a tool is shown once."""
+    """Return the tools for one query, or for each of several. Each tool is shown once."""
     reader = DefinitionReader()
     answers = [_dated(tools) for tools in findings.found]
     pieces = _pieces(answers, wanted.detail, budget, _as_object(reader))
@@ -66,7 +66,7 @@ def findings_result(findings: SearchFindings, wanted: OpenRequest, budget: int) 
         if wanted.is_list:
             document.add(b",{" if number else b"{")
         document.add(b'"query":%b,"tools":[' % encode(query))
-        # What stands under an earlier query need not be read twice.
+        # A tool that is shown under an earlier query is only named.
         document.add_list(
             shown.json if (shown := pieces.pop(tool.key, None)) else _identify(tool) for tool in tools
         )
@@ -87,8 +87,9 @@ def findings_result(findings: SearchFindings, wanted: OpenRequest, budget: int) 
 def _pieces(
     answers: Sequence[Sequence[ListedTool]], detail: Detail, budget: float, show: Show
 ) -> dict[Key, _Piece]:
-    """What is shown of each tool that was found. By itself the best are shown whole and the others in brief:
-    one of the best is called next, more often than not.
+    """Return what is shown of each tool.
+
+    For "auto" the best are shown whole and the others in brief: usually one of the best is called next.
     """
     tools = {tool.key: tool for found in answers for tool in found}
     if detail != "auto":
@@ -97,11 +98,11 @@ def _pieces(
     pieces: dict[Key, _Piece] = {}
     left = budget
     for found in answers:
-        room = min(left, budget * SHARE_OF_BEST)
+        tokens_left = min(left, budget * BEST_SHARE)
         for tool in found:
-            if tool.key not in pieces and (price := cost(definition := show(FULL, tool))) <= room:
+            if tool.key not in pieces and (price := cost(definition := show(FULL, tool))) <= tokens_left:
                 pieces[tool.key] = _Piece(definition, is_brief=False)
-                room -= price
+                tokens_left -= price
                 left -= price
     others = [tool for key, tool in tools.items() if key not in pieces]
     brief = fit(others, "auto", left, show, BRIEF).shown
@@ -109,7 +110,7 @@ def _pieces(
 
 
 def named_result(known: Sequence[FoundTool], wanted: OpenRequest) -> tuple[Body, ...]:
-    """Tools by their names, of all that are known. Raises ToolsNotFound."""
+    """Return tools by their names, out of all known tools. Raises ToolsNotFound."""
     reader = DefinitionReader()
     document = Document()
     document.add(b"{")
@@ -127,14 +128,14 @@ def add_named(
     *,
     where: str,
 ) -> None:
-    """The tools that are wanted by name, whole unless somebody wants less. Raises ToolsNotFound."""
+    """Add the tools that are asked for by name, whole by default. Raises ToolsNotFound."""
     chosen = [tool for tool in tools if tool.name in wanted.names]
-    there = {tool.name for tool in chosen}
+    found = {tool.name for tool in chosen}
     all_names = list(dict.fromkeys(tool.name for tool in tools))
-    guessed = max(COMPARED // max(len(all_names), 1), 1)
+    max_suggestions = max(MAX_COMPARED_NAMES // max(len(all_names), 1), 1)
     missing = {
-        name: similar_names(name, all_names) if number < guessed else []
-        for number, name in enumerate(name for name in wanted.names if name not in there)
+        name: similar_names(name, all_names) if number < max_suggestions else []
+        for number, name in enumerate(name for name in wanted.names if name not in found)
     }
     if not chosen:
         raise ToolsNotFound(where, missing)
@@ -146,7 +147,7 @@ def add_named(
 
 
 def _as_object(reader: DefinitionReader) -> Show:
-    """Shows a tool among those of other servers: with what `use_tool` needs to know."""
+    """Return a function that shows a tool with all that `use_tool` needs to identify it."""
 
     def show(level: DetailLevel, tool: ListedTool) -> bytes:
         if level.is_full:
@@ -166,29 +167,34 @@ def _hints(findings: SearchFindings, *, is_brief: bool) -> Iterator[str]:
     if not any(findings.found):
         yield NOTHING_FITS
     if is_brief:
-        yield FOR_THE_WHOLE
+        yield HOW_TO_GET_DEFINITION
     if findings.unknown:
         yield NOT_SEARCHED
 
 
 def _by_toolbox(origins: Sequence[Origin]) -> dict[str, list[str]]:
     return {
-        toolbox: [server for _, server in within] for toolbox, within in groupby(origins, lambda it: it[0])
+        toolbox: [server for _, server in group] for toolbox, group in groupby(origins, lambda pair: pair[0])
     }
 
 
 def _dated(found: Sequence[FoundTool]) -> list[ListedTool]:
     now = time.time()
     return [
-        ListedTool(it.origin, it.name, it.definition, "" if it.listed_at is None else age(now - it.listed_at))
-        for it in found
+        ListedTool(
+            tool.origin,
+            tool.name,
+            tool.definition,
+            "" if tool.listed_at is None else age(now - tool.listed_at),
+        )
+        for tool in found
     ]
 
 
 def age(seconds: float) -> str:
-    """How long ago something was, as people say it."""
+    """Say how long ago something was, such as "2 hours ago"."""
     for unit, word in AGES:
-        # Less than nothing if the clock was put back since.
+        # Negative if the clock was set back.
         if (count := int(seconds // unit)) > 0:
             return f"{count} {word}{'' if count == 1 else 's'} ago"
     return "just now"

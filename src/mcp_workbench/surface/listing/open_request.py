@@ -1,4 +1,4 @@
-"""What a call of `open_toolbox` wants: read, and refused with a remedy where it makes no sense."""
+"""The arguments of `open_toolbox`: parsed, or refused with a remedy."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 Detail = Literal["auto", "full", "signatures", "names"]
 
 DEFAULT_LIMIT: Final = 8
-MOST_FOUND: Final = 100
+MAX_LIMIT: Final = 100
 """Tools that one query may ask for."""
-MOST_QUERIES: Final = 20
-LONGEST_QUERY: Final = 2000
-"""Characters. Whoever has more to say has several queries."""
-MOST_NAMES: Final = 100
+MAX_QUERIES: Final = 20
+MAX_QUERY_CHARACTERS: Final = 2000
+"""Length of a query. Longer ones should be split into several."""
+MAX_NAMES: Final = 100
 
 
 class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Some of the tools of one toolbox, or of all where none is named."""
+    """A request for tools of one toolbox, or of all toolboxes if none is named."""
 
     toolbox: str | None = None
     queries: tuple[str, ...] = ()
-    """What to search for, if anything."""
+    """What to search for; empty if this is not a search."""
     is_list: bool = False
-    """Whether the queries came as a list, and so do their answers."""
+    """Whether the queries were given as a list, so that the results are a list too."""
     limit: int = DEFAULT_LIMIT
-    """Of tools, for each query."""
+    """How many tools to return for each query."""
     names: tuple[str, ...] = ()
-    """Of the tools that are wanted, and no others."""
+    """The names of the tools that are asked for; empty for all."""
     detail: Detail = "auto"
 
 
@@ -47,17 +47,17 @@ KEYS: Final = ("toolbox_name", "query", "limit", "tools", "detail")
 KEY_CHARACTERS: Final = 60
 
 _EMPTY: Final = frozenset((b"null", b'""', b"[]", b"{}"))
-"""What clients with strict schemas write where they have nothing to say: they must fill in every field."""
+"""Values that count as absent: clients with strict schemas must fill in every member."""
 
 _decode_texts = msgspec.json.Decoder(list[str]).decode
-# Models write numbers as strings, too.
+# Not strict: some models write numbers as strings.
 _decode_limit = msgspec.json.Decoder(int, strict=False).decode
 
 _PART_EMPTY = "{} has an empty entry: leave it out, or write something into it"
 
 
 def read_open(arguments: Body, toolboxes: Sequence[str]) -> OpenRequest:
-    """What is wanted of which toolbox. Optional members that are empty are absent. Raises InvalidCall."""
+    """Parse the arguments of `open_toolbox`. Empty optional members are absent. Raises InvalidCall."""
     available = f"Available toolboxes: {', '.join(toolboxes) or 'none'}"
     try:
         members = decode_members(arguments or b"{}")
@@ -109,7 +109,7 @@ def _invalid(reason: str) -> InvalidCall:
 
 
 def _read_toolbox(given: dict[str, bytes], available: str) -> str | None:
-    """The toolbox that is named, if one is."""
+    """Return the named toolbox, if one is named."""
     names = {decode_text(msgspec.Raw(given.pop(key))) for key in TOOLBOX_KEYS if key in given}
     if None in names:
         raise _invalid(f"toolbox_name must be a string. {available}")
@@ -120,24 +120,26 @@ def _read_toolbox(given: dict[str, bytes], available: str) -> str | None:
 
 def _read_queries(raw: bytes) -> tuple[str, ...]:
     queries = _read_texts(raw, "query")
-    if len(queries) > MOST_QUERIES:
-        raise _invalid(f"query has {len(queries)} entries; at most {MOST_QUERIES} are answered at once")
+    if len(queries) > MAX_QUERIES:
+        raise _invalid(f"query has {len(queries)} entries; at most {MAX_QUERIES} are answered at once")
     longest = max(map(len, queries), default=0)
-    if longest > LONGEST_QUERY:
+    if longest > MAX_QUERY_CHARACTERS:
         advice = "say it shorter, or in several queries"
-        raise _invalid(f"query has {longest:,} characters; at most {LONGEST_QUERY:,} are taken: {advice}")
+        raise _invalid(
+            f"query has {longest:,} characters; at most {MAX_QUERY_CHARACTERS:,} are taken: {advice}"
+        )
     return queries
 
 
 def _read_names(raw: bytes) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(_read_texts(raw, "tools")))
-    if len(names) > MOST_NAMES:
-        raise _invalid(f"tools has {len(names)} names; at most {MOST_NAMES} are answered at once")
+    if len(names) > MAX_NAMES:
+        raise _invalid(f"tools has {len(names)} names; at most {MAX_NAMES} are answered at once")
     return names
 
 
 def _read_texts(raw: bytes, member: str) -> tuple[str, ...]:
-    """One text or a list of them; none if nothing was given."""
+    """Read one string or a list of strings; empty if none was given."""
     if not raw:
         return ()
     try:
@@ -159,9 +161,9 @@ def _read_limit(raw: bytes) -> int:
         limit = _decode_limit(raw)
     except msgspec.DecodeError:
         limit = 0
-    if not 1 <= limit <= MOST_FOUND:
+    if not 1 <= limit <= MAX_LIMIT:
         usual = f"without it {DEFAULT_LIMIT} tools are given for each query"
-        raise _invalid(f"limit must be a whole number from 1 to {MOST_FOUND}; {usual}")
+        raise _invalid(f"limit must be a whole number from 1 to {MAX_LIMIT}; {usual}")
     return limit
 
 
@@ -171,6 +173,6 @@ def _read_detail(raw: bytes) -> Detail:
     given = decode_text(msgspec.Raw(raw))
     for detail in get_args(Detail):
         if detail == given:
-            return detail  # type: ignore[no-any-return] # one of them
+            return detail  # type: ignore[no-any-return] # get_args returns Any
     usual = "without it the richest is given that fits"
     raise _invalid(f"detail must be one of {', '.join(get_args(Detail))}; {usual}")

@@ -1,4 +1,4 @@
-"""What `open_toolbox` shows of a toolbox that was opened."""
+"""The results of `open_toolbox` for a toolbox that was opened."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from mcp_workbench.surface.listing.detail import FOR_THE_WHOLE, DefinitionReader, ListedTool, fit, named
+from mcp_workbench.surface.listing.detail import (
+    HOW_TO_GET_DEFINITION,
+    DefinitionReader,
+    ListedTool,
+    fit,
+    named,
+)
 from mcp_workbench.surface.listing.document import Document
 from mcp_workbench.surface.listing.found import add_named
 from mcp_workbench.wire.message import encode
@@ -24,19 +30,19 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.toolbox_server import Index
 
 MAX_REMEMBERED_BYTES: Final = 1024 * 1024
-"""Bytes of the longest list that is remembered, for each toolbox and level of detail."""
-NO_ROOM: Final = "There was no room for {:,} more: find them with query."
+"""Size of the longest list that is remembered, for each toolbox and level of detail."""
+NO_SPACE: Final = "There was no room for {:,} more: find them with query."
 
 
 class _Remembered(msgspec.Struct, frozen=True):
-    """A list that was written, and what it was written from."""
+    """A list that was written, and the tools and notes that it was written from."""
 
     indexes: list[Index]
     notes: list[list[str]]
     result: tuple[Body, ...]
 
     def is_of(self, opening: Opening) -> bool:
-        """Whether writing the list again would lead to the same."""
+        """Whether writing the list of this opening again would return the same."""
         indexes = [index for _, index in opening.tools]
         return (
             len(indexes) == len(self.indexes)
@@ -49,7 +55,7 @@ _remembered: Final[WeakKeyDictionary[Toolbox, dict[str, _Remembered]]] = WeakKey
 
 
 def remembered(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...] | None:
-    """The list, if it was written already and is still true."""
+    """Return the list, if it was written before and is still valid."""
     known = _remembered.get(opening.toolbox, {}).get(wanted.detail)
     if known is None or not _is_plain(opening, wanted) or not known.is_of(opening):
         return None
@@ -57,19 +63,19 @@ def remembered(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...] | None
 
 
 def opening_result(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
-    """Its tools, all or those that are wanted by name. Raises ToolsNotFound.
+    """Return the tools of an opened toolbox: all, or those asked for by name. Raises ToolsNotFound.
 
-    A list of all is remembered for as long as the tools are the same: to write one of hundreds of tools takes
-    tens of milliseconds, and all members of a team ask for it.
+    A list of all tools is remembered until the tools change: writing hundreds of tools takes tens of
+    milliseconds, and all members of a team ask for the same list.
     """
     if (known := remembered(opening, wanted)) is not None:
-        return known  # written while this one waited for its turn
-    # Before writing: what changes meanwhile makes it another list.
+        return known  # written while this request waited for its turn
+    # Taken before writing, so that a change meanwhile makes the remembered list invalid.
     indexes, notes = (
         [index for _, index in opening.tools],
         [[*toolbox_server.notes] for toolbox_server, _ in opening.tools],
     )
-    result = _written(opening, wanted)
+    result = _write(opening, wanted)
     if _is_plain(opening, wanted) and sum(map(len, result)) <= MAX_REMEMBERED_BYTES:
         lists = _remembered.setdefault(opening.toolbox, {})
         lists[wanted.detail] = _Remembered(indexes, notes, result)
@@ -77,11 +83,11 @@ def opening_result(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
 
 
 def _is_plain(opening: Opening, wanted: OpenRequest) -> bool:
-    """Whether the list shows all tools of servers that are all ready."""
+    """Whether the list shows all tools, and all servers are ready."""
     return not (wanted.names or opening.starting or opening.failures)
 
 
-def _written(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
+def _write(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
     toolbox = opening.toolbox
     tools = [
         ListedTool(toolbox_server.origin, name, definition)
@@ -110,7 +116,7 @@ def _written(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
 def _begin(
     box: ToolboxSummary, tools: list[ListedTool], wanted: OpenRequest, budget: int, reader: DefinitionReader
 ) -> Document:
-    """All that is to be said of a toolbox of which everything has gone well."""
+    """Write the toolbox and its tools. The object stays open for what else there is to say."""
     document = Document()
     document.add(
         b'{"toolbox":%b,"description":%b,"servers_connected":%d,'
@@ -131,14 +137,14 @@ def _begin(
 
 
 def _add_all(document: Document, fitting: Fit) -> None:
-    """Whole definitions as a list, else lines by server: to name it in each would cost as much as a line."""
+    """Add whole definitions as a list, else lines by server, so that no line has to name it."""
     if fitting.level.is_full:
         document.add(b'"tools":[')
         document.add_list(definition for _, definition in fitting.shown)
         document.add(b"]")
         return
-    others = NO_ROOM.format(fitting.left_out) if fitting.left_out else ""
-    hint = f"{FOR_THE_WHOLE} {others}".rstrip()
+    others = NO_SPACE.format(fitting.omitted) if fitting.omitted else ""
+    hint = f"{HOW_TO_GET_DEFINITION} {others}".rstrip()
     document.add(b'"detail":"%b","hint":%b,"tools":{' % (fitting.level.name.encode(), encode(hint)))
     by_server = groupby(fitting.shown, key=lambda pair: pair[0].origin[1])
     for number, (server, of_server) in enumerate(by_server):

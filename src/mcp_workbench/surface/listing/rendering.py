@@ -1,4 +1,4 @@
-"""Writes lists of many tools or resources beside the event loop, so that no other request waits for them."""
+"""Writes long lists of tools or resources in a thread, so that no other request waits for them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ T = TypeVar("T")
 
 FEW_ENTRIES: Final = 100
 """Entries that are written in less than 10 ms."""
-LIMIT_SECONDS: Final = 60.0
+TIMEOUT_SECONDS: Final = 60.0
+"""Time for writing a list in a thread."""
 
 
 async def rendered(view: ClientView, backpressure: Backpressure, entries: int, make: Callable[[], T]) -> T:
-    """What `make` returns, once the client takes what it is sent. With many entries it runs in a thread, one
-    at a time, and principals take turns: each such thread takes the interpreter from the event loop for 5 ms
-    at a time. Raises CallError.
+    """Return what `make` returns, once the client's output has space. Raises CallError.
+
+    With many entries `make` runs in a thread, one at a time, and principals take turns: each such thread
+    holds the interpreter for up to 5 ms at a time.
     """
-    # A list may have megabytes, and a client that does not read may ask for it again and again.
+    # A client that does not read may ask again and again for a list of megabytes.
     await backpressure.wait()
     if entries <= FEW_ENTRIES:
         return make()
     try:
         async with view.rendering.place(view.principal.name):
-            await backpressure.wait()  # which the list before may have filled
-            return await in_thread(make, LIMIT_SECONDS)
+            await backpressure.wait()  # the list before may have filled the output
+            return await in_thread(make, TIMEOUT_SECONDS)
     except TimeoutError:
-        reason = f"the list could not be written within {LIMIT_SECONDS:g} s"
+        reason = f"the list could not be written within {TIMEOUT_SECONDS:g} s"
         raise InvalidCall(f"{reason}. Ask for less of it, with query or tools") from None

@@ -18,7 +18,14 @@ import msgspec
 
 from mcp_workbench.protocol.names import URI_SIGNS
 from mcp_workbench.protocol.results import read_stamps
-from mcp_workbench.surface.resources.names import SCHEME, Place, is_uri, is_wrapped, unwrap_uri, wrap_uri
+from mcp_workbench.surface.resources.names import (
+    SCHEME,
+    QualifiedName,
+    is_uri,
+    is_wrapped,
+    unwrap_uri,
+    wrap_uri,
+)
 from mcp_workbench.wire import byte_search
 from mcp_workbench.wire.message import decode_text
 
@@ -119,7 +126,7 @@ class _Reading:
         self.raw = raw
         self._origin = origin
         self._emitted = emitted
-        self._prefix = wrap_uri(Place(*origin, "")).encode()
+        self._prefix = wrap_uri(QualifiedName(*origin, "")).encode()
         self._wrapped = bytearray()
         """The result with URIs wrapped, up to where the last of these begins; empty if there is none."""
         self._copied = 0

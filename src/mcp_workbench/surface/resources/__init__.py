@@ -1,1 +1,1 @@
-"""Resources, prompts and completions of all open servers, under names that tell toolbox and server."""
+"""Resources, prompts and completions of all open servers, under names that contain toolbox and server."""

@@ -1,8 +1,8 @@
-"""The names that a client knows the servers' resources and prompts by: each tells where it is from.
+"""Our names for the resources and prompts of servers: each contains its toolbox and server.
 
 A resource is `workbench:<toolbox>/<server>/<its own URI>`, a prompt `<toolbox>/<server>/<its own name>`. The
-names of toolbox and server are percent-encoded, so that they have no slash; what is the server's own stands
-there as it is, so that a wrapped URI template expands to what its expansion would be wrapped to.
+names of toolbox and server are percent-encoded, so that they contain no slash. The server's own part is not
+encoded, so that a wrapped URI template expands to the wrapped form of its expansion.
 """
 
 from __future__ import annotations
@@ -20,48 +20,48 @@ _ENCODED: Final = rb"%([0-9A-Fa-f]{2})"
 _PARTS: Final = 3
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where something is: in which server of which toolbox, and what that server calls it."""
+class QualifiedName(msgspec.Struct, frozen=True):
+    """The toolbox and server of a resource or prompt, and its name or URI there."""
 
     toolbox: str
     server: str
     name: str
 
 
-def wrap_uri(place: Place) -> str:
-    """The URI, or the URI template, that stands for one of a server's."""
-    return f"{SCHEME}{wrap_name(place)}"
+def wrap_uri(qualified: QualifiedName) -> str:
+    """Return our URI, or URI template, for a server's own."""
+    return f"{SCHEME}{wrap_name(qualified)}"
 
 
-def wrap_name(place: Place) -> str:
-    """The name that stands for one of a server's."""
-    return f"{_encode(place.toolbox)}/{_encode(place.server)}/{place.name}"
+def wrap_name(qualified: QualifiedName) -> str:
+    """Return our name for a server's own."""
+    return f"{_encode(qualified.toolbox)}/{_encode(qualified.server)}/{qualified.name}"
 
 
-def unwrap_uri(uri: str) -> Place | None:
-    """What a URI of ours stands for; None if it does not have the form."""
+def unwrap_uri(uri: str) -> QualifiedName | None:
+    """Split a URI of ours; None if it does not have the form."""
     return unwrap_name(uri[len(SCHEME) :]) if is_wrapped(uri) else None
 
 
-def unwrap_name(name: str) -> Place | None:
-    """What a name of ours stands for; None if it does not have the form."""
+def unwrap_name(name: str) -> QualifiedName | None:
+    """Split a name of ours; None if it does not have the form."""
     parts = name.split("/", _PARTS - 1)
     if len(parts) < _PARTS or not all(parts):
         return None
     toolbox, server, own = parts
     try:
-        return Place(_decode(toolbox), _decode(server), own)
+        return QualifiedName(_decode(toolbox), _decode(server), own)
     except UnicodeDecodeError:
         return None
 
 
 def is_wrapped(uri: str) -> bool:
-    """Whether a URI claims to be one of ours. Schemes are the same in capitals."""
+    """Whether a URI has our scheme. Schemes ignore case."""
     return uri[: len(SCHEME)].lower() == SCHEME
 
 
 def is_uri(text: str) -> bool:
-    """Whether it can be a URI at all: it begins with a scheme."""
+    """Whether a text may be a URI: it begins with a scheme."""
     return re.match(_URI, text) is not None
 
 

@@ -1,7 +1,7 @@
-"""Which server a URI is read from that does not say so: the one that sent it, or the only one that lists it.
+"""Finds the server for a URI that names none: the server that sent it, or the only one that lists it.
 
-A link in a result must not lead to another server than the one that sent it: that server could have things
-read which it cannot read itself. And no server is shown a URI that it has neither sent nor lists.
+A link in a result must not lead to another server than the one that sent it: that server could read through
+the client what it cannot read itself. And no server is shown a URI that it has neither sent nor lists.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mcp_workbench.protocol.lists import RESOURCES, TEMPLATES
 from mcp_workbench.protocol.names import INVALID_PARAMS
 from mcp_workbench.surface.relay.links import LONGEST_URI_BYTES
 from mcp_workbench.surface.requests import Refusal
-from mcp_workbench.surface.resources.names import SCHEME, Place, wrap_uri
+from mcp_workbench.surface.resources.names import SCHEME, QualifiedName, wrap_uri
 from mcp_workbench.surface.resources.routing import FORM, not_found
 from mcp_workbench.surface.resources.uri_templates import TemplateMatcher
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.client_view import ClientView
     from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
-MOST_TEMPLATES: Final = 1000
+MAX_TEMPLATES: Final = 1000
 """Templates of one server that a URI is compared with."""
-BY_NAME: Final = f"Name the server that it is to be read from: {SCHEME}{FORM}<URI>"
+HOW_TO_NAME_SERVER: Final = f"Name the server that it is to be read from: {SCHEME}{FORM}<URI>"
 
 
 class _Resource(msgspec.Struct):
@@ -45,9 +45,11 @@ _decode_template = msgspec.json.Decoder(_Template).decode
 
 
 def emitter(view: ClientView, uri: str, *, is_modern: bool) -> ToolboxServer | None:
-    """The server that has sent a URI to this client; None if none has. Raises Refusal."""
+    """Return the server that has sent this URI to the client; None if none has. Raises Refusal."""
     if len(uri.encode(errors="surrogatepass")) > LONGEST_URI_BYTES:
-        raise Refusal(INVALID_PARAMS, f"Invalid params: `uri` is too long to be looked for. {BY_NAME}")
+        raise Refusal(
+            INVALID_PARAMS, f"Invalid params: `uri` is too long to be looked for. {HOW_TO_NAME_SERVER}"
+        )
     origins = view.emitted.origins(uri)
     if not origins:
         return None
@@ -62,29 +64,33 @@ def emitter(view: ClientView, uri: str, *, is_modern: bool) -> ToolboxServer | N
 
 
 async def find_lister(view: ClientView, uri: str, *, is_modern: bool) -> ToolboxServer:
-    """The only running server that lists a URI or has a template for it. Starts none. Raises Refusal."""
+    """Return the only running server that lists a URI or has a template for it. Raises Refusal."""
     async with view.listing_turn:
         running = [toolbox_server for toolbox_server in view.offering("resources") if toolbox_server.is_up]
         lists = await asyncio.gather(*(_lists(view, toolbox_server) for toolbox_server in running))
         matcher = TemplateMatcher(uri)
-        having: list[ToolboxServer] = []
+        candidates: list[ToolboxServer] = []
         for toolbox_server, (resources, templates) in zip(running, lists, strict=True):
-            # Between two servers others get their turn: each may have a hundred thousand entries.
+            # Let other tasks run between two servers: each may have a hundred thousand entries.
             await asyncio.sleep(0)
-            if _lists_it(uri, resources) or _has_template(matcher, templates):
-                having.append(toolbox_server)
-    # The configuration may have changed meanwhile, and with it what the client may use.
-    having = [
+            if _is_listed(uri, resources) or _has_template(matcher, templates):
+                candidates.append(toolbox_server)
+    # The configuration may have changed meanwhile, and with it the toolboxes of this client.
+    candidates = [
         toolbox_server
-        for toolbox_server in having
+        for toolbox_server in candidates
         if view.toolbox_servers.get(toolbox_server.origin) is toolbox_server
     ]
-    if not having:
+    if not candidates:
         reason = "no server has sent it in a result, and no running one lists it or has a template for it"
-        raise not_found(f"Resource '{uri}' not found: {reason}. {BY_NAME}", uri, is_modern=is_modern)
-    if len(having) > 1:
-        raise _ambiguous(uri, "several servers have it", [toolbox_server.origin for toolbox_server in having])
-    (toolbox_server,) = having
+        raise not_found(
+            f"Resource '{uri}' not found: {reason}. {HOW_TO_NAME_SERVER}", uri, is_modern=is_modern
+        )
+    if len(candidates) > 1:
+        raise _ambiguous(
+            uri, "several servers have it", [toolbox_server.origin for toolbox_server in candidates]
+        )
+    (toolbox_server,) = candidates
     if others := view.emitted.incomplete - {toolbox_server.origin}:
         names = ", ".join(sorted(f"'{server}' (toolbox '{toolbox}')" for toolbox, server in others))
         reason = f"it may have been sent by server {names}, which has sent more URIs than are remembered"
@@ -94,7 +100,7 @@ async def find_lister(view: ClientView, uri: str, *, is_modern: bool) -> Toolbox
 
 async def _lists(view: ClientView, toolbox_server: ToolboxServer) -> tuple[Entries, Entries]:
     deadline = view.toolboxes[toolbox_server.origin[0]].open_deadline
-    # On a connection that is there: another one would be started.
+    # Over the open connection: the other protocol version would start a second one.
     modern = toolbox_server.serves_modern
     resources, templates = await asyncio.gather(
         toolbox_server.entries(RESOURCES, deadline, modern=modern),
@@ -103,27 +109,27 @@ async def _lists(view: ClientView, toolbox_server: ToolboxServer) -> tuple[Entri
     return resources, templates
 
 
-def _lists_it(uri: str, resources: Entries) -> bool:
+def _is_listed(uri: str, resources: Entries) -> bool:
     for entry in resources:
         try:
             if _decode_resource(entry).uri == uri:
                 return True
         except (msgspec.DecodeError, RecursionError):
-            continue  # one that cannot be read does not hide the others
+            continue  # an unreadable entry does not hide the others
     return False
 
 
 def _has_template(matcher: TemplateMatcher, templates: Entries) -> bool:
-    for entry in templates[:MOST_TEMPLATES]:
+    for entry in templates[:MAX_TEMPLATES]:
         try:
             if matcher.matches(_decode_template(entry).template):
                 return True
         except (msgspec.DecodeError, RecursionError):
-            continue  # likewise
+            continue  # an unreadable entry does not hide the others
     return False
 
 
 def _ambiguous(uri: str, reason: str, origins: Iterable[Origin]) -> Refusal:
-    choices = ", ".join(wrap_uri(Place(*origin, uri)) for origin in origins)
-    told = f"Invalid params: where to read '{uri}' from is not clear: {reason}. Read it as {choices}"
-    return Refusal(INVALID_PARAMS, told, {"uri": uri})
+    choices = ", ".join(wrap_uri(QualifiedName(*origin, uri)) for origin in origins)
+    message = f"Invalid params: where to read '{uri}' from is not clear: {reason}. Read it as {choices}"
+    return Refusal(INVALID_PARAMS, message, {"uri": uri})

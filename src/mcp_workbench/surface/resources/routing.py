@@ -1,4 +1,4 @@
-"""Finding the server that a name of ours leads to, and saying so if it leads nowhere."""
+"""Finds the server for a resource or prompt name of ours, and says so if there is none."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ FORM: Final = "<toolbox>/<server>/"
 
 
 def route_resource(view: ClientView, uri: str, *, is_modern: bool) -> tuple[ToolboxServer, str]:
-    """The place of the server that has a resource, and its own URI for it. Raises Refusal."""
-    place = unwrap_uri(uri)
-    if place is None:
+    """Return the server of a resource, and its own URI for it. Raises Refusal."""
+    qualified = unwrap_uri(uri)
+    if qualified is None:
         reason = f"Resource '{uri}' not found: its URI is not of the form {SCHEME}{FORM}<URI>"
         raise not_found(reason, uri, is_modern=is_modern)
     try:
-        return view.toolbox_server(place.toolbox, place.server), place.name
+        return view.toolbox_server(qualified.toolbox, qualified.server), qualified.name
     except CallError as error:
         raise not_found(str(error), uri, is_modern=is_modern) from None
 
 
 def route_prompt(view: ClientView, name: str) -> tuple[ToolboxServer, str]:
-    """The place of the server that has a prompt, and its own name for it. Raises Refusal."""
-    place = unwrap_name(name)
-    if place is None:
+    """Return the server of a prompt, and its own name for it. Raises Refusal."""
+    qualified = unwrap_name(name)
+    if qualified is None:
         reason = f"Prompt '{name}' not found: its name is not of the form {FORM}<name>"
         raise Refusal(INVALID_PARAMS, reason)
     try:
-        return view.toolbox_server(place.toolbox, place.server), place.name
+        return view.toolbox_server(qualified.toolbox, qualified.server), qualified.name
     except CallError as error:
         raise Refusal(INVALID_PARAMS, str(error)) from None
 
 
 def not_found(reason: str, uri: str, *, is_modern: bool) -> Refusal:
-    """What a client is told of a resource that does not exist, by its era."""
+    """Return the refusal for a resource that does not exist, with the error code of the protocol version."""
     return Refusal(INVALID_PARAMS if is_modern else RESOURCE_NOT_FOUND, reason, {"uri": uri})

@@ -1,8 +1,8 @@
-"""What the servers have beyond tools: resources, prompts and completions, as one client asks for them.
+"""Answers a client's requests for resources, prompts and completions.
 
-The lists of all servers that are open are one list. Whatever is asked for by a name of ours goes to the
-server that the name tells, which is connected first if need be. Owns how requests are routed; while they are
-in flight they are `fetches`.
+A list contains the entries of all open servers. Any other request is sent to the server that its name
+contains, which is connected first if needed. Owns how requests are routed; `fetches` owns them while they are
+in flight.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mcp_workbench.surface.questions.bridge import NO_RETRY
 from mcp_workbench.surface.relay import results
 from mcp_workbench.surface.relay.fetches import ResourceRead, ServerFetch
 from mcp_workbench.surface.requests import Refusal
-from mcp_workbench.surface.resources.names import Place, is_uri, is_wrapped, wrap_name, wrap_uri
+from mcp_workbench.surface.resources.names import QualifiedName, is_uri, is_wrapped, wrap_name, wrap_uri
 from mcp_workbench.surface.resources.routing import route_prompt, route_resource
 from mcp_workbench.wire.message import ABSENT, decode_text, encode, members_of
 
@@ -42,21 +42,21 @@ if TYPE_CHECKING:
 
     Members = dict[str, msgspec.Raw]
 
-OF_ONE_HOP: Final = ("_meta", "inputResponses", "requestState")
-"""Parameters that are made anew for the server."""
+PER_HOP_PARAMS: Final = ("_meta", "inputResponses", "requestState")
+"""Parameters that are not passed on: the workbench makes its own for the server."""
 
 log = logging.getLogger(__name__)
 
 
 class _List(msgspec.Struct, frozen=True):
-    """One of the lists of all servers together."""
+    """A list that joins the entries of all servers."""
 
     kind: Kind
     capability: Capability
     key: str
-    """The member of an entry that it is known by."""
-    wrap: Callable[[Place], str]
-    """Makes the name that is ours of the server's."""
+    """The member that identifies an entry."""
+    wrap: Callable[[QualifiedName], str]
+    """Makes our name out of the server's own."""
 
 
 LISTS: Final = {
@@ -70,18 +70,18 @@ LISTS: Final = {
 
 
 class ClientRequest(msgspec.Struct, frozen=True):
-    """A request of the client's."""
+    """A request of the client, with its caller and its parameters."""
 
     id: Id
     method: str
     caller: Caller
     params: RequestParams
     members: Members
-    """The same, each as it came."""
+    """All parameters, undecoded."""
 
 
 class SharedLists:
-    """Answers one client."""
+    """Answers the requests of one client for resources, prompts and completions."""
 
     def __init__(
         self,
@@ -98,13 +98,13 @@ class SharedLists:
         self._bridge = bridge
 
     def takes(self, method: str, caller: Caller) -> bool:
-        """Whether a request is one of these."""
+        """Whether this class handles the method, for a caller of this protocol version."""
         return method in (self._HANDLERS if caller.is_modern else self._LEGACY_HANDLERS)
 
     def handle(
         self, request_id: Id, method: str, params: RequestParams, raw: msgspec.Raw, caller: Caller
     ) -> None:
-        """Takes such a request. Raises Refusal."""
+        """Start to handle a request. Raises Refusal."""
         try:
             self._calls.require_room()
         except CallError as error:
@@ -113,28 +113,30 @@ class SharedLists:
             self, ClientRequest(request_id, method, caller, params, members_of(raw))
         )
 
-    def _list(self, asked: ClientRequest) -> None:
-        if asked.params.cursor is not None:
+    def _list(self, request: ClientRequest) -> None:
+        if request.params.cursor is not None:
             raise Refusal(INVALID_PARAMS, "Invalid params: unknown cursor; the list has one page")
-        self._calls.work(asked.id, partial(self._list_all, LISTS[asked.method], asked.caller), asked.caller)
+        self._calls.work(
+            request.id, partial(self._list_all, LISTS[request.method], request.caller), request.caller
+        )
 
     async def _list_all(self, listed: _List, caller: Caller) -> tuple[Body, ...]:
         async with self._view.joint_lists.place(self._view.principal.name):
             return await self._collect(listed, caller)
 
     async def _collect(self, listed: _List, caller: Caller) -> tuple[Body, ...]:
-        # While the client does not read, the servers are not listened to.
+        # While the client does not read, servers are not asked for more.
         await self._backpressure.wait()
         toolbox_servers = self._view.offering(listed.capability)
         deadlines = [
             self._view.toolboxes[toolbox_server.origin[0]].open_deadline for toolbox_server in toolbox_servers
         ]
-        asked = zip(toolbox_servers, deadlines, strict=True)
+        with_deadlines = zip(toolbox_servers, deadlines, strict=True)
         modern = caller.is_modern
         lists = await asyncio.gather(
             *(
                 toolbox_server.entries(listed.kind, deadline, modern=modern)
-                for toolbox_server, deadline in asked
+                for toolbox_server, deadline in with_deadlines
             )
         )
         count = sum(map(len, lists))
@@ -144,98 +146,100 @@ class SharedLists:
         caching = b"," + results.UNCACHED if caller.is_modern else b""
         return b'{"%b":[' % listed.kind.member.encode(), joined, b"]%b}" % caching
 
-    def _read(self, asked: ClientRequest) -> None:
-        """A URI of ours goes to its server. Any other goes to the server that has sent it to this client; if
-        none has, to the only one of those that are running that lists it or has a template for it.
+    def _read(self, request: ClientRequest) -> None:
+        """Start to read a resource.
+
+        A URI of ours names its server. Any other URI goes to the server that has sent it to this client, else
+        to the only running server that lists it or has a template for it.
         """
         from mcp_workbench.surface.resources.raw_uris import emitter  # noqa: PLC0415 - few clients read
 
-        uri = _text(asked.members, "uri")
-        is_modern = asked.caller.is_modern
+        uri = _text(request.members, "uri")
+        is_modern = request.caller.is_modern
         if is_wrapped(uri):
             toolbox_server, own = route_resource(self._view, uri, is_modern=is_modern)
-            self._read_from(asked, toolbox_server, own)
+            self._read_from(request, toolbox_server, own)
         elif not is_uri(uri):
             raise Refusal(INVALID_PARAMS, "Invalid params: `uri` must be a URI", {"uri": uri})
         elif (sender := emitter(self._view, uri, is_modern=is_modern)) is not None:
-            self._read_from(asked, sender, uri)
+            self._read_from(request, sender, uri)
         else:
-            self._calls.start_after(asked.id, partial(self._find_and_read, asked, uri))
+            self._calls.start_after(request.id, partial(self._find_and_read, request, uri))
 
-    async def _find_and_read(self, asked: ClientRequest, uri: str) -> None:
+    async def _find_and_read(self, request: ClientRequest, uri: str) -> None:
         from mcp_workbench.surface.resources.raw_uris import find_lister  # noqa: PLC0415 - few clients read
 
-        self._read_from(asked, await find_lister(self._view, uri, is_modern=asked.caller.is_modern), uri)
+        self._read_from(request, await find_lister(self._view, uri, is_modern=request.caller.is_modern), uri)
 
-    def _read_from(self, asked: ClientRequest, toolbox_server: ToolboxServer, own: str) -> None:
+    def _read_from(self, request: ClientRequest, toolbox_server: ToolboxServer, own: str) -> None:
         read = ResourceRead(
-            *(asked.caller, self._view, toolbox_server, own, _arguments(asked.members, uri=own)),
-            *(asked.params.meta, self._calls, asked.id),
-            method=asked.method,
+            *(request.caller, self._view, toolbox_server, own, _arguments(request.members, uri=own)),
+            *(request.params.meta, self._calls, request.id),
+            method=request.method,
             capability="resources",
-            uri=_text(asked.members, "uri"),
+            uri=_text(request.members, "uri"),
         )
-        self._start(asked, read)
+        self._start(request, read)
 
-    def _get_prompt(self, asked: ClientRequest) -> None:
-        toolbox_server, own = route_prompt(self._view, _text(asked.members, "name"))
-        self._fetch(asked, toolbox_server, own, "prompts", _arguments(asked.members, name=own))
+    def _get_prompt(self, request: ClientRequest) -> None:
+        toolbox_server, own = route_prompt(self._view, _text(request.members, "name"))
+        self._fetch(request, toolbox_server, own, "prompts", _arguments(request.members, name=own))
 
-    def _complete(self, asked: ClientRequest) -> None:
-        reference = members_of(asked.members.get("ref", ABSENT))
+    def _complete(self, request: ClientRequest) -> None:
+        reference = members_of(request.members.get("ref", ABSENT))
         match decode_text(reference.get("type", ABSENT)):
             case "ref/prompt":
                 key = "name"
                 toolbox_server, own = route_prompt(self._view, _text(reference, key))
             case "ref/resource":
                 key = "uri"
-                # A template is not read, so that it is no resource which is not found.
+                # As if modern: completing a template reads no resource, so the error is "invalid params".
                 toolbox_server, own = route_resource(self._view, _text(reference, key), is_modern=True)
             case _:
                 raise Refusal(INVALID_PARAMS, "Invalid params: `ref` must be a ref/prompt or a ref/resource")
-        arguments = _arguments(asked.members, ref=reference | {key: own})
-        self._fetch(asked, toolbox_server, own, "completions", arguments)
+        arguments = _arguments(request.members, ref=reference | {key: own})
+        self._fetch(request, toolbox_server, own, "completions", arguments)
 
     def _fetch(
         self,
-        asked: ClientRequest,
+        request: ClientRequest,
         toolbox_server: ToolboxServer,
         own: str,
         capability: Capability,
         arguments: bytes,
     ) -> None:
         fetch = ServerFetch(
-            *(asked.caller, self._view, toolbox_server, own, arguments, asked.params.meta),
-            *(self._calls, asked.id),
-            method=asked.method,
+            *(request.caller, self._view, toolbox_server, own, arguments, request.params.meta),
+            *(self._calls, request.id),
+            method=request.method,
             capability=capability,
         )
-        self._start(asked, fetch)
+        self._start(request, fetch)
 
-    def _subscribe(self, asked: ClientRequest) -> None:
-        uri = _text(asked.members, "uri")
+    def _subscribe(self, request: ClientRequest) -> None:
+        uri = _text(request.members, "uri")
 
         async def subscribe() -> tuple[bytes, ...]:
             await self._subscriptions.subscribe(uri)
             return (b"{}",)
 
-        self._calls.work(asked.id, subscribe, asked.caller)
+        self._calls.work(request.id, subscribe, request.caller)
 
-    def _unsubscribe(self, asked: ClientRequest) -> None:
-        uri = _text(asked.members, "uri")
+    def _unsubscribe(self, request: ClientRequest) -> None:
+        uri = _text(request.members, "uri")
 
         async def unsubscribe() -> tuple[bytes, ...]:
-            # Not sooner: the subscription may have come in the same breath, and begins in its own task.
+            # In a task too: the subscription may have arrived just before, and begins in its own task.
             self._subscriptions.unsubscribe(uri)
             return (b"{}",)
 
-        self._calls.work(asked.id, unsubscribe, asked.caller)
+        self._calls.work(request.id, unsubscribe, request.caller)
 
-    def _start(self, asked: ClientRequest, fetch: ServerFetch) -> None:
+    def _start(self, request: ClientRequest, fetch: ServerFetch) -> None:
         retry: Retry | None = NO_RETRY
-        params = asked.params
-        if asked.caller.is_modern and (params.state or params.responses):
-            retry = self._bridge.retry(self._calls, asked.id, asked.caller, params, fetch.bound())
+        params = request.params
+        if request.caller.is_modern and (params.state or params.responses):
+            retry = self._bridge.retry(self._calls, request.id, request.caller, params, fetch.bound())
         if retry is not None:
             fetch.extra, fetch.parent = retry.extra, retry.parent
             self._calls.begin(fetch)
@@ -261,28 +265,28 @@ def _text(members: Members, key: str) -> str:
 
 
 def _arguments(members: Members, **own: object) -> bytes:
-    """Parameters for the server, with what is its own in place of what is ours."""
-    kept: dict[str, object] = {key: value for key, value in members.items() if key not in OF_ONE_HOP}
+    """Return the parameters for the server, with its own names in place of ours."""
+    kept: dict[str, object] = {key: value for key, value in members.items() if key not in PER_HOP_PARAMS}
     return encode(kept | own)
 
 
 def _joined(listed: _List, toolbox_servers: Sequence[ToolboxServer], lists: Sequence[Entries]) -> bytes:
-    """The entries of all servers under our names."""
+    """Join the entries of all servers, under our names."""
     entries: list[bytes] = []
     for toolbox_server, own in zip(toolbox_servers, lists, strict=True):
-        named = [entry for entry in (_renamed(listed, toolbox_server, entry) for entry in own) if entry]
-        if left_out := len(own) - len(named):
+        usable = [entry for entry in (_renamed(listed, toolbox_server, entry) for entry in own) if entry]
+        if omitted := len(own) - len(usable):
             note = "left out %d of its %s: without a usable `%s`, or nested too deeply"
             label = {"server": "/".join(toolbox_server.origin)}
-            log.warning(note, left_out, listed.kind.noun, listed.key, extra=label)
-        entries += named
+            log.warning(note, omitted, listed.kind.noun, listed.key, extra=label)
+        entries += usable
     return b",".join(entries)
 
 
 def _renamed(listed: _List, toolbox_server: ToolboxServer, entry: msgspec.Raw) -> bytes | None:
-    """An entry as it came, under our name; None if it cannot be had by one."""
+    """Return an entry under our name; None if its name is unusable or it is nested too deeply."""
     members = members_of(entry)
     name = decode_text(members.get(listed.key, ABSENT))
     if not name or is_deep(entry):
         return None
-    return encode({**members, listed.key: listed.wrap(Place(*toolbox_server.origin, name))})
+    return encode({**members, listed.key: listed.wrap(QualifiedName(*toolbox_server.origin, name))})

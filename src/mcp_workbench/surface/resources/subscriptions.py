@@ -1,8 +1,8 @@
-"""The resources whose changes one client wants to hear of.
+"""The resource subscriptions of one client.
 
-A legacy client subscribes to one at a time, and is told of each change once. A modern one names them when it
-opens a stream, and is told on every stream that has named one. Owns which client wants what; what a server is
-asked for is `downstream.watching`'s.
+A legacy client subscribes to one resource at a time, and is notified of each change once. A modern client
+lists resources when it opens a stream, and is notified on every stream that lists a changed one. Owns what
+the client has subscribed to; `downstream.conversation.watches` owns the subscriptions at the servers.
 """
 
 from __future__ import annotations
@@ -32,35 +32,35 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.client_view import ClientView
     from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
-MOST: Final = 1000
-"""Resources that one client hears of."""
+MAX_SUBSCRIPTIONS: Final = 1000
+"""Resources that one client may subscribe to."""
 UPDATED: Final = "notifications/resources/updated"
-PARTS: Final = ("/", "?", "#")
-"""What comes between the URI of a resource and the rest of that of a part of it."""
+PART_SEPARATORS: Final = ("/", "?", "#")
+"""Characters between the URI of a resource and the rest of the URI of a part of it."""
 
 log = logging.getLogger(__name__)
 
 
 class _Subscription:
-    """One resource that is heard of."""
+    """A subscription of a client to one resource."""
 
     def __init__(
         self, uri: str, toolbox_server: ToolboxServer, own: str, deadline: float = inf, *, modern: bool
     ) -> None:
         self._modern = modern
-        """Whether the client is modern; then, once the server has agreed, whether the connection to it is."""
+        """Whether the client is modern; after `begin`, whether the connection to the server is."""
         self.uri = uri
-        """As the client has it."""
+        """The URI that the client uses."""
         self.deadline = deadline
-        """Seconds that a client waits for it together with others."""
+        """Seconds that a client waits for this subscription, if it opens several at once."""
         self.toolbox_server = toolbox_server
         self.own = own
-        """As its server has it."""
+        """The URI of the resource at its server."""
         self.watches: ResourceWatches | None = None
-        """Where it is asked for, once the server has agreed."""
+        """The subscriptions at the server, once the server has accepted this one."""
 
     async def begin(self) -> None:
-        """Connects the server if need be, and asks it. Raises Refusal."""
+        """Connect the server if needed, and subscribe there. Raises Refusal."""
         try:
             connection = await self.toolbox_server.connect(None, 0, modern=self._modern)
         except CallError as error:
@@ -74,30 +74,30 @@ class _Subscription:
             watches = self.toolbox_server.watches
             await watches.add(self.own, connection.session, connection.timeout)
         except RemoteError as error:
-            own = self.toolbox_server.masked(error)
-            data = msgspec.UNSET if own.data is None else msgspec.Raw(own.data)
-            raise Refusal(own.code, own.message, data) from None
+            masked = self.toolbox_server.masked(error)
+            data = msgspec.UNSET if masked.data is None else msgspec.Raw(masked.data)
+            raise Refusal(masked.code, masked.message, data) from None
         except WireError as error:
             explained = self.toolbox_server.explain(None, error, connection.session)
             raise Refusal(INTERNAL_ERROR, clean_text(str(explained))) from None
         self.watches = watches
 
     def end(self) -> None:
-        """It is not wanted any more."""
+        """End the subscription, at the server too if no other client has it."""
         watches, self.watches = self.watches, None
         if watches is not None:
             watches.remove(self.own, modern=self._modern)
 
     def is_about(self, update: Update) -> bool:
-        """Whether this is what has changed, or has a part that has."""
+        """Whether an update is about this resource or a part of it."""
         if self.watches is None or update.session.origin != self.toolbox_server.origin:
             return False
         rest = update.uri.removeprefix(self.own)
-        return update.uri == self.own or (rest != update.uri and rest.startswith(PARTS))
+        return update.uri == self.own or (rest != update.uri and rest.startswith(PART_SEPARATORS))
 
 
 class Subscriptions:
-    """All that one client has."""
+    """All resource subscriptions of one client."""
 
     def __init__(self, peer: Peer, view: ClientView) -> None:
         self._peer = peer
@@ -107,12 +107,12 @@ class Subscriptions:
         self._opening: dict[Id, asyncio.Task[None]] = {}
 
     async def subscribe(self, uri: str) -> None:
-        """A legacy client wants to hear of a resource. Raises Refusal."""
+        """Subscribe a legacy client to a resource. Raises Refusal."""
         if uri in self._legacy:
             return
-        self._require_room(1)
+        self._require_space(1)
         toolbox_server, own = route_resource(self._view, uri, is_modern=False)
-        # Here from the beginning: it may be taken back before the server has agreed.
+        # Added at once: the client may unsubscribe before the server has accepted.
         subscription = self._legacy[uri] = _Subscription(uri, toolbox_server, own, modern=False)
         try:
             await subscription.begin()
@@ -124,51 +124,53 @@ class Subscriptions:
             subscription.end()
 
     def unsubscribe(self, uri: str) -> None:
-        """It does not any more."""
+        """End a legacy client's subscription, if there is one."""
         if (subscription := self._legacy.pop(uri, None)) is not None:
             subscription.end()
 
     def open_stream(
         self, request_id: Id, uris: Sequence[str], acknowledge: Callable[[list[str]], None]
     ) -> None:
-        """A modern client wants to hear of resources on a stream. Says which of them it will, when that is
-        known. Raises Refusal.
+        """Subscribe a modern client's stream to resources. Raises Refusal.
+
+        Calls `acknowledge` with the accepted URIs, once all servers have answered.
         """
         wanted = list(dict.fromkeys(uris))
-        self._require_room(len(wanted))
+        self._require_space(len(wanted))
         subscriptions = [found for found in map(self._find, wanted) if found is not None]
         self._streams[request_id] = subscriptions
         self._opening[request_id] = asyncio.create_task(self._open(request_id, subscriptions, acknowledge))
 
     def close_stream(self, request_id: Id) -> None:
-        """The stream has ended."""
+        """End the subscriptions of a stream that has ended."""
         if (opening := self._opening.pop(request_id, None)) is not None:
             opening.cancel()
         for subscription in self._streams.pop(request_id, ()):
             subscription.end()
 
     def close(self) -> None:
-        """The client is gone."""
+        """End all subscriptions: the client is gone."""
         for request_id in list(self._streams):
             self.close_stream(request_id)
         for uri in list(self._legacy):
             self.unsubscribe(uri)
 
     def on_updated(self, update: Update) -> None:
-        """Tells the client of a change, if it wants to hear of it."""
-        if (told := _told(self._legacy.values(), update, {})) is not None:
-            self._peer.notify(UPDATED, told)
+        """Notify the client of an update, if it has subscribed to the resource."""
+        if (params := _update_params(self._legacy.values(), update, {})) is not None:
+            self._peer.notify(UPDATED, params)
         for request_id, subscriptions in self._streams.items():
             tag = {META_SUBSCRIPTION: request_id}
             is_open = request_id not in self._opening
-            if is_open and (told := _told(subscriptions, update, tag)) is not None:
-                self._peer.notify(UPDATED, told)
+            if is_open and (params := _update_params(subscriptions, update, tag)) is not None:
+                self._peer.notify(UPDATED, params)
 
-    def _require_room(self, count: int) -> None:
+    def _require_space(self, count: int) -> None:
         taken = len(self._legacy) + sum(map(len, self._streams.values()))
-        if taken + count > MOST:
+        if taken + count > MAX_SUBSCRIPTIONS:
             raise Refusal(
-                INVALID_REQUEST, f"Invalid Request: no more than {MOST:,} resources can be subscribed to"
+                INVALID_REQUEST,
+                f"Invalid Request: no more than {MAX_SUBSCRIPTIONS:,} resources can be subscribed to",
             )
 
     def _find(self, uri: str) -> _Subscription | None:
@@ -191,7 +193,7 @@ class Subscriptions:
 async def _try(subscription: _Subscription) -> None:
     deadline = subscription.deadline
     try:
-        # The client hears of nothing until it is told what it will hear of.
+        # The client is notified of nothing until the subscription is acknowledged.
         async with asyncio.timeout(deadline):
             await subscription.begin()
     except (Refusal, TimeoutError) as problem:
@@ -200,13 +202,15 @@ async def _try(subscription: _Subscription) -> None:
         log.info("a resource of it cannot be subscribed to: %s", reason, extra=label)
 
 
-def _told(subscriptions: Collection[_Subscription], update: Update, tag: Mapping[str, Id]) -> bytes | None:
-    """What a client is told of an update; None if it is about nothing that it wants to hear of."""
+def _update_params(
+    subscriptions: Collection[_Subscription], update: Update, tag: Mapping[str, Id]
+) -> bytes | None:
+    """Return the parameters of the client's notification; None if no subscription is about the update."""
     about = [subscription for subscription in subscriptions if subscription.is_about(update)]
     if not about:
         return None
     nearest = max(about, key=lambda subscription: len(subscription.own))
     if update.watched not in (None, nearest.own):
-        return None  # a modern server says it once more, on the stream that was opened for the nearest
+        return None  # a modern server repeats the update on the stream of the nearest resource
     uri = nearest.uri + update.uri.removeprefix(nearest.own)
     return encode(passed_on({**update.members, "uri": msgspec.Raw(encode(uri))}, **tag))

@@ -1,1 +1,1 @@
-"""Results that are kept whole: whose they are, where they are, and what is in them."""
+"""Results that are kept whole: their owners, their storage, and the parts of their contents."""

@@ -1,6 +1,6 @@
-"""Parts of a JSON text: what is in an object or an array, and what a pointer (RFC 6901) leads to.
+"""Parts of a JSON text: members of an object, items of an array, and targets of pointers (RFC 6901).
 
-Nothing is decoded that need not be, and nothing is rewritten: every part is the text as it stands.
+Decodes as little as possible and rewrites nothing: every part is the original text.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ from typing import Final
 import msgspec
 
 from mcp_workbench.wire.message import ABSENT, Body, decode_members
+from mcp_workbench.workbench.text.json_pointer import unescape_step
 
-MOST_PARTS: Final = 3_000_000
-"""That are taken apart at once: each takes some 70 bytes."""
-UNPROBLEMATIC: Final = 4 * 1024 * 1024
-"""Bytes that cannot have too many parts to be taken apart."""
-SAMPLE: Final = 16 * 1024
-"""Bytes at the beginning by which the number of parts is estimated."""
+MAX_PARTS: Final = 3_000_000
+"""Parts that are split at once: each takes some 70 bytes."""
+ALWAYS_SPLIT_BYTES: Final = 4 * 1024 * 1024
+"""Values up to this size cannot have too many parts to split."""
+SAMPLE_BYTES: Final = 16 * 1024
+"""Size of the beginning by which the number of parts is estimated."""
 KEYS_SHOWN: Final = 30
 
 _TOKEN: Final = rb'"(?:[^"\\]|\\.)*+"?|[][{},]'
-_UNNAMEABLE: Final = frozenset('"\\')
-"""What no field of a type can have in its name."""
+_NOT_IN_FIELD_NAMES: Final = frozenset('"\\')
+"""Characters that the field of a msgspec type cannot have in its name."""
 _INDEX: Final = "0|[1-9][0-9]{0,17}"
 
 _KINDS: Final = {
@@ -38,11 +39,11 @@ _decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class NoSuchPart(Exception):
-    """A pointer leads nowhere; the message says how far it leads, and what there is."""
+    """A pointer leads nowhere; the message says how far it leads, and what is there."""
 
 
 def kind_of(value: Body) -> str:
-    """The type of a JSON value, as JSON Schema calls it."""
+    """Return the type of a JSON value, as JSON Schema calls it."""
     kind = _KINDS.get(bytes(memoryview(value)[:1]))
     if kind is not None:
         return kind
@@ -51,8 +52,8 @@ def kind_of(value: Body) -> str:
 
 
 def members_of(value: Body) -> dict[str, msgspec.Raw] | None:
-    """The members of an object; None if there are too many, or one is nested too deeply to be looked into."""
-    if _estimate(value) > MOST_PARTS:
+    """Return the members of an object; None if there are too many, or one is nested too deeply."""
+    if _estimate(value) > MAX_PARTS:
         return None
     try:
         return decode_members(value)
@@ -61,8 +62,8 @@ def members_of(value: Body) -> dict[str, msgspec.Raw] | None:
 
 
 def items_of(value: Body) -> list[msgspec.Raw] | None:
-    """The items of an array; None as for members."""
-    if _estimate(value) > MOST_PARTS:
+    """Return the items of an array; None if there are too many, or one is nested too deeply."""
+    if _estimate(value) > MAX_PARTS:
         return None
     try:
         return _decode_items(value)
@@ -71,28 +72,28 @@ def items_of(value: Body) -> list[msgspec.Raw] | None:
 
 
 def _estimate(value: Body) -> int:
-    """About how many parts there are, by those at the beginning; 0 if it is too short for too many."""
-    if len(value) <= UNPROBLEMATIC:
+    """Estimate the number of parts by the beginning of the value; 0 if it is too short for too many."""
+    if len(value) <= ALWAYS_SPLIT_BYTES:
         return 0
     depth = parts = 0
-    for token in re.findall(_TOKEN, memoryview(value)[:SAMPLE]):
+    for token in re.findall(_TOKEN, memoryview(value)[:SAMPLE_BYTES]):
         if token in (b"{", b"["):
             depth += 1
         elif token in (b"}", b"]"):
             depth -= 1
         else:
             parts += token == b"," and depth == 1
-    return parts * len(value) // SAMPLE
+    return parts * len(value) // SAMPLE_BYTES
 
 
 def find_part(text: bytes, pointer: str) -> Body:
-    """The value that a pointer leads to. Raises NoSuchPart."""
+    """Return the value that a pointer leads to. Raises NoSuchPart."""
     if pointer and not pointer.startswith("/"):
         raise NoSuchPart(f'the pointer {pointer!r} does not begin with /: write for example "/rows/0/name"')
     value: Body = text.strip()
     reached = ""
     for step in pointer.split("/")[1:]:
-        value = _step(value, step.replace("~1", "/").replace("~0", "~"), pointer, reached)
+        value = _step(value, unescape_step(step), pointer, reached)
         reached += f"/{step}"
     return value
 
@@ -118,20 +119,20 @@ def _step(value: Body, step: str, pointer: str, reached: str) -> Body:
 
 
 def _member(value: Body, key: str) -> msgspec.Raw:
-    """One member of an object, which may have millions; nothing if it has no such member."""
-    if not key.isprintable() or not _UNNAMEABLE.isdisjoint(key):
+    """Return one member of an object, which may have millions; empty if there is no such member."""
+    if not key.isprintable() or not _NOT_IN_FIELD_NAMES.isdisjoint(key):
         return (members_of(value) or {}).get(key, ABSENT)
     fields = [("member", msgspec.Raw, msgspec.field(name=key, default=ABSENT))]
     try:
         found = msgspec.json.decode(value, type=msgspec.defstruct("Found", fields))
     except RecursionError:
         raise NoSuchPart("it is nested too deeply to be looked into: read it by bytes") from None
-    member: msgspec.Raw = found.member  # type: ignore[attr-defined] # as the line above has it
+    member: msgspec.Raw = found.member  # type: ignore[attr-defined] # defined three lines above
     return member
 
 
 def listed(members: dict[str, msgspec.Raw]) -> str:
-    """The keys of an object, or the first of them."""
+    """Return the keys of an object, or the first of them, as text."""
     shown = ", ".join(list(members)[:KEYS_SHOWN])
     more = len(members) - KEYS_SHOWN
     return f"{shown} and {more:,} more" if more > 0 else shown or "(none)"

@@ -1,4 +1,4 @@
-"""A part of a kept content, as `read_result` gives it: exactly as it stands, and then what comes next."""
+"""The result of `read_result`: a part of a kept content, unchanged, and a note on how to read on."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.kept.client_results import Content
     from mcp_workbench.workbench.kept.reading import Piece
 
-USUAL: Final = 20_000
-"""Bytes that are read where nobody says how many."""
-SHAPE: Final = 2000
-"""Characters for the shape of what is too large."""
+DEFAULT_BYTES: Final = 20_000
+"""Size of a part if the call names no length."""
+SHAPE_CHARACTERS: Final = 2000
+"""Length of the shape that is shown of a value that is too large."""
 
 
 class ReadRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -33,7 +33,7 @@ class ReadRequest(msgspec.Struct, forbid_unknown_fields=True):
     pointer: str | None = None
 
     def check(self) -> None:
-        """Raises InvalidCall."""
+        """Check the arguments. Raises InvalidCall."""
         if self._is_by_lines and self._is_by_bytes:
             raise InvalidCall("Invalid arguments: ask for lines or for bytes (offset, length), not for both")
         least = (("start_line", 1), ("end_line", self.start_line or 1), ("offset", 0), ("length", 1))
@@ -52,11 +52,11 @@ class ReadRequest(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def is_quick(self) -> bool:
-        """Whether it takes no time in a short content."""
+        """Whether reading a short content takes no noticeable time; it never does."""
         return True
 
     def answer(self, content: Content, limit: int) -> list[msgspec.Raw]:
-        """The part, and a note on what comes next. Raises InvalidCall."""
+        """Return the part as blocks, with a note on how to read on. Raises InvalidCall."""
         has_range = self._is_by_lines or self._is_by_bytes
         if content.kind == "binary":
             if self._is_by_lines or self.pointer is not None:
@@ -75,10 +75,13 @@ class ReadRequest(msgspec.Struct, forbid_unknown_fields=True):
         kind = kind_of(value)
         size = f"{len(value):,} bytes"
         if not has_range:
-            if len(value) <= min(USUAL, limit):
+            if len(value) <= min(DEFAULT_BYTES, limit):
                 return [_text(value), _note(f"This is all of {self.pointer!r}, of the type {kind} ({size}).")]
             if kind != "string":
-                return [_text(shape_of_json(value, SHAPE).encode()), _note(_deeper(self.pointer, kind, size))]
+                return [
+                    _text(shape_of_json(value, SHAPE_CHARACTERS).encode()),
+                    _note(_deeper(self.pointer, kind, size)),
+                ]
         if kind == "string":
             text = decode_text(msgspec.Raw(value))
             value = value if text is None else text.encode()
@@ -92,12 +95,12 @@ class ReadRequest(msgspec.Struct, forbid_unknown_fields=True):
                 raise InvalidCall(
                     f"Invalid arguments: offset is {start:,}, and the end is at {len(data):,} bytes"
                 )
-            piece = piece_of_bytes(data, start, min(self.length or USUAL, limit))
+            piece = piece_of_bytes(data, start, min(self.length or DEFAULT_BYTES, limit))
         else:
             first = self.start_line or 1
             if first > lines > 0:
                 raise InvalidCall(f"Invalid arguments: start_line is {first:,}, and the last is {lines:,}")
-            most = min(USUAL, limit) if self.end_line is None else limit
+            most = min(DEFAULT_BYTES, limit) if self.end_line is None else limit
             piece = piece_of_lines(data, first, self.end_line, most)
         return [_text(data[piece.start : piece.end]), _note(_what_comes_next(data, piece, lines))]
 
@@ -127,7 +130,7 @@ def _deeper(pointer: str, kind: str, size: str) -> str:
 
 
 def _whole(content: Content) -> msgspec.Raw:
-    """The block that it was in."""
+    """Return a binary content in a block of its original type."""
     data = content.data.decode()
     if "resource" in content.frame:
         resource = {**decode_members(content.frame["resource"]), "blob": data}

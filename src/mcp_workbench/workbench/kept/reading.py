@@ -1,4 +1,4 @@
-"""Pieces of a long text, by lines or by bytes, never with half a character in them."""
+"""Cuts pieces out of a long text, by lines or by bytes, and never within a character."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from typing import Final
 
 import msgspec
 
-PIECE: Final = 64 * 1024
+PIECE_BYTES: Final = 64 * 1024
 _CONTINUES: Final = 0b1000_0000
 _TOP_BITS: Final = 0b1100_0000
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A part of a text, in bytes of its UTF-8."""
+    """A part of a text, as byte positions in its UTF-8."""
 
     start: int
     end: int
 
 
 def piece_of_bytes(text: bytes, offset: int, length: int) -> Piece:
-    """The piece with these bytes, in whole characters, and with at least one of them."""
+    """Return the piece with these bytes, widened to whole characters, with at least one of them."""
     start = _character_at(text, min(offset, len(text)))
     end = _character_at(text, min(start + length, len(text)))
     if end == start < len(text):
@@ -30,8 +30,9 @@ def piece_of_bytes(text: bytes, offset: int, length: int) -> Piece:
 
 
 def piece_of_lines(text: bytes, first: int, last: int | None, most: int) -> Piece:
-    """The piece from one line to another, or to the end. If that is too much, as many lines as there is room
-    for; if one is, its beginning.
+    """Return the piece from one line to another, or to the end, with `most` bytes at most.
+
+    A piece that is too long is cut after a line; a line that is too long is cut itself.
     """
     start = line_start(text, first)
     wanted = len(text) if last is None else line_start(text, last + 1)
@@ -42,11 +43,11 @@ def piece_of_lines(text: bytes, first: int, last: int | None, most: int) -> Piec
 
 
 def line_start(text: bytes, number: int) -> int:
-    """Where a line begins, counted from 1; the end of the text if it has no such line."""
+    """Return where a line begins, counted from 1; the end of the text if it has fewer lines."""
     before, at = number - 1, 0
-    while (count := text.count(b"\n", at, at + PIECE)) < before:
+    while (count := text.count(b"\n", at, at + PIECE_BYTES)) < before:
         before -= count
-        at += PIECE
+        at += PIECE_BYTES
         if at >= len(text):
             return len(text)
     for _ in range(before):
@@ -55,12 +56,12 @@ def line_start(text: bytes, number: int) -> int:
 
 
 def line_at(text: bytes, offset: int) -> int:
-    """The number of the line that a byte is in, counted from 1."""
+    """Return the number of the line that a byte is in, counted from 1."""
     return text.count(b"\n", 0, offset) + 1
 
 
 def _character_at(text: bytes, at: int) -> int:
-    """The beginning of the character that a byte belongs to."""
+    """Return the first byte of the character that a byte belongs to."""
     while 0 < at < len(text) and text[at] & _TOP_BITS == _CONTINUES:
         at -= 1
     return at

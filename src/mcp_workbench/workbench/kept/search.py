@@ -1,7 +1,7 @@
-"""Finding a text or a regular expression in a long text, in bounded time and beside everything else.
+"""Finds a text or a regular expression in a long text, in bounded time and without blocking other threads.
 
-Owns where the matches are. Regular expressions are those of the package `regex`: it lets other threads run
-while it searches, and can be stopped, which `re` cannot.
+Owns the positions of the matches. Regular expressions are those of the package `regex`: unlike `re` it lets
+other threads run while it searches, and has a timeout.
 """
 
 from __future__ import annotations
@@ -14,54 +14,54 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LONGEST_SEARCH: Final = 2.0
-"""Seconds."""
-PIECE: Final = 4 * 1024 * 1024
+SEARCH_SECONDS: Final = 2.0
+"""Time for a regular expression to search a content."""
+PIECE_BYTES: Final = 4 * 1024 * 1024
 """Bytes that are decoded at once, or one line if that is longer."""
 
 
 class Match(msgspec.Struct, frozen=True):
-    """Where something was found, in bytes."""
+    """The position of a match, in bytes."""
 
     start: int
     end: int
 
 
 class Matches(msgspec.Struct, frozen=True):
-    """What was found, and whether there is more."""
+    """The matches that were found, and whether there are more."""
 
     matches: list[Match]
     has_more: bool
 
 
 class BadPattern(Exception):
-    """It is no regular expression, or none that can be searched for in time; the message says why."""
+    """A regular expression is invalid, or takes too long; the message says why."""
 
 
 def find_text(data: bytes, text: str, limit: int) -> Matches:
-    """Where a text stands, exactly so."""
-    sought = text.encode()
+    """Return the positions of an exact text."""
+    encoded = text.encode()
     matches: list[Match] = []
-    at = data.find(sought)
+    at = data.find(encoded)
     while at >= 0 and len(matches) < limit:
-        matches.append(Match(at, at + len(sought)))
-        at = data.find(sought, at + len(sought))
+        matches.append(Match(at, at + len(encoded)))
+        at = data.find(encoded, at + len(encoded))
     return Matches(matches, has_more=at >= 0)
 
 
 def find_pattern(data: bytes, pattern: str, limit: int, *, ignores_case: bool, is_literal: bool) -> Matches:
-    """Where a regular expression matches; `^` and `$` stand for the ends of lines. Raises BadPattern."""
+    """Return the matches of a regular expression; `^` and `$` match at line ends. Raises BadPattern."""
     import regex  # noqa: PLC0415 - takes 13 ms, and few searches need it
 
     flags = regex.MULTILINE | (regex.IGNORECASE if ignores_case else 0)
     try:
-        # Not remembered by the package: what an expression needed to be searched for stays with it.
+        # Not cached by the package: a compiled expression keeps the memory of its searches.
         compiled = regex.compile(regex.escape(pattern) if is_literal else pattern, flags, cache_pattern=False)
     except regex.error as error:
         raise BadPattern(f"it is no regular expression: {error}") from None
     except RecursionError:
         raise BadPattern("the expression is nested too deeply") from None
-    end = time.monotonic() + LONGEST_SEARCH
+    end = time.monotonic() + SEARCH_SECONDS
     matches: list[Match] = []
     try:
         for start, text in _pieces(data):
@@ -72,25 +72,29 @@ def find_pattern(data: bytes, pattern: str, limit: int, *, ignores_case: bool, i
                     continue
                 if len(matches) == limit:
                     return Matches(matches, has_more=True)
-                # Counted from the last one on: a text may have millions of characters before it.
+                # Counted from the last match on: a text may have millions of characters before it.
                 begin = reached_at + len(text[reached : found.start()].encode())
                 reached, reached_at = found.end(), begin + len(found[0].encode())
                 matches.append(Match(begin, reached_at))
     except TimeoutError:
-        took = f"the search took more than {LONGEST_SEARCH:g} s"
+        took = f"the search took more than {SEARCH_SECONDS:g} s"
         raise BadPattern(f"{took}: simplify the expression, or search for a text") from None
     except MemoryError:
-        # The package has a bound of its own for what it has to remember.
+        # The package has a memory limit of its own.
         reason = "the search took more memory than there is for it"
         raise BadPattern(f"{reason}: simplify the expression, or search for a text") from None
     return Matches(matches, has_more=False)
 
 
 def _pieces(data: bytes) -> Iterator[tuple[int, str]]:
-    """Whole lines, and where they begin."""
+    """Return pieces of whole lines, and where they begin."""
     start = 0
     while start < len(data):
-        end = data.rfind(b"\n", start, start + PIECE) + 1 if len(data) - start > PIECE else len(data)
+        end = (
+            data.rfind(b"\n", start, start + PIECE_BYTES) + 1
+            if len(data) - start > PIECE_BYTES
+            else len(data)
+        )
         if end <= start:
             end = data.find(b"\n", start) + 1 or len(data)
         yield start, data[start:end].decode(errors="replace")

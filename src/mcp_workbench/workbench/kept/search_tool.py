@@ -1,4 +1,4 @@
-"""What was found in a kept content, as `search_result` gives it: numbered lines, and what is around them."""
+"""The result of `search_result`: numbered lines with matches, and the lines around them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.kept.client_results import Content
     from mcp_workbench.workbench.kept.search import Match, Matches
 
-LONGEST_PATTERN: Final = 1000
-LONG_LINE: Final = 500
-"""Bytes of a line that is shown only around what was found in it."""
-AROUND: Final = 150
-"""Bytes of it on either side."""
-ROOM: Final = 20_000
-"""Bytes for all of it."""
+MAX_PATTERN_CHARACTERS: Final = 1000
+LONG_LINE_BYTES: Final = 500
+"""A longer line is shown only around its matches."""
+AROUND_BYTES: Final = 150
+"""Bytes shown on either side of a match in a long line."""
+MAX_SHOWN_BYTES: Final = 20_000
+"""Size of all lines in one result."""
 
 
 class SearchRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -38,13 +38,13 @@ class SearchRequest(msgspec.Struct, forbid_unknown_fields=True):
     limit: int = 20
 
     def check(self) -> None:
-        """Raises InvalidCall."""
+        """Check the arguments. Raises InvalidCall."""
         if (self.text is None) == (self.regex is None):
             raise InvalidCall("Invalid arguments: give either text or regex")
-        if not self._sought:
+        if not self._pattern:
             raise InvalidCall("Invalid arguments: what is searched for cannot be empty")
-        if len(self._sought) > LONGEST_PATTERN:
-            raise InvalidCall(f"Invalid arguments: it can have {LONGEST_PATTERN:,} characters at most")
+        if len(self._pattern) > MAX_PATTERN_CHARACTERS:
+            raise InvalidCall(f"Invalid arguments: it can have {MAX_PATTERN_CHARACTERS:,} characters at most")
         for name, value, least, most in (
             ("context", self.context, 0, MOST_CONTEXT),
             ("limit", self.limit, 1, MOST_MATCHES),
@@ -53,30 +53,30 @@ class SearchRequest(msgspec.Struct, forbid_unknown_fields=True):
                 raise InvalidCall(f"Invalid arguments: {name} must be from {least} to {most}, and is {value}")
 
     @property
-    def _sought(self) -> str:
+    def _pattern(self) -> str:
         return self.text or self.regex or ""
 
     @property
     def is_quick(self) -> bool:
-        """Whether it takes no time in a short content, as no expression is certain to."""
+        """Whether a search in a short content takes no noticeable time; a regular expression may not."""
         return self.text is not None and not self.ignore_case
 
     def answer(self, content: Content, limit: int) -> list[msgspec.Raw]:
-        """What was found. Raises InvalidCall."""
+        """Search the content and return the blocks of the result. Raises InvalidCall."""
         if content.kind == "binary":
             raise InvalidCall(
                 f"Invalid arguments: it is {content.mime or 'binary'}, which cannot be searched"
             )
         data = content.data
         found = self._find(data)
-        room = min(ROOM, limit)
+        space = min(MAX_SHOWN_BYTES, limit)
         pieces: list[str] = []
         shown = 0
-        places = _Shown(data, self.context)
-        places.add(found.matches)
-        for piece, count in places.pieces():
-            room -= len(piece.encode()) + 1
-            if room < 0 and shown:
+        lines = _MatchLines(data, self.context)
+        lines.add(found.matches)
+        for piece, count in lines.pieces():
+            space -= len(piece.encode()) + 1
+            if space < 0 and shown:
                 break
             pieces.append(piece)
             shown += count
@@ -89,7 +89,7 @@ class SearchRequest(msgspec.Struct, forbid_unknown_fields=True):
         try:
             return find_pattern(
                 data,
-                self._sought,
+                self._pattern,
                 self.limit,
                 ignores_case=self.ignore_case,
                 is_literal=self.regex is None,
@@ -111,32 +111,32 @@ def _matches(count: int) -> str:
     return "1 match" if count == 1 else f"{count} matches"
 
 
-class _Shown:
-    """Lines to be shown, by their numbers: those with matches, and those around them."""
+class _MatchLines:
+    """The lines to show, by number: those with matches, and those around them."""
 
     def __init__(self, data: bytes, context: int) -> None:
         self._data = data
         self._context = context
         self._lines: dict[tuple[int, int], tuple[str, int]] = {}
-        """Texts, and how many matches each has. Of a long line there may be several places."""
+        """The text of each line and its number of matches. A long line may have several entries."""
         self._around: dict[int, str] = {}
 
     def add(self, matches: list[Match]) -> None:
-        """Takes matches in their order."""
+        """Add matches, in their order in the content."""
         number, counted_to, around_to = 1, 0, 0
         for match in matches:
             number += self._data.count(b"\n", counted_to, match.start)
             counted_to = match.start
             start = self._data.rfind(b"\n", 0, match.start) + 1
             end = _line_end(self._data, match.end - 1)
-            if end - start <= LONG_LINE:
+            if end - start <= LONG_LINE_BYTES:
                 _, count = self._lines.get((number, 0), ("", 0))
                 self._lines[number, 0] = f"{number}: {_decoded(self._data[start:end])}", count + 1
                 if not count:
                     self._add_context(number, start, end)
             elif match.end > around_to:
-                before = piece_of_bytes(self._data, max(start, match.start - AROUND), 1).start
-                around_to = piece_of_bytes(self._data, match.end, AROUND).end
+                before = piece_of_bytes(self._data, max(start, match.start - AROUND_BYTES), 1).start
+                around_to = piece_of_bytes(self._data, match.end, AROUND_BYTES).end
                 text = _decoded(self._data[before : min(around_to, end)])
                 self._lines[number, match.start] = f"{number}: byte {match.start}: …{text}…", 1
             else:
@@ -148,14 +148,14 @@ class _Shown:
         for step in range(1, self._context + 1):
             if before > 0:
                 begin = self._data.rfind(b"\n", 0, before - 1) + 1
-                self._around[number - step] = _decoded(self._data[begin : before - 1][:LONG_LINE])
+                self._around[number - step] = _decoded(self._data[begin : before - 1][:LONG_LINE_BYTES])
                 before = begin
             if after + 1 < len(self._data):
                 begin, after = after + 1, _line_end(self._data, after + 1)
-                self._around[number + step] = _decoded(self._data[begin:after][:LONG_LINE])
+                self._around[number + step] = _decoded(self._data[begin:after][:LONG_LINE_BYTES])
 
     def pieces(self) -> Iterator[tuple[str, int]]:
-        """What is shown, one after the other, and how many matches each has."""
+        """Return the lines in order, and how many matches each has."""
         matching = {number for number, _ in self._lines}
         around = {
             (number, 0): (f"{number}- {text}", 0)
@@ -176,5 +176,5 @@ def _line_end(data: bytes, at: int) -> int:
 
 
 def _decoded(line: bytes) -> str:
-    # A line that is cut at so many bytes may end within a character.
+    # A line that was cut by bytes may end within a character.
     return line.removesuffix(b"\r").decode(errors="ignore")

@@ -1,6 +1,6 @@
-"""All that is kept of results, whoever it is for: in memory, then in files, within bounds of size and time.
+"""Stores all kept results of all clients: in memory, then in files, with limits on size and time.
 
-Owns which contents are where, and which have to go. The files themselves are `downstream.kept_files`.
+Owns which contents are where, and which are dropped. `storage` owns the files themselves.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ if TYPE_CHECKING:
 
     from mcp_workbench.workbench.kept.client_results import KeptContent
 
-MOST_WORKERS: Final = 4
-"""Contents that are looked through at once: there may be thousands of calls that want that."""
-SHARE_OF_WORKERS: Final = 2
-"""The same for one principal."""
-LARGE: Final = 1024 * 1024
-"""Bytes of a content above which a search for a regular expression may take most of a gigabyte."""
-MOST_SEARCHES: Final = 4
-"""Searches at once in smaller contents, each of which takes up to 120 MB."""
-FILE_LIMIT: Final = 60.0
-"""Seconds for a file to be written, read or removed."""
+MAX_WORKERS: Final = 4
+"""Contents that threads work on at once: thousands of calls may ask for it."""
+MAX_WORKERS_PER_PRINCIPAL: Final = 2
+"""Contents of one principal that threads work on at once."""
+LARGE_BYTES: Final = 1024 * 1024
+"""In a larger content a regular expression search may use most of a gigabyte."""
+MAX_SEARCHES: Final = 4
+"""Searches at once in smaller contents; each uses up to 120 MB."""
+FILE_TIMEOUT_SECONDS: Final = 60.0
+"""Time for a file to be written, read or removed."""
 
 log = logging.getLogger(__name__)
 
 
 class ContentFiles(Protocol):
-    """Where contents are kept that are too much for the memory. All of it may block."""
+    """Files for contents that do not fit into memory. All methods may block."""
 
     def write(self, name: str, data: bytes) -> None:
-        """Raises OSError."""
+        """Write a file. Raises OSError."""
 
     def read(self, name: str) -> bytes:
-        """Raises OSError."""
+        """Return the content of a file. Raises OSError."""
 
     def remove(self, name: str) -> None:
-        """If it is there."""
+        """Remove a file, if it exists."""
 
     def close(self) -> None:
-        """Removes all of them."""
+        """Remove all files that were written."""
 
 
 class ResultStore:
-    """What is kept."""
+    """All kept contents, in memory and in files."""
 
     def __init__(
         self, files: ContentFiles, shares: Shares | None = None, clock: Callable[[], float] | None = None
@@ -64,59 +64,59 @@ class ResultStore:
         self._clock = clock or asyncio.get_running_loop().time
         self._config = ResultsConfig()
         self._kept: OrderedDict[str, KeptContent] = OrderedDict()
-        """The least recently used first."""
+        """All kept contents, the least recently used first."""
         self._in_memory = 0
         self._in_files = 0
         self._memory_of: Counter[str] = Counter()
-        """The bytes in memory by principal: whoever has most makes room first."""
+        """Bytes in memory by principal: the principal with most makes space first."""
         self._files_of: Counter[str] = Counter()
         self._numbers = count(1)
-        """Names of files: another one each time, so that a file can be removed while the next is written."""
-        self.workers = FairSemaphore(MOST_WORKERS, lambda: SHARE_OF_WORKERS)
-        self._searches = FairSemaphore(MOST_SEARCHES, lambda: limits.limits.searches)
+        """Names of files: a new one each time, so that a file can be removed while the next is written."""
+        self.workers = FairSemaphore(MAX_WORKERS, lambda: MAX_WORKERS_PER_PRINCIPAL)
+        self._searches = FairSemaphore(MAX_SEARCHES, lambda: limits.limits.searches)
         self._large_searches = FairSemaphore(1, lambda: 1)
         self._settling = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_warned = False
         self._is_stuck = False
-        """Whether a file was not written in time."""
+        """Whether writing a file took too long, so that no more are written."""
 
     def adopt(self, config: ResultsConfig) -> None:
-        """Goes by other bounds from now on."""
+        """Apply a changed configuration: sizes and lifetime."""
         self._config = config
         if self._timer is not None:
             self._timer.cancel()
             self._on_timer()
 
     def client_results(self, principal: str = "") -> ClientResults:
-        """A drawer for a client of a principal."""
+        """Return the kept results of a new client of a principal."""
         return ClientResults(self, principal)
 
     def searches(self, size: int) -> FairSemaphore:
-        """Where a search for a regular expression in a content of that size waits for its turn."""
-        return self._searches if size <= LARGE else self._large_searches
+        """Return the semaphore for regular expression searches in a content of this size."""
+        return self._searches if size <= LARGE_BYTES else self._large_searches
 
     def has_room(self, size: int) -> bool:
-        """Whether so much fits into memory as it is."""
+        """Whether `size` more bytes fit into memory as it is."""
         return self._in_memory + size <= self._config.memory
 
     def add(self, kept: KeptContent) -> None:
-        """One more, in memory, and perhaps more than belongs there until it is settled."""
+        """Add a content in memory. `settle` makes space if that is more than fits."""
         kept.used_at = self._clock()
         self._kept[kept.handle] = kept
         self._enter_memory(kept)
         self._watch()
 
     def drop(self, kept: KeptContent) -> None:
-        """One less."""
+        """Remove a content from memory and files."""
         if self._kept.pop(kept.handle, None) is not None:
             kept.client_results.forget(kept)
             self._leave_memory(kept)
             self._leave_file(kept)
 
     async def read(self, kept: KeptContent) -> bytes | None:
-        """All of a content, which counts as a use of it; None if it has gone."""
+        """Return the whole content, which counts as a use of it; None if it was dropped."""
         if kept.handle not in self._kept:
             return None
         kept.used_at = self._clock()
@@ -124,7 +124,7 @@ class ResultStore:
         if kept.data is not None:
             return kept.data
         try:
-            data = await in_thread(partial(self._files.read, kept.file or ""), FILE_LIMIT)
+            data = await in_thread(partial(self._files.read, kept.file or ""), FILE_TIMEOUT_SECONDS)
         except OSError as error:
             log.warning("a kept result could not be read from its file: %s", error)
             self.drop(kept)
@@ -136,19 +136,19 @@ class ResultStore:
         return data
 
     async def settle(self) -> None:
-        """Moves to files what does not fit into memory, and drops what does not fit there either."""
+        """Move contents to files that do not fit into memory, and drop those that do not fit there either."""
         if self._in_memory > self._config.memory:
-            # It is done for all, whatever becomes of whoever waits for it.
+            # It is done for all clients, even if this one is cancelled.
             await outcome_of(self._begin(self._settle()))
 
     def sweep(self) -> None:
-        """Drops what was not used for too long."""
+        """Drop contents that were not used for too long."""
         oldest = self._clock() - self._config.lifetime
         while self._kept and (kept := next(iter(self._kept.values()))).used_at <= oldest:
             self.drop(kept)
 
     def close(self) -> None:
-        """Drops everything."""
+        """Drop all contents and remove their files."""
         if self._timer is not None:
             self._timer.cancel()
         self._kept.clear()
@@ -157,7 +157,7 @@ class ResultStore:
         self._files.close()
 
     def _watch(self) -> None:
-        """Looks again when the time of what is the oldest now is up."""
+        """Start the timer for the expiry of the oldest content."""
         if self._timer is None and self._kept:
             oldest = next(iter(self._kept.values()))
             wait = max(0.0, oldest.used_at + self._config.lifetime - self._clock())
@@ -173,29 +173,31 @@ class ResultStore:
             while self._in_memory > self._config.memory:
                 latest = next(reversed(self._kept.values())).client_results.principal
                 most = _largest(self._memory_of, latest)
-                in_memory = (it for it in self._kept.values() if it.data is not None)
-                kept = next(it for it in in_memory if it.client_results.principal == most)
+                in_memory = (other for other in self._kept.values() if other.data is not None)
+                kept = next(other for other in in_memory if other.client_results.principal == most)
                 if kept.file is not None or await self._file(kept):
                     self._leave_memory(kept)
                 else:
                     self.drop(kept)
 
     async def _file(self, kept: KeptContent) -> bool:
-        """Writes a content to a file, if it may be there and there is room. Whether it is there."""
+        """Write a content to a file, if it is allowed and there is space. Returns whether it was written."""
         data = kept.data
         if data is None or kept.is_private or kept.size > self._config.quota or self._is_stuck:
             return False
-        if not self._make_room(kept.size, kept.client_results.principal):
+        if not self._make_space(kept.size, kept.client_results.principal):
             return False
         name = str(next(self._numbers))
         try:
-            kept.is_private = not await in_thread(partial(self._write, name, kept, data), FILE_LIMIT)
+            kept.is_private = not await in_thread(
+                partial(self._write, name, kept, data), FILE_TIMEOUT_SECONDS
+            )
         except OSError as error:
-            # A full disk may have room again. One that does not even refuse would hold up every result.
+            # A full disk may have space again. A disk that hangs would hold up every result.
             self._is_stuck = isinstance(error, TimeoutError)
             if not self._is_warned:
                 self._is_warned = True
-                reason = f"nothing happens for {FILE_LIMIT:g} s" if self._is_stuck else error
+                reason = f"no answer within {FILE_TIMEOUT_SECONDS:g} s" if self._is_stuck else error
                 log.warning("results are kept in memory only, because no file can be written: %s", reason)
             return False
         if kept.is_private:
@@ -204,27 +206,28 @@ class ResultStore:
         self._in_files += kept.size
         self._files_of[kept.client_results.principal] += kept.size
         if kept.handle not in self._kept:
-            self._leave_file(kept)  # it has gone meanwhile
+            self._leave_file(kept)  # it was dropped meanwhile
         return True
 
     def _write(self, name: str, kept: KeptContent, data: bytes) -> bool:
-        """Beside the loop. Whether it may be written."""
+        """Write a file, in a thread, unless the content holds a secret. Returns whether it was written."""
         holds_secret = kept.source.holds_secret
         if holds_secret(data) or (kept.content.kind == "binary" and holds_secret(_decoded(data))):
             return False
         self._files.write(name, data)
         return True
 
-    def _make_room(self, size: int, principal: str) -> bool:
-        """Make room in files for a content of a principal. The principal that would have most of all gives up
-        what it has not used for longest. Whether there is room: nobody gives up anything for a principal that
-        has more.
+    def _make_space(self, size: int, principal: str) -> bool:
+        """Make space in files for a content of a principal. Returns whether there is space.
+
+        The principal that would hold most drops what it has not used for longest. Nothing is dropped for a
+        principal that holds more than all others.
         """
         while self._in_files + size > self._config.quota:
             wanted = self._files_of + Counter({principal: size})
             most = _largest(wanted, principal)
-            in_files = (it for it in self._kept.values() if it.file is not None)
-            kept = next((it for it in in_files if it.client_results.principal == most), None)
+            in_files = (other for other in self._kept.values() if other.file is not None)
+            kept = next((other for other in in_files if other.client_results.principal == most), None)
             if kept is None:
                 return False
             if kept.data is not None:
@@ -245,7 +248,7 @@ class ResultStore:
 
     def _leave_file(self, kept: KeptContent) -> None:
         if kept.file is not None:
-            removal = in_thread(partial(self._files.remove, kept.file), FILE_LIMIT)
+            removal = in_thread(partial(self._files.remove, kept.file), FILE_TIMEOUT_SECONDS)
             kept.file = None
             self._in_files -= kept.size
             _subtract(self._files_of, kept)
@@ -259,7 +262,7 @@ class ResultStore:
 
 
 def _largest(held: Counter[str], principal: str) -> str:
-    """Who holds most. Of several, the principal that wants to have room."""
+    """Return the principal that holds most; of several, the one that needs space."""
     return max(held, key=lambda name: (held[name], name == principal))
 
 

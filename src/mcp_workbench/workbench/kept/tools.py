@@ -1,4 +1,4 @@
-"""The tools of our own with which kept results are read: what they take, and what they answer.
+"""The tools that read and search kept results: what they take, and what they answer.
 
 Owns what is taken of a call, and the words of the answers. What is in a content is found in `workbench`.
 """
@@ -13,7 +13,7 @@ import msgspec
 from mcp_workbench.errors import InvalidCall
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.kept import read_tool, search_tool
-from mcp_workbench.workbench.kept.client_results import SEARCH_LIMIT, not_kept
+from mcp_workbench.workbench.kept.client_results import SEARCH_TIMEOUT_SECONDS, not_kept
 from mcp_workbench.workbench.kept.definitions import SEARCH_RESULT
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 Form = TypeVar("Form", read_tool.ReadRequest, search_tool.SearchRequest)
 
-SOON: Final = 256 * 1024
-"""Bytes of a content that are looked through in less than 5 ms."""
-LIMIT: Final = 30.0
-"""Seconds for any other."""
+INLINE_BYTES: Final = 256 * 1024
+"""Size of a content that is searched in less than 5 ms, in the event loop. Longer ones go to a thread."""
+TIMEOUT_SECONDS: Final = 30.0
+"""Time for reading or searching a longer content in a thread."""
 
 
 async def answer(client_results: ClientResults, tool: str, arguments: Body) -> msgspec.Raw:
@@ -42,14 +42,14 @@ async def answer(client_results: ClientResults, tool: str, arguments: Body) -> m
         raise not_kept(asked.handle)
     content = msgspec.structs.replace(kept.content, data=data)
     find = partial(asked.answer, content, kept.limit)
-    if asked.is_quick and len(data) <= SOON:
+    if asked.is_quick and len(data) <= INLINE_BYTES:
         return _result(find())
     try:
         if asked.is_quick:
-            return _result(await client_results.work(find, LIMIT))
+            return _result(await client_results.work(find, TIMEOUT_SECONDS))
         return _result(await client_results.search(find, len(data)))
     except TimeoutError:
-        limit = LIMIT if asked.is_quick else SEARCH_LIMIT
+        limit = TIMEOUT_SECONDS if asked.is_quick else SEARCH_TIMEOUT_SECONDS
         remedy = (
             "Ask for a smaller part" if asked.is_quick else "Simplify the expression, or search for a text"
         )

@@ -1,1 +1,1 @@
-"""What a search is made of: words and what they stand for, queries, tools, and meaning."""
+"""The search for tools: words and their stems, queries, the index, and ranking by meaning."""

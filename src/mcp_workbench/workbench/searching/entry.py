@@ -1,4 +1,4 @@
-"""What is searched of a tool, read out of its definition as a server listed it."""
+"""Reads from a tool definition what the search uses."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ import msgspec
 
 __all__ = ["Entry", "read_entry"]
 
-MOST_PARAMETERS: Final = 100
-MOST_VALUES: Final = 20
-DEEPEST: Final = 6
-"""Levels of a schema that are looked into; two of them for each level of properties."""
-LONGEST_TEXT: Final = 20_000
-"""Characters of one text that are read."""
+MAX_PARAMETERS: Final = 100
+MAX_VALUES: Final = 20
+MAX_DEPTH: Final = 6
+"""Levels of a schema that are read; two of them for each level of properties."""
+MAX_TEXT_CHARACTERS: Final = 20_000
+"""How much of one text is read."""
 _NESTING: Final = ("items", "anyOf", "oneOf", "allOf", "additionalProperties")
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """What is searched of one tool."""
+    """The texts of one tool that are searched."""
 
     name: str
     server: str
     title: str = ""
     description: str = ""
     parameters: tuple[tuple[str, str], ...] = ()
-    """Names and descriptions, those of nested properties too."""
+    """Names and descriptions of parameters, nested properties included."""
 
 
 def read_entry(raw: bytes | msgspec.Raw, server: str) -> Entry:
-    """What is searched of a tool. Whatever is odd in its definition is left out."""
+    """Return the searchable texts of a tool. Invalid parts of its definition are left out."""
     tool = _decode(raw)
     if not isinstance(tool, dict):
         return Entry("", server)
     parameters: list[tuple[str, str]] = []
-    _collect(tool.get("inputSchema"), parameters, DEEPEST)
+    _collect(tool.get("inputSchema"), parameters, MAX_DEPTH)
     annotations = tool.get("annotations")
     title = _text(tool.get("title"))
     if not title and isinstance(annotations, dict):
@@ -57,12 +57,12 @@ def _decode(raw: bytes | msgspec.Raw) -> Any:
 
 
 def _collect(schema: object, found: list[tuple[str, str]], depth: int) -> None:
-    if not isinstance(schema, dict) or not depth or len(found) >= MOST_PARAMETERS:
+    if not isinstance(schema, dict) or not depth or len(found) >= MAX_PARAMETERS:
         return
     properties = schema.get("properties")
     if isinstance(properties, dict):
         for name, described in properties.items():
-            if len(found) >= MOST_PARAMETERS:
+            if len(found) >= MAX_PARAMETERS:
                 return
             found.append((name, _about_parameter(described)))
         for described in properties.values():
@@ -74,14 +74,14 @@ def _collect(schema: object, found: list[tuple[str, str]], depth: int) -> None:
 
 
 def _about_parameter(schema: object) -> str:
-    """Its description, and the values that it can have, which often say more."""
+    """Return a parameter's description and its allowed values, which often say more."""
     if not isinstance(schema, dict):
         return ""
     text, values = _text(schema.get("description")), schema.get("enum")
     if not isinstance(values, list):
         return text
-    return " ".join((text, *[_text(value) for value in values[:MOST_VALUES]]))
+    return " ".join((text, *[_text(value) for value in values[:MAX_VALUES]]))
 
 
 def _text(value: object) -> str:
-    return value[:LONGEST_TEXT] if isinstance(value, str) else ""
+    return value[:MAX_TEXT_CHARACTERS] if isinstance(value, str) else ""

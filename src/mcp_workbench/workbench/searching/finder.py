@@ -1,4 +1,4 @@
-"""Finding tools by what they do, among all of which it is known that they are there. Starts nothing."""
+"""Finds tools by what they do, among all known tools. Starts no server."""
 
 from __future__ import annotations
 
@@ -19,37 +19,39 @@ if TYPE_CHECKING:
     from mcp_workbench.config import Origin
     from mcp_workbench.errors import StrPath
     from mcp_workbench.workbench.searching.index import Hit
-    from mcp_workbench.workbench.searching.senses import SemanticIndex
+    from mcp_workbench.workbench.searching.semantic_index import SemanticIndex
     from mcp_workbench.workbench.toolbox_server import Index
 
-FEW: Final = 100
-"""Tools that are read at once, in some milliseconds. More are read beside the loop."""
-MANY: Final = 1000
-"""Tools that are searched within some milliseconds. More are searched beside the loop."""
-PATIENCE: Final = 60.0
-"""Seconds for reading all there are, which is a small part of it for the largest lists that are taken."""
+INLINE_READ_TOOLS: Final = 100
+"""Tools that are read in the event loop, in some milliseconds. More are read in a thread."""
+INLINE_SEARCH_TOOLS: Final = 1000
+"""Tools that are searched in the event loop, in some milliseconds. More are searched in a thread."""
+TIMEOUT_SECONDS: Final = 60.0
+"""Time for reading or searching in a thread; the largest accepted lists take a small part of it."""
 
 
-class _Read(msgspec.Struct, frozen=True):
+class _ReadServer(msgspec.Struct, frozen=True):
+    """The tools of a server that are in the search index."""
+
     origin: Origin
     index: Index
     names: list[str]
-    """Of its tools, in the order in which they were given to the search."""
+    """The names of its tools, in the order of the search index."""
 
 
 class Finder:
-    """Keeps what it has read of the tools for as long as they are the same."""
+    """Searches tools, and reads the tools of a server again only if they have changed."""
 
     def __init__(self, cache: StrPath) -> None:
         self._cache = cache
-        self._begin()
+        self._start_empty()
         self._reading: asyncio.Task[None] | None = None
         self._turn = FairSemaphore(1, lambda: 1)
 
-    def _begin(self) -> None:
-        self._senses = _senses(self._cache)
-        self._search = SearchIndex(self._senses)
-        self._read: dict[Hashable, _Read] = {}
+    def _start_empty(self) -> None:
+        self._semantic_index = _semantic_index(self._cache)
+        self._search = SearchIndex(self._semantic_index)
+        self._read: dict[Hashable, _ReadServer] = {}
 
     async def find(
         self,
@@ -59,67 +61,67 @@ class Finder:
         among: Container[Origin],
         principal: str = "",
     ) -> list[tuple[Origin, str]]:
-        """The best tools for a query, by their places and names, of some of the servers that have these."""
-        # A search takes milliseconds where there are many tools, and may be one of many. So there is one in
-        # each turn of the loop, and all else is done in between.
+        """Return the best tools for a query, as origins and names, of the servers in `among`."""
+        # A search takes milliseconds if there are many tools, and there may be many searches. So one runs in
+        # each turn of the event loop, and other tasks run in between.
         async with self._turn.place(principal):
             await asyncio.sleep(0)
-            await self._catch_up(sources)
+            await self._read_changes(sources)
             hits = await self._hits(query, limit, among)
             read = [(self._read[hit.group], hit.position) for hit in hits]
-        return [(it.origin, it.names[position]) for it, position in read]
+        return [(server.origin, server.names[position]) for server, position in read]
 
     async def _hits(self, query: str, limit: int, among: Container[Origin]) -> list[Hit]:
-        if sum(len(read.names) for read in self._read.values()) <= MANY:
+        if sum(len(read.names) for read in self._read.values()) <= INLINE_SEARCH_TOOLS:
             return self._search.search(query, limit, among)
         search = self._search
-        return await in_thread(lambda: search.search(query, limit, among), PATIENCE)
+        return await in_thread(lambda: search.search(query, limit, among), TIMEOUT_SECONDS)
 
-    async def _catch_up(self, sources: Mapping[Origin, Index]) -> None:
+    async def _read_changes(self, sources: Mapping[Origin, Index]) -> None:
         while True:
             if self._reading is not None:
-                # All wait for the same reading, which goes on when one of them goes away.
+                # All wait for the same reading, which goes on if one of them is cancelled.
                 await outcome_of(self._reading)
                 continue
             for gone in self._read.keys() - sources.keys():
                 del self._read[gone]
                 self._search.drop(gone)
-            fresh = dict(self._fresh(sources))
-            if not fresh:
+            changed = dict(self._changed(sources))
+            if not changed:
                 return
-            if self._senses is None and sum(map(len, fresh.values())) <= FEW:
-                self._take(fresh)
+            if self._semantic_index is None and sum(map(len, changed.values())) <= INLINE_READ_TOOLS:
+                self._read_all(changed)
                 return
-            self._reading = asyncio.create_task(self._take_beside(fresh))
+            self._reading = asyncio.create_task(self._read_in_thread(changed))
 
-    def _fresh(self, sources: Mapping[Origin, Index]) -> Iterator[tuple[Origin, Index]]:
+    def _changed(self, sources: Mapping[Origin, Index]) -> Iterator[tuple[Origin, Index]]:
         for origin, index in sources.items():
             read = self._read.get(origin)
             if read is None or read.index is not index:
                 yield origin, index
 
-    def _take(self, sources: Mapping[Origin, Index]) -> None:
+    def _read_all(self, sources: Mapping[Origin, Index]) -> None:
         for origin, index in sources.items():
-            names = " ".join(dict.fromkeys(origin))  # of its toolbox and its server
+            names = " ".join(dict.fromkeys(origin))  # toolbox and server
             self._search.put(origin, [read_entry(definition, names) for definition in index.values()])
-            self._read[origin] = _Read(origin, index, list(index))
-        if self._senses is not None:
-            self._senses.learn()
+            self._read[origin] = _ReadServer(origin, index, list(index))
+        if self._semantic_index is not None:
+            self._semantic_index.learn()
 
-    async def _take_beside(self, sources: Mapping[Origin, Index]) -> None:
+    async def _read_in_thread(self, sources: Mapping[Origin, Index]) -> None:
         try:
-            await in_thread(lambda: self._take(sources), PATIENCE)
+            await in_thread(lambda: self._read_all(sources), TIMEOUT_SECONDS)
         except BaseException:
-            # Whatever is half done is left to whoever may still be at it.
-            self._begin()
+            # The thread may still run: leave the old index to it, and start with a new one.
+            self._start_empty()
             raise
         finally:
             self._reading = None
 
 
-def _senses(cache: StrPath) -> SemanticIndex | None:
+def _semantic_index(cache: StrPath) -> SemanticIndex | None:
     if not is_installed():
         return None
-    from mcp_workbench.workbench.searching.senses import SemanticIndex  # noqa: PLC0415 - few have the extra
+    from mcp_workbench.workbench.searching.semantic_index import SemanticIndex  # noqa: PLC0415 - few have the extra
 
     return SemanticIndex(cache)

@@ -1,8 +1,7 @@
-"""Finding tools by what somebody wants to do: tools in groups, ranked by BM25 over weighted fields.
+"""The search index: tools in groups, ranked by BM25 over weighted fields.
 
-Owns the index and the ranking. It is pure: it knows neither servers nor catalogues, reads no files, and asks
-no model. What a tool says, what a query asks for, and what the words of a query stand for in this index is in
-`searching`.
+Owns the index and the ranking. Pure: knows no servers, reads no files, and asks no model. The other modules
+of `searching` read tools and queries, and find what the words of a query stand for.
 """
 
 from __future__ import annotations
@@ -22,24 +21,24 @@ from mcp_workbench.workbench.searching.words import STOP_WORDS, split_words
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 
-    from mcp_workbench.workbench.searching.meaning import Meaning
+    from mcp_workbench.workbench.searching.semantic_ranking import SemanticRanking
 
 __all__ = ["Entry", "Hit", "SearchIndex", "read_entry"]
 
 SATURATION: Final = 1.2
-"""How soon more of the same word counts for less: BM25's k1."""
-BEST_SENTENCE: Final = 2.0
+"""How soon repetitions of a word count less: BM25's k1."""
+BEST_SENTENCE_WEIGHT: Final = 2.0
 """A query of several sentences asks for several things: how much more a tool's best sentence counts."""
-SENTENCE_BEST: Final = 30
-"""Tools that are considered for each sentence, or as many as are wanted."""
-WORDS_READ: Final = 2000
-"""Of one text: more says nothing more about a tool."""
+TOOLS_PER_SENTENCE: Final = 30
+"""Tools that are considered for each sentence, or as many as are asked for."""
+MAX_WORDS_PER_TEXT: Final = 2000
+"""Words that are read of one text: more say nothing new about a tool."""
 SPARE_NUMBERS: Final = 1000
-"""Numbers of tools that may lie idle before all are numbered anew, besides as many as are in use."""
+"""Numbers of tools that may be unused before all are numbered anew, besides as many as are in use."""
 
 _Field = tuple[float, float, float]
-"""Its weight, how far its length counts (BM25's b), and its usual length in words. The usual length is fixed:
-with the average of the index, every change of one group would change the weights in all."""
+"""The weight of a field, how much its length counts (BM25's b), and its usual length in words. The usual
+length is fixed: with the average of the index, a change of one group would change the weights in all."""
 _NAME: Final[_Field] = (3.75, 0.5, 3.0)
 _SERVER: Final[_Field] = (1.5, 0.3, 2.0)
 _TITLE: Final[_Field] = (1.0, 0.5, 3.0)
@@ -50,7 +49,7 @@ _PARAMETER_TEXTS: Final[_Field] = (0.5, 0.5, 30.0)
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A tool that was found: its place among the entries that were given for its group."""
+    """A tool that was found: its position among the entries of its group."""
 
     group: Hashable
     position: int
@@ -58,14 +57,14 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 class _Group:
-    """Where the tools of a group stand in the index, and what has to be undone when it goes."""
+    """The tools of a group in the index, and what has to be removed with it."""
 
     __slots__ = ("count", "first", "key", "place", "words")
 
     def __init__(self, key: Hashable, place: int, first: int, count: int) -> None:
         self.key = key
         self.place = place
-        """In the order of the groups, which decides between equals."""
+        """Position in the order of the groups, which decides between equal scores."""
         self.first = first
         """The number of its first tool; the others follow."""
         self.count = count
@@ -73,21 +72,21 @@ class _Group:
 
 
 class SearchIndex:
-    """Tools by group, to be searched together or in some of the groups only."""
+    """Tools by group, searched together or in some of the groups only."""
 
-    def __init__(self, meaning: Meaning | None = None) -> None:
-        self._meaning = meaning
+    def __init__(self, semantic_ranking: SemanticRanking | None = None) -> None:
+        self._semantic_ranking = semantic_ranking
         self._groups: dict[Hashable, _Group] = {}
         self._groups_seen = 0
         self._owners: list[_Group | None] = []
-        """By number of a tool; None for a number that lies idle."""
+        """The group of each tool, by the tool's number; None for a number that is unused."""
         self._tool_names: list[str] = []
-        self._called: dict[str, list[int]] = {}
-        """By a name's bare letters, the tools that are called so."""
+        self._by_name: dict[str, list[int]] = {}
+        """The numbers of tools by the bare letters of their names."""
         self._vocabulary = Vocabulary()
 
     def put(self, group: Hashable, entries: Sequence[Entry]) -> None:
-        """Takes in a group, in place of what it had; it keeps its place among the groups then."""
+        """Add a group, or replace it. A replaced group keeps its position among the groups."""
         if (old := self._groups.get(group)) is not None:
             self._remove(old)
             place = old.place
@@ -99,22 +98,22 @@ class SearchIndex:
         for number, entry in enumerate(entries, added.first):
             self._owners.append(added)
             self._tool_names.append(entry.name)
-            self._called.setdefault(_bare(entry.name), []).append(number)
+            self._by_name.setdefault(_bare(entry.name), []).append(number)
             for term, weight in self._weights(entry, words).items():
                 self._vocabulary.post(term, number, weight / (weight + SATURATION))
         added.words = tuple(words)
         self._vocabulary.count(added.words, len(entries))
         self._groups[group] = added
-        if self._meaning is not None:
-            self._meaning.put(added.first, entries)
+        if self._semantic_ranking is not None:
+            self._semantic_ranking.put(added.first, entries)
 
     def drop(self, group: Hashable) -> None:
-        """Forgets a group, if there is such a group."""
+        """Remove a group, if it is in the index."""
         if (old := self._groups.pop(group, None)) is not None:
             self._remove(old)
 
     def search(self, query: str, limit: int, groups: Container[Hashable] | None = None) -> list[Hit]:
-        """The best tools first, at most `limit` of them, only from the groups given; any if none are."""
+        """Return the best tools first, at most `limit`, of the given groups; of all groups by default."""
         if limit < 1:
             return []
         scores = self._scores(query, limit, self._allowed(groups))
@@ -130,11 +129,11 @@ class SearchIndex:
         return [Hit(key, position, -score) for score, _, position, key in found[:limit]]
 
     def _weights(self, entry: Entry, words: dict[str, None]) -> dict[str, float]:
-        """What each stem weighs in a tool; adds to the words that its group has."""
+        """Return the weight of each stem in a tool; adds the tool's words to `words`."""
         weights: dict[str, float] = {}
         stem_of = self._vocabulary.stem_of
         for (worth, slope, usual), text in _fields(entry):
-            found = [word for word in split_words(text)[:WORDS_READ] if word not in STOP_WORDS]
+            found = [word for word in split_words(text)[:MAX_WORDS_PER_TEXT] if word not in STOP_WORDS]
             share = worth / (1 - slope + slope * len(found) / usual)
             for word in found:
                 if word not in words:
@@ -153,12 +152,12 @@ class SearchIndex:
             if (terms := self._vocabulary.terms(words))
         )
         sentences = [scores for scores in found if scores]
-        scores = sentences[0] if len(sentences) == 1 else _combined(sentences, max(limit, SENTENCE_BEST))
-        if self._meaning is not None:
+        scores = sentences[0] if len(sentences) == 1 else _combined(sentences, max(limit, TOOLS_PER_SENTENCE))
+        if self._semantic_ranking is not None:
             among = [group for group in self._groups.values() if allowed is None or group in allowed]
             tools = [range(group.first, group.first + group.count) for group in among]
-            scores = self._meaning.mix(query, scores, tools, self._vocabulary.put_right)
-        called = self._called.get(_bare(query.strip()), ())
+            scores = self._semantic_ranking.mix(query, scores, tools, self._vocabulary.corrected)
+        called = self._by_name.get(_bare(query.strip()), ())
         more = max(scores.values(), default=0.0) + 1.0
         for number in self._within(dict.fromkeys(called, 0.0), allowed):
             is_exact = self._tool_names[number] == query.strip()
@@ -172,7 +171,7 @@ class SearchIndex:
         return {number: score for number, score in scores.items() if owners[number] in allowed}
 
     def _sum(self, terms: Mapping[str, float]) -> dict[int, float]:
-        # The longest first: what comes into an empty dictionary need not be looked up there.
+        # The longest first: filling an empty dictionary needs no lookups.
         postings = sorted(
             ((*self._vocabulary.posting(term), weight) for term, weight in terms.items()),
             key=lambda posting: -len(posting[0]),
@@ -192,19 +191,19 @@ class SearchIndex:
         self._vocabulary.remove(group.words, first, end)
         for number in range(first, end):
             bare = _bare(self._tool_names[number])
-            self._called[bare].remove(number)
-            if not self._called[bare]:
-                del self._called[bare]
+            self._by_name[bare].remove(number)
+            if not self._by_name[bare]:
+                del self._by_name[bare]
             self._tool_names[number] = ""
             self._owners[number] = None
-        if self._meaning is not None:
-            self._meaning.drop(first, end)
+        if self._semantic_ranking is not None:
+            self._semantic_ranking.drop(first, end)
         in_use = self._vocabulary.tools
         if len(self._owners) > 2 * in_use + SPARE_NUMBERS:
             self._renumber()
 
     def _renumber(self) -> None:
-        """Closes the gaps that groups have left, in the order that there is."""
+        """Close the gaps that removed groups have left, keeping the order."""
         kept = [number for number, owner in enumerate(self._owners) if owner is not None]
         new = array("I", bytes(array("I").itemsize * len(self._owners)))
         for place, number in enumerate(kept):
@@ -213,14 +212,14 @@ class SearchIndex:
             group.first = new[group.first] if group.count else 0
         self._owners = [self._owners[number] for number in kept]
         self._tool_names = [self._tool_names[number] for number in kept]
-        self._called = {name: [new[number] for number in called] for name, called in self._called.items()}
+        self._by_name = {name: [new[number] for number in called] for name, called in self._by_name.items()}
         self._vocabulary.renumber(new)
-        if self._meaning is not None:
-            self._meaning.renumber(kept)
+        if self._semantic_ranking is not None:
+            self._semantic_ranking.renumber(kept)
 
 
 def _combined(sentences: Sequence[Mapping[int, float]], most: int) -> dict[int, float]:
-    """Of the best tools for each sentence: what they score in all, and in their best sentence once more."""
+    """Combine the scores of sentences, for the best tools of each: their sum, and the best once more."""
     found: dict[int, None] = {}
     for scores in sentences:
         least = nlargest(most, scores.values())[-1]
@@ -228,7 +227,7 @@ def _combined(sentences: Sequence[Mapping[int, float]], most: int) -> dict[int, 
     combined: dict[int, float] = {}
     for number in found:
         scored = [scores.get(number, 0.0) for scores in sentences]
-        combined[number] = sum(scored) + BEST_SENTENCE * max(scored)
+        combined[number] = sum(scored) + BEST_SENTENCE_WEIGHT * max(scored)
     return combined
 
 
@@ -247,6 +246,6 @@ def _fields(entry: Entry) -> Iterator[tuple[_Field, str]]:
 
 
 def _bare(name: str) -> str:
-    """A name without case and punctuation, unless it is nothing but punctuation."""
+    """Return a name without case and punctuation, unless it is nothing but punctuation."""
     folded = name.casefold()
     return "".join(filter(str.isalnum, folded)) or folded

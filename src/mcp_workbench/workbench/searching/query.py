@@ -1,6 +1,6 @@
-"""What somebody asks for, as words with weights.
+"""Reads a query as words with weights.
 
-Owns what a query says about the tool that is wanted, and what are only values to call it with: quoted text,
+Owns which words of a query describe the tool, and which are only values to call it with: quoted text,
 addresses, paths and numbers. Knows no index.
 """
 
@@ -15,20 +15,23 @@ from mcp_workbench.workbench.searching.words import STOP_WORDS, split_words
 
 __all__ = ["read_query"]
 
-LONGEST: Final = 4000
-"""Characters of a query that are read."""
-MOST_WORDS: Final = 100
-"""Of one sentence."""
-MOST_SENTENCES: Final = 10
-"""The rest of the query belongs to the last one."""
-VALUE: Final = 0.3
-NUMBER: Final = 0.1
-REPEATED: Final = 0.5
-"""What a value counts, a number, and a word that was there before."""
-SMALL_TALK: Final = 0.6
-WORDY: Final = 5
-"""What small talk counts in a query of so many words: in a shorter one every word is meant."""
-# Plain English that every request is full of. In a small index such words are rare, and would seem to matter.
+MAX_QUERY_CHARACTERS: Final = 4000
+"""How much of a query is read."""
+MAX_WORDS: Final = 100
+"""Words of one sentence that are read."""
+MAX_SENTENCES: Final = 10
+"""Sentences of a query; the rest of it belongs to the last one."""
+VALUE_WEIGHT: Final = 0.3
+"""What a word of a value counts, such as a quoted text or a path."""
+NUMBER_WEIGHT: Final = 0.1
+"""What a number in a query counts."""
+REPEATED_WEIGHT: Final = 0.5
+"""What a word counts when it is repeated."""
+SMALL_TALK_WEIGHT: Final = 0.6
+"""What small talk counts in a long query. In a short query every word is meant."""
+LONG_QUERY_WORDS: Final = 5
+"""A query with as many words is long."""
+# Common English words of any request. In a small index they are rare, and would seem to matter.
 _SMALL_TALK: Final = """
 able accurate active actual actually advance allow allowing appreciate appropriate area aspect assist
 assistance attend available based basic become believe better boost bring budget business busy care
@@ -67,31 +70,32 @@ def _sentence_end() -> re.Pattern[str]:
 
 
 def read_query(query: str) -> list[dict[str, float]]:
-    """The words that count of each sentence, each with how much it says about the tool."""
+    """Return the words that count of each sentence, each with how much it says about the tool."""
     # Values go first: the end of an address or a quotation is not the end of a sentence.
     sentences: list[dict[str, float]] = [{}]
     at = 0
-    for value in _values().finditer(query := query[:LONGEST]):
+    for value in _values().finditer(query := query[:MAX_QUERY_CHARACTERS]):
         _read(query[at : value.start()], sentences)
-        _count(value[0], VALUE, sentences[-1])
+        _count(value[0], VALUE_WEIGHT, sentences[-1])
         at = value.end()
     _read(query[at:], sentences)
-    is_wordy = sum(map(len, sentences)) >= WORDY
-    return [_weighed(words) if is_wordy else words for words in sentences]
+    is_long = sum(map(len, sentences)) >= LONG_QUERY_WORDS
+    return [_weighed(words) if is_long else words for words in sentences]
 
 
 def _read(text: str, sentences: list[dict[str, float]]) -> None:
     first, *more = _sentence_end().split(text)
     _count(first, 1.0, sentences[-1])
     for sentence in more:
-        if len(sentences) < MOST_SENTENCES and sentences[-1]:
+        if len(sentences) < MAX_SENTENCES and sentences[-1]:
             sentences.append({})
         _count(sentence, 1.0, sentences[-1])
 
 
 def _weighed(words: dict[str, float]) -> dict[str, float]:
     return {
-        word: weight * SMALL_TALK if stem(word) in _small_talk() else weight for word, weight in words.items()
+        word: weight * SMALL_TALK_WEIGHT if stem(word) in _small_talk() else weight
+        for word, weight in words.items()
     }
 
 
@@ -99,8 +103,8 @@ def _count(text: str, weight: float, words: dict[str, float]) -> None:
     for word in split_words(text):
         if word in STOP_WORDS or (len(word) == 1 and word.isascii() and word.isalpha()):
             continue
-        if len(words) >= MOST_WORDS:
+        if len(words) >= MAX_WORDS:
             return
-        worth = weight * NUMBER if word.isdigit() else weight
+        worth = weight * NUMBER_WEIGHT if word.isdigit() else weight
         had = words.get(word)
-        words[word] = worth if had is None else max(had, worth) + REPEATED * min(had, worth)
+        words[word] = worth if had is None else max(had, worth) + REPEATED_WEIGHT * min(had, worth)

@@ -1,6 +1,6 @@
-"""Stems of English words, after Martin Porter's algorithm of 1980: "creates" and "creation" have one.
+"""Stems of English words, by Porter's algorithm of 1980: "creates" and "creation" have the same.
 
-Owns nothing else. What is not plain English letters is its own stem.
+A word with other than English letters is its own stem.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Final
 
 __all__ = ["stem"]
 
-REMEMBERED: Final = 1000
-"""Words: queries repeat themselves, and each other."""
+CACHED_WORDS: Final = 1000
+"""Words whose stems are cached: queries repeat words."""
 _VOWELS: Final = frozenset("aeiou")
 _SECOND: Final = (
     ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
@@ -30,9 +30,9 @@ _FOURTH: Final = (
 )  # fmt: skip
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(CACHED_WORDS)
 def stem(word: str) -> str:
-    """What the forms of a word have in common."""
+    """Return the stem of a word, which its forms have in common."""
     if len(word) <= 2 or not (word.isascii() and word.isalpha()):
         return word
     word = _past_or_present(_singular(word))
@@ -83,7 +83,7 @@ def _replaced(word: str, endings: tuple[tuple[str, str], ...]) -> str:
 
 
 def _shape(word: str) -> list[bool]:
-    """Of each letter, whether it is a vowel; y is one after a consonant."""
+    """Return for each letter whether it is a vowel; y is one after a consonant."""
     shape: list[bool] = []
     for letter in word:
         shape.append(letter in _VOWELS or (letter == "y" and bool(shape) and not shape[-1]))
@@ -91,7 +91,7 @@ def _shape(word: str) -> list[bool]:
 
 
 def _measure(word: str) -> int:
-    """How often a vowel is followed by a consonant."""
+    """Count how often a vowel is followed by a consonant."""
     shape = _shape(word)
     return sum(vowel and not following for vowel, following in pairwise(shape))
 
@@ -101,5 +101,5 @@ def _has_vowel(word: str) -> bool:
 
 
 def _is_short(word: str) -> bool:
-    """Whether it ends in consonant, vowel, consonant, as "fil" does, so that an e may have been left off."""
+    """Whether a word ends like "fil", in consonant, vowel, consonant: an e may have been removed."""
     return _shape(word)[-3:] == [False, True, False] and word[-1] not in "wxy"

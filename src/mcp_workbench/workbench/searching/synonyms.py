@@ -1,7 +1,7 @@
 """Words that people and tools use for the same thing.
 
-Owns a list of groups, each a line: plain vocabulary of software and of everyday tasks, in no order. A word
-may stand in several groups; it then means all of them. How much such a word counts is `search`'s to say.
+Owns a list of groups, one per line: vocabulary of software and of everyday tasks, in no order. A word may be
+in several groups; it then means all of them. `terms` owns how much a synonym counts.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ _table: dict[str, tuple[str, ...]] = {}
 
 
 def synonyms(term: str) -> tuple[str, ...]:
-    """The stems of other words for the same thing."""
+    """Return the stems of other words for the same thing."""
     if not _table:
         _table.update(_read())
     return _table.get(term, ())

@@ -1,7 +1,7 @@
-"""The model of the extra `semantic`: the vectors of words that the package `wordllama` carries.
+"""The model of the extra `semantic`: the word vectors inside the package `wordllama`.
 
-Its files are read as they lie there, and the package itself is not imported: that would set up logging, and
-its own loader looks for the tokenizer in the wrong place and then on the network.
+Reads the package's files without importing it: importing it would set up logging, and its own loader looks
+for the tokenizer in the wrong place and then on the network.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ PACKAGE: Final = "wordllama"
 WEIGHTS: Final = ("weights", "l2_supercat_256.safetensors")
 TENSOR: Final = "embedding.weight"
 TOKENIZER: Final = ("tokenizers", "l2_supercat_tokenizer_config.json")
-MOST_PIECES: Final = 2
-"""Of a word. Most words are one piece, and mistyped ones fall apart."""
+MAX_WORD_PIECES: Final = 2
+"""Tokens of a word. Most words are one token; mistyped ones have more."""
 
 
 def is_installed() -> bool:
-    """Whether the extra is there. It imports nothing."""
+    """Whether the extra is installed. Imports nothing."""
     return find_spec(PACKAGE) is not None
 
 
 class WordVectors:
-    """What texts mean: the mean of the vectors of their words, of length 1."""
+    """Embeds texts: the mean of the vectors of their words, with length 1."""
 
     def __init__(self, name: str, words: Any, tokenizer: Any) -> None:
         self.name = name
-        """Names the model and its version: vectors of another name cannot be compared with these."""
+        """The model and its version: vectors of another model cannot be compared with these."""
         self.dimensions = int(words.shape[1])
         self._words = words
         self._tokenizer = tokenizer
 
     @property
     def size(self) -> int:
-        """Bytes of a packed vector."""
+        """Bytes of a packed vector, as it is stored."""
         return 2 * self.dimensions
 
     def embed(self, texts: Sequence[str]) -> Any:
-        """A row for each text, rounded to what packing keeps; zeros where there is nothing to go by."""
+        """Return a row for each text, rounded as packing does; zeros for a text without known words."""
         import numpy as np  # noqa: PLC0415 - the extra's
 
         rows = np.zeros((len(texts), self.dimensions), np.float32)
         for number, text in enumerate(texts):
-            # One by one: a batch starts a thread for each core, which takes longer for a few short texts.
+            # One by one: a batch starts a thread per core, which takes longer for a few short texts.
             if not (ids := self._tokenizer.encode(_valid(text), add_special_tokens=False).ids):
                 continue
             row = self._words[ids].mean(axis=0, dtype=np.float32)
@@ -56,15 +56,15 @@ class WordVectors:
         return rows.astype(np.float16).astype(np.float32)
 
     def is_word(self, word: str) -> bool:
-        """Whether it looks like a word: mistyped ones do not."""
-        return len(self._tokenizer.encode(_valid(word), add_special_tokens=False).ids) <= MOST_PIECES
+        """Whether a text looks like a word of the language; mistyped words do not."""
+        return len(self._tokenizer.encode(_valid(word), add_special_tokens=False).ids) <= MAX_WORD_PIECES
 
     def pack(self, rows: Any) -> list[bytes]:
-        """The rows as bytes, to be kept."""
+        """Return the rows as bytes, to be stored."""
         return [row.astype("<f2").tobytes() for row in rows]
 
     def unpack(self, packed: Sequence[bytes]) -> Any:
-        """The rows that were packed."""
+        """Return the rows of packed vectors."""
         import numpy as np  # noqa: PLC0415 - the extra's
 
         rows = np.frombuffer(b"".join(packed), "<f2").reshape(len(packed), self.dimensions)
@@ -72,7 +72,7 @@ class WordVectors:
 
 
 def load_word_vectors() -> WordVectors:
-    """Reads the model. Whatever is wrong with its installation is raised as it comes."""
+    """Load the model. Raises whatever is wrong with its installation."""
     from importlib.metadata import version  # noqa: PLC0415 - takes a while to load, and only the extra needs it
 
     import msgspec  # noqa: PLC0415
@@ -91,7 +91,7 @@ def load_word_vectors() -> WordVectors:
     if tensor["dtype"] != "F16":
         raise ValueError(f"{weights} has numbers of the type {tensor['dtype']}.")
     start = 8 + header_size + tensor["data_offsets"][0]
-    # Mapped, not read: a search touches the few words that it has.
+    # Mapped, not read: a search touches only the rows of its words.
     words = np.memmap(weights, "<f2", "r", offset=start, shape=tuple(tensor["shape"]))
     tokenizer = Tokenizer.from_file(os.path.join(home, *TOKENIZER))
     tokenizer.no_padding()

@@ -1,7 +1,7 @@
-"""Words as search sees them: taken out of names and texts of any script, and folded.
+"""Splits names and texts of any script into the words that the search uses.
 
-Owns what counts as a word, and which words say nothing. What a word is worth, which of its forms are the
-same, and what is done about words that nobody has, is decided elsewhere.
+Owns what counts as a word, and which words say nothing. `stems`, `terms` and `query` own what a word is worth
+and which of its forms are equal.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 __all__ = ["STOP_WORDS", "is_repairable", "split_words"]
 
 
-# Function words, and what people say to an assistant before they come to the point.
+# Function words, and what people say to an assistant before they name the task.
 _SAYING_NOTHING: Final = """
 a about above additionally after again all already also am an and another any anyone anything are
 aren as at away back be because been before being below between both but by came can cannot cant
@@ -32,9 +32,9 @@ yes yet you your yours yourself
 """
 STOP_WORDS: Final = frozenset(_SAYING_NOTHING.split())
 
-# What is longer than 40 characters is a key or a blob, and is taken in pieces.
+# A word of more than 40 characters is a key or a blob, and is split.
 _ASCII_WORD: Final = re.compile(r"[A-Za-z0-9]{1,40}")
-# Beyond ASCII: words keep the vowel signs of Indic scripts, which are not \w, and a pictogram is a word.
+# Beyond ASCII: words keep the vowel signs of Indic scripts, which are not \w. A pictogram is a word.
 _ANY_WORD: Final = re.compile(
     r"(?:[^\W_]|[\u0900-\u0dff\u0f00-\u109f\u1780-\u17ff]){1,40}|[\u2190-\u2bff\U0001f000-\U0001faff]"
 )
@@ -45,12 +45,12 @@ _UNSPACED: Final = re.compile(
     r"\uf900-\ufaff\U00020000-\U0003fffd]+"
 )
 _STRIPPED_CLASS: Final = 10
-"""Marks of this combining class and above are left out: accents and vowel points, not the viramas, nuktas and
-voicing marks that tell letters apart."""
+"""Marks of this combining class and above are removed: accents and vowel points, but not the viramas, nuktas
+and voicing marks that distinguish letters."""
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text, folded, in order; a word like readFile is there whole too, after its parts."""
+    """Return the words of a text in order, case-folded. A word like readFile follows its parts as a whole."""
     found = _ASCII_WORD.findall(text) if text.isascii() else _ANY_WORD.findall(_without_marks(text))
     words: list[str] = []
     for word in found:
@@ -76,7 +76,7 @@ def _parts(word: str) -> list[str]:
 
 
 def _in_pairs(word: str) -> list[str]:
-    """Text without spaces as its pairs of neighbours, which need no dictionary; single characters too."""
+    """Split text without spaces into single characters and pairs of neighbours, which needs no dictionary."""
     pieces: list[str] = []
     at = 0
     for run in _UNSPACED.finditer(word):
@@ -98,5 +98,5 @@ def _without_marks(text: str) -> str:
 
 
 def is_repairable(word: str) -> bool:
-    """Whether a mistake in a word can be told from another word: it must be letters, and not too few."""
+    """Whether a typing mistake in a word can be corrected: it must be letters, and not too few."""
     return len(word) >= 3 and word.isalpha() and not _UNSPACED.match(word)

@@ -1,1 +1,1 @@
-"""Text about tools: made safe, shortened, measured in tokens, and turned into signatures."""
+"""Text about tools: cleaned, shortened, measured in tokens, and written as signatures."""

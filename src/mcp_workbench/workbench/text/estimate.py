@@ -1,7 +1,7 @@
-"""How many tokens a model reads in a text: an estimate, the same one wherever tokens are counted.
+"""Estimates the tokens of a text, with one formula wherever tokens are counted.
 
-Owns the formula, and no tokenizer: every model has its own, and none is worth its start-up here. How the
-weights were found, and how far off they are, is in docs/decisions/0022-token-estimate.md.
+Uses no tokenizer: every model has its own, and loading one would slow the start.
+docs/decisions/0022-token-estimate.md says how the weights were found and how accurate they are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BEYOND_ASCII: Final = bytes(range(0x80, 0x100))
 
 
 def _shows(marks: Mapping[bytes, bytes]) -> bytes:
-    """A table that leaves of a text these characters, as one mark for each kind, and spaces for the rest."""
+    """Return a translation table: one mark for each of these kinds of characters, else a space."""
     table = bytearray(b" " * 256)
     for mark, characters in marks.items():
         for character in characters:
@@ -37,8 +37,11 @@ _BREAKS_SHOWN: Final = _shows({b"n": _BREAKS})
 
 
 def estimate_tokens(text: str | bytes) -> int:
-    """0.75 a word + 0.05 a letter + 0.7 a number + 0.3 a digit + 0.88 a run of punctuation + 0.12 a sign
-    + 1.1 a line break + 0.25 a byte of UTF-8 beyond ASCII, rounded up. `camelCase` is two words."""
+    """Estimate the tokens of a text.
+
+    0.75 a word + 0.05 a letter + 0.7 a number + 0.3 a digit + 0.88 a run of punctuation + 0.12 a sign + 1.1 a
+    line break + 0.25 a byte of UTF-8 beyond ASCII, rounded up. `camelCase` is two words.
+    """
     if isinstance(text, str):
         text = text.encode(errors="replace")
     # Whole passes in C, a kind at a time: a result may have 50 MB.

@@ -1,9 +1,8 @@
-"""Where the arguments of a call do not fit the schema of its tool.
+"""Finds where the arguments of a call do not fit the schema of its tool.
 
-Owns the check, which explains a call that has failed and never refuses one: a server may well take more than
-its schema says. It knows the keywords that callers get wrong; where it cannot tell, the arguments fit. What
-it does is bounded whatever the schema: no pattern of a server's is run, no reference leaves the schema, and
-steps are counted.
+Explains a call that has failed and never refuses one: a server may accept more than its schema says. Knows
+the keywords that callers get wrong; in doubt the arguments fit. The work is bounded whatever the schema: no
+pattern of a server is run, no reference leaves the schema, and steps are counted.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 import msgspec
 
 from mcp_workbench.wire.message import ABSENT, decode_members
+from mcp_workbench.workbench.text.json_pointer import unescape_step
 from mcp_workbench.workbench.text.sanitise import clean_text
 
 if TYPE_CHECKING:
@@ -23,53 +23,51 @@ if TYPE_CHECKING:
 
 __all__ = ["misfits"]
 
-LONGEST_ARGUMENTS: Final = 64 * 1024
-LONGEST_DEFINITION: Final = 256 * 1024
-MOST_STEPS: Final = 5000
-MOST_LEVELS: Final = 50
-MOST_TOLD: Final = 3
-LONGEST_TOLD: Final = 300
-LONGEST_NAME: Final = 60
+MAX_ARGUMENTS_BYTES: Final = 64 * 1024
+MAX_DEFINITION_BYTES: Final = 256 * 1024
+MAX_STEPS: Final = 5000
+MAX_LEVELS: Final = 50
+MAX_PROBLEMS: Final = 3
+MAX_PROBLEM_CHARACTERS: Final = 300
+MAX_NAME_CHARACTERS: Final = 60
 
 _decode = msgspec.json.Decoder().decode
 
 
 def misfits(definition: Body, arguments: Body) -> list[str]:
-    """What does not fit, each thing in a few words, and not more than a few things; none if all fits, or if
-    that cannot be told.
-    """
-    if len(definition) > LONGEST_DEFINITION or not 0 < len(arguments) <= LONGEST_ARGUMENTS:
+    """Return what does not fit, a few short problems; empty if all fits or that is not known."""
+    if len(definition) > MAX_DEFINITION_BYTES or not 0 < len(arguments) <= MAX_ARGUMENTS_BYTES:
         return []
-    told: list[str] = []
+    problems: list[str] = []
     try:
         schema = _decode(decode_members(definition).get("inputSchema", ABSENT) or b"{}")
         for problem in _Check(schema).problems(schema, _decode(arguments)):
-            if len(told) == MOST_TOLD:
-                told.append("and more")
+            if len(problems) == MAX_PROBLEMS:
+                problems.append("and more")
                 break
-            told.append(problem[:LONGEST_TOLD])
-    except (msgspec.DecodeError, RecursionError, _Endless):
-        pass  # what was found until then counts
-    return told
+            problems.append(problem[:MAX_PROBLEM_CHARACTERS])
+    except (msgspec.DecodeError, RecursionError, _TooManySteps):
+        pass  # the problems found until then count
+    return problems
 
 
-class _Endless(Exception):
-    """The schema asks for more work than it is worth."""
+class _TooManySteps(Exception):
+    """Checking against the schema takes more steps than it is worth."""
 
 
 class _Check:
-    """One look at one call's arguments."""
+    """One check of the arguments of a call."""
 
     def __init__(self, root: object) -> None:
         self._root = root
         self._steps = 0
-        self._found: dict[str, object] = {}
-        """Where references lead."""
+        self._targets: dict[str, object] = {}
+        """The parts of the schema that references lead to."""
 
     def problems(self, schema: object, value: object, path: str = "", level: int = 0) -> Iterator[str]:
-        """What is wrong with a value, one thing after the other."""
-        self._take_steps(1)
-        if level > MOST_LEVELS:
+        """Yield what is wrong with a value, one problem after another."""
+        self._count_steps(1)
+        if level > MAX_LEVELS:
             return
         if schema is False:
             yield f"{_shown(path)} is not allowed"
@@ -94,13 +92,13 @@ class _Check:
         self, schema: Mapping[str, object], value: Mapping[str, object], path: str, level: int
     ) -> Iterator[str]:
         required, properties = _list(schema.get("required")), _mapping(schema.get("properties"))
-        self._take_steps(len(required) + len(value))
+        self._count_steps(len(required) + len(value))
         for name in required:
             if isinstance(name, str) and name not in value:
                 yield f"{_shown(_member(path, name))} is missing"
         others = schema.get("additionalProperties", True)
         if "patternProperties" in schema:
-            others = True  # they may be meant by a pattern
+            others = True  # a pattern, which is not run, may allow them
         for name, member in value.items():
             if name in properties:
                 yield from self.problems(properties[name], member, _member(path, name), level + 1)
@@ -113,7 +111,7 @@ class _Check:
         self, schema: Mapping[str, object], value: Sequence[object], path: str, level: int
     ) -> Iterator[str]:
         first, others = _list(schema.get("prefixItems")), schema.get("items", True)
-        if isinstance(others, list):  # as it was written before there were prefixes
+        if isinstance(others, list):  # the older form of `prefixItems`
             first, others = others, schema.get("additionalItems", True)
         for at, item in enumerate(value):
             part = first[at] if at < len(first) else others
@@ -122,7 +120,10 @@ class _Check:
     def _problems_of_choice(
         self, choices: Sequence[object], value: object, path: str, level: int
     ) -> Iterator[str]:
-        """Of exactly one that has to fit, more may: patterns that are not run may tell them apart."""
+        """Yield a problem if no alternative fits.
+
+        Several may fit a `oneOf`: patterns, which are not run, may distinguish them.
+        """
         for choice in choices:
             if next(self.problems(choice, value, path, level + 1), None) is None:
                 return
@@ -134,8 +135,10 @@ class _Check:
 
     def _wrong_kind(self, schema: Mapping[str, object], value: object) -> str | None:
         given = schema.get("type")
-        kinds = [given] if isinstance(given, str) else [it for it in _list(given) if isinstance(it, str)]
-        self._take_steps(len(kinds))
+        kinds = (
+            [given] if isinstance(given, str) else [kind for kind in _list(given) if isinstance(kind, str)]
+        )
+        self._count_steps(len(kinds))
         return _must_be(kinds, value) if kinds and not any(_is(kind, value) for kind in kinds) else None
 
     def _wrong_value(self, schema: Mapping[str, object], value: object) -> str | None:
@@ -146,8 +149,8 @@ class _Check:
             if _is_number(high := schema.get(most)) and len(value) > high:
                 return f"must have at most {high} {unit}"
         allowed = [schema["const"]] if "const" in schema else _list(schema.get("enum"))
-        self._take_steps(len(allowed))
-        if allowed and not any(_may_be_same(it, value) for it in allowed):
+        self._count_steps(len(allowed))
+        if allowed and not any(_may_be_same(choice, value) for choice in allowed):
             return "is none of the values that are allowed"
         if _is_number(value):
             for keyword, holds, words in _LIMITS:
@@ -156,10 +159,10 @@ class _Check:
         return None
 
     def _follow(self, reference: str) -> object:
-        """The part of the schema that is meant; if there is none such in it, one that everything fits."""
-        if reference not in self._found:
-            self._found[reference] = self._find(reference)
-        return self._found[reference]
+        """Return the part of the schema that a reference leads to; True, which all fits, if there is none."""
+        if reference not in self._targets:
+            self._targets[reference] = self._find(reference)
+        return self._targets[reference]
 
     def _find(self, reference: str) -> object:
         if reference == "#":
@@ -168,7 +171,7 @@ class _Check:
             return True
         part: Any = self._root
         for step in reference[2:].split("/"):
-            name = step.replace("~1", "/").replace("~0", "~")
+            name = unescape_step(step)
             if isinstance(part, dict) and name in part:
                 part = part[name]
             elif isinstance(part, list) and name.isdecimal() and len(name) < 6 and int(name) < len(part):
@@ -177,10 +180,10 @@ class _Check:
                 return True
         return part
 
-    def _take_steps(self, count: int) -> None:
+    def _count_steps(self, count: int) -> None:
         self._steps += count
-        if self._steps > MOST_STEPS:
-            raise _Endless
+        if self._steps > MAX_STEPS:
+            raise _TooManySteps
 
 
 def _is_number(value: object) -> TypeGuard[float]:
@@ -216,16 +219,16 @@ def _is(kind: str, value: object) -> bool:
 
 
 def _may_be_same(one: object, other: object) -> bool:
-    """To compare large values would take long, and hardly any schema lists such."""
+    """Whether a value may equal one in the schema. Large values are not compared: that takes long."""
     if isinstance(one, (dict, list)):
         return type(one) is type(other)
-    # For Python, true is 1.
+    # In Python, True equals 1.
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
 def _must_be(kinds: Sequence[str], value: object) -> str:
-    is_ = next(kind for kind, holds in _KINDS.items() if holds(value))
-    return f"must be {' or '.join(dict.fromkeys(kinds))}, not {is_}"
+    actual = next(kind for kind, holds in _KINDS.items() if holds(value))
+    return f"must be {' or '.join(dict.fromkeys(kinds))}, not {actual}"
 
 
 def _list(value: object) -> Sequence[object]:
@@ -237,7 +240,7 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 
 def _member(path: str, name: str) -> str:
-    name = clean_text(name[:LONGEST_NAME])
+    name = clean_text(name[:MAX_NAME_CHARACTERS])
     return f"{path}.{name}" if path else name
 
 

@@ -1,10 +1,9 @@
-"""Text that a person cannot see, taken out of what servers say about their tools.
+"""Removes text that a person cannot see from what servers say about their tools.
 
-Owns the answer to "which characters hide something": controls, terminal escape sequences, and the
-invisible characters of Unicode wherever they do no visible work. Visible text stays as it is, emoji and
-every script included, and so does everything of a definition that is not a changed string. A tool's name
-is never touched, because it has to stay callable. What is for people only can show hidden characters as
-escapes instead.
+Owns which characters hide something: controls, terminal escape sequences, and the invisible characters of
+Unicode wherever they have no visible effect. Visible text stays as it is, emoji and every script included,
+and so does everything in a definition except changed strings. A tool's name is never changed, because it has
+to stay callable. Text for people only can show hidden characters as escapes instead.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ __all__ = ["clean_definition", "clean_text", "show_name", "show_text"]
 
 
 def clean_definition(raw: bytes) -> tuple[bytes, int]:
-    """One tool definition (a JSON object in UTF-8) without hidden characters, and how many there were."""
+    """Return a tool definition (JSON in UTF-8) without hidden characters, and their number."""
     if _is_plain(raw):
         return raw, 0
     text = raw.decode()
@@ -31,17 +30,17 @@ def clean_definition(raw: bytes) -> tuple[bytes, int]:
 
 
 def clean_text(text: str) -> str:
-    """The text without hidden characters."""
+    """Return the text without hidden characters."""
     if text.isascii() and text.isprintable():
-        return text  # most texts, and the pattern need not even be compiled for them
+        return text  # most texts, for which the pattern is not even compiled
     return _hidden_or_shown().sub(_what_is_shown, text)
 
 
 def show_text(text: str, spell: Callable[[str], str] | None = None) -> str:
-    """The text with its hidden characters written out (`\\x1b`, `\\u202e`), so that a terminal can show it.
+    """Return the text with its hidden characters written out, as in `\\x1b` and `\\u202e`, for a terminal.
 
-    Line feeds and tabs stay; other line ends, which move a cursor or fake a line, do not. `spell` is given
-    each character that cannot be shown.
+    Line feeds and tabs stay. Other line ends, which move a cursor or fake a line, are written out. `spell`
+    writes each character that cannot be shown.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -50,14 +49,14 @@ def show_text(text: str, spell: Callable[[str], str] | None = None) -> str:
     def shown(found: re.Match[str]) -> str:
         if _what_is_shown(found):
             return found[0]
-        # The letters of a terminal sequence can be seen without the character that begins it.
+        # The letters of a terminal sequence are visible; only its first character is written out.
         return _hidden().sub(lambda one: write_out(one[0]), found[0])
 
     return re.sub("[\r\u2028\u2029]", lambda one: write_out(one[0]), _hidden_or_shown().sub(shown, text))
 
 
 def show_name(name: str) -> str:
-    """A name in one line, with its hidden characters written out."""
+    """Return a name on one line, with its hidden characters written out."""
     return re.sub("[\t\n]", lambda one: _spell(one[0]), show_text(name))
 
 
@@ -72,10 +71,10 @@ _BACKSLASH: Final = 0x5C
 
 
 def _is_plain(raw: bytes) -> bool:
-    """Whether nothing can be hidden here, for most definitions and without decoding them."""
+    """Whether a definition cannot contain hidden characters: true for most, without decoding them."""
     if not raw.isascii() or len(raw.translate(None, _CONTROL_BYTES)) != len(raw):
         return False
-    # One byte is found ten times as fast as two, and in most definitions that is all there is to look for.
+    # Finding one byte is ten times as fast as finding two, and most definitions contain no backslash.
     return _BACKSLASH not in raw or not any(escape in raw for escape in (b"\\u", b"\\b", b"\\f"))
 
 
@@ -111,7 +110,10 @@ def _clean_strings(text: str) -> tuple[str, int]:
 
 
 def _unused(key: str, keys: set[str]) -> str:
-    """Cleaning must not make a second "name" of "na<hidden>me": readers differ on which of two counts."""
+    """Return a key that is not used yet.
+
+    Cleaning must not make a second "name" of "na<hidden>me": parsers differ on which of two counts.
+    """
     while key in keys:
         key += "\ufffd"
     return key
@@ -138,7 +140,7 @@ _HIDDEN: Final = (
     r"\ud800-\udfff"  # surrogates: lone ones, for a pair is one character by now
 )
 
-# In ranges a little wider than the emoji in them: what this lets through follows a visible sign.
+# Ranges a little wider than the emoji in them: what they let through follows a visible character.
 _EMOJI: Final = (
     r"\xa9\xae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23fa\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935"
     r"\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
@@ -188,11 +190,11 @@ _JOINING_SCRIPT: Final = (
     r"\U00010ac0-\U00010aff\U00011000-\U00011fff\U0001e900-\U0001e95f]"
 )
 _VIRAMA: Final = 9
-"""The combining class of the sign that takes an Indic consonant's vowel away."""
+"""The combining class of the sign that removes an Indic consonant's vowel."""
 
 
 def _joins_letters(text: str, at: int) -> bool:
-    """Whether the joiner there changes how letters are drawn: between two of them, or after a virama."""
+    """Whether a joiner changes how letters are drawn: between two of them, or after a virama."""
     import unicodedata  # noqa: PLC0415 - hardly any text has a joiner, and start-up stays lean
 
     before, after = text[max(at - 1, 0) : at], text[at + 1 : at + 2]

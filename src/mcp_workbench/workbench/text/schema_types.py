@@ -1,7 +1,7 @@
-"""What a JSON Schema allows, as a type in a few characters: `string`, `"a"|"b"`, `{x: number, y?: number}[]`.
+"""Writes a JSON Schema as a short type: `string`, `"a"|"b"`, `{x: number, y?: number}[]`.
 
-Owns the notation, and its bounds: a schema is a stranger's, and may be anything, refer to itself, or unfold
-without end. Knows nothing of tools.
+Owns the notation and its limits: a server's schema may be anything, refer to itself, or expand without end.
+Knows nothing of tools.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.text.json_pointer import unescape_step
 from mcp_workbench.workbench.text.shortening import MORE
 
 if TYPE_CHECKING:
@@ -20,62 +21,62 @@ if TYPE_CHECKING:
 
 __all__ = ["Field", "SchemaTypes", "display_name", "literal"]
 
-DEPTH: Final = 3
-"""Objects within objects that are shown; those further in are just that."""
-LIMIT: Final = 100
-"""Schemas to look into for one type: references make a tree with millions of leaves out of a few lines."""
-FIELDS: Final = 360
-"""Characters of the properties of one object."""
-CHOICES: Final = 160
-"""Characters of the alternatives of one type."""
-TYPE: Final = 400
-"""Characters of a type."""
+MAX_DEPTH: Final = 3
+"""Objects within objects that are shown; deeper ones are just `object`."""
+MAX_SCHEMAS: Final = 100
+"""Schemas that are read for one type: references can make millions out of a few lines."""
+FIELDS_CHARACTERS: Final = 360
+"""Length of the properties of one object."""
+CHOICES_CHARACTERS: Final = 160
+"""Length of the alternatives of one type."""
+TYPE_CHARACTERS: Final = 400
+"""Length of a whole type with all its parts."""
 
 ANY: Final = "any"
 NULL: Final = "null"
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][\w.\-/:]*", re.ASCII)
 _WORD: Final = re.compile(r"[a-zA-Z][\w\-]{0,20}", re.ASCII)
-_FORMATS_OF_NOTHING: Final = frozenset({"string", "text", "password"})
+_PLAIN_FORMATS: Final = frozenset({"string", "text", "password"})
 
 Field = tuple[str, bool, object]
 """A property's name, whether it is required, and its schema."""
 
 
 def display_name(name: str) -> str:
-    """The name, or as a JSON string if it could be taken for something else."""
+    """Return the name, as a JSON string if it could be taken for something else."""
     return name if _PLAIN_NAME.fullmatch(name) else literal(name)
 
 
 def literal(value: object) -> str:
-    """A value as JSON."""
+    """Return a value as JSON text."""
     return encode(value).decode()
 
 
 class SchemaTypes:
-    """Writes the types of one document, which its references point into."""
+    """Writes the types of one schema document, which its references point into."""
 
     def __init__(self, document: object) -> None:
         self._document = document
         self._left = 0
-        self._has_left_out = False
+        self._has_omitted = False
 
     def write(self, schema: object) -> str:
-        """The type, as precisely as there is room for."""
-        for depth in range(DEPTH, -1, -1):
-            self._left, self._has_left_out = LIMIT, False
+        """Return the type of a schema, as precise as the limits allow."""
+        for depth in range(MAX_DEPTH, -1, -1):
+            self._left, self._has_omitted = MAX_SCHEMAS, False
             kinds = self._alternatives(schema, depth, frozenset())
             if len(kinds) > 1 and isinstance(schema, dict) and schema.get("default", ...) is None:
-                # What is null if it is left out is better left out.
+                # A parameter whose default is null is better left out than given as null.
                 kinds = [kind for kind in kinds if kind != NULL]
             text = _joined(kinds)
-            # All names with less about each say more than some of the names.
-            if len(text) <= TYPE and (depth <= 1 or not self._has_left_out):
+            # All names with less detail say more than some of the names.
+            if len(text) <= TYPE_CHARACTERS and (depth <= 1 or not self._has_omitted):
                 return text
         return ANY
 
     def fields(self, schema: object) -> list[Field]:
-        """The properties of an object, those that it must have first."""
+        """Return the properties of an object, the required ones first."""
         return list(_fields(self._resolved(schema, frozenset())[0]))
 
     def _alternatives(self, schema: object, depth: int, refs: Refs) -> list[str]:
@@ -88,10 +89,12 @@ class SchemaTypes:
         if "const" in found:
             return [_short_literal(found["const"])]
         if isinstance(values := found.get("enum"), list) and values:
-            return [_short_literal(value) for value in values[:LIMIT]]
+            return [_short_literal(value) for value in values[:MAX_SCHEMAS]]
         choices = found.get("anyOf") or found.get("oneOf")
         if isinstance(choices, list) and choices and not found.get("properties"):
-            kinds = [kind for choice in choices[:LIMIT] for kind in self._alternatives(choice, depth, refs)]
+            kinds = [
+                kind for choice in choices[:MAX_SCHEMAS] for kind in self._alternatives(choice, depth, refs)
+            ]
             if ANY not in kinds or "type" not in found:
                 return kinds
         kinds = found.get("type", ())
@@ -108,21 +111,21 @@ class SchemaTypes:
             return ANY
         form = schema.get("format")
         if kind == "string" and isinstance(form, str) and _WORD.fullmatch(form):
-            return kind if form in _FORMATS_OF_NOTHING else f"{kind}:{form}"
+            return kind if form in _PLAIN_FORMATS else f"{kind}:{form}"
         return kind
 
     def _object(self, schema: Schema, depth: int, refs: Refs) -> str:
         if depth <= 0:
             return "object"
         fields: list[str] = []
-        room = FIELDS
+        space = FIELDS_CHARACTERS
         for name, is_required, inner in _fields(schema):
             mark = "" if is_required else "?"
             field = f"{display_name(name)}{mark}: {self._inner(inner, depth - 1, refs)}"
-            room -= len(field) + 2
-            if room < 0 or self._left < 0:
+            space -= len(field) + 2
+            if space < 0 or self._left < 0:
                 fields.append(MORE)
-                self._has_left_out = True
+                self._has_omitted = True
                 break
             fields.append(field)
         others = schema.get("additionalProperties")
@@ -133,7 +136,7 @@ class SchemaTypes:
     def _array(self, schema: Schema, depth: int, refs: Refs) -> str:
         items = schema.get("prefixItems") or schema.get("items", True)
         if isinstance(items, list):
-            return f"[{', '.join(self._inner(item, depth, refs) for item in items[:LIMIT])}]"
+            return f"[{', '.join(self._inner(item, depth, refs) for item in items[:MAX_SCHEMAS])}]"
         kinds = list(dict.fromkeys(self._alternatives(items, depth, refs)))
         return f"{kinds[0]}[]" if len(kinds) == 1 else f"({_joined(kinds)})[]"
 
@@ -141,18 +144,18 @@ class SchemaTypes:
         return _joined(self._alternatives(schema, depth, refs))
 
     def _resolved(self, schema: object, refs: Refs) -> tuple[Schema, Refs]:
-        """The schema without references and parts, and what it referred to; empty if it refers to itself."""
+        """Return a schema with its references and parts merged, and the references; empty for a cycle."""
         if not isinstance(schema, dict):
             return {}, refs
         if isinstance(ref := schema.get("$ref"), str):
-            if ref in refs or len(refs) > LIMIT:
+            if ref in refs or len(refs) > MAX_SCHEMAS:
                 return {}, refs
             target, refs = self._resolved(self._target(ref), refs | {ref})
             schema = target | {key: value for key, value in schema.items() if key != "$ref"}
         parts = schema.get("allOf")
         if isinstance(parts, list):
             merged = {key: value for key, value in schema.items() if key != "allOf"}
-            for part in parts[:LIMIT]:
+            for part in parts[:MAX_SCHEMAS]:
                 found, refs = self._resolved(part, refs)
                 merged = _merged(merged, found)
             schema = merged
@@ -161,9 +164,9 @@ class SchemaTypes:
     def _target(self, ref: str) -> object:
         found = self._document
         if not ref.startswith("#"):
-            return None  # elsewhere: nothing is fetched
+            return None  # a reference to another document, which is not fetched
         for step in filter(None, ref[1:].split("/")):
-            key = step.replace("~1", "/").replace("~0", "~")
+            key = unescape_step(step)
             found = found.get(key) if isinstance(found, dict) else None
         return found
 
@@ -188,7 +191,7 @@ def _merged(one: Schema, other: Schema) -> Schema:
 
 def _short_literal(value: object) -> str:
     text = literal(value)
-    return text if len(text) <= CHOICES else "string" if isinstance(value, str) else ANY
+    return text if len(text) <= CHOICES_CHARACTERS else "string" if isinstance(value, str) else ANY
 
 
 def _joined(kinds: Iterable[str]) -> str:
@@ -196,10 +199,10 @@ def _joined(kinds: Iterable[str]) -> str:
     if ANY in distinct:
         return ANY
     shown: list[str] = []
-    room = CHOICES
+    space = CHOICES_CHARACTERS
     for kind in distinct:
-        room -= len(kind) + 1
-        if shown and room < 0:
+        space -= len(kind) + 1
+        if shown and space < 0:
             return "|".join([*shown, MORE])
         shown.append(kind)
     return "|".join(shown)

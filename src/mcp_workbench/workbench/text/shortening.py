@@ -1,15 +1,15 @@
-"""Text cut to one line of so many characters."""
+"""Shortens text to one line of limited length."""
 
 from __future__ import annotations
 
 from typing import Final
 
 MORE: Final = "…"
-"""Where something is left out."""
+"""Marks where text was left out."""
 
 
 def shorten(text: str, width: int) -> str:
-    """One line of at most so many characters, cut after a word."""
+    """Return the text as one line of at most `width` characters, cut after a word."""
     line = " ".join(text.split())
     if len(line) <= width:
         return line

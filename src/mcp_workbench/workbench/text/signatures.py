@@ -1,7 +1,7 @@
-"""A tool in one line, from which a model can call it: `read_file(path: string, head?: integer) — Read a file`
+"""Writes a tool as one line from which a model can call it.
 
-Owns what is said of a tool in that line, and how much of it. Types are written by `schema_types`; hidden
-characters have been taken out before.
+`read_file(path: string, head?: integer) — Read a file`. Owns what the line says about a tool, and how long it
+is. `schema_types` writes the types; hidden characters are removed before.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = ["display_name", "signature", "summary"]
 
-PARAMETERS: Final = 1000
-"""Characters of all parameters with their types. The last are left out if there are more, optional ones."""
-ABOUT_TOOL: Final = 200
-ABOUT_PARAMETER: Final = 100
-ABOUT_PARAMETERS: Final = 700
-LOOKED_AT: Final = 2000
-"""Characters of a description. What it is about stands at its beginning."""
-DEFAULT: Final = 24
-"""Characters of a default value; a longer one is not shown."""
+PARAMETERS_CHARACTERS: Final = 1000
+"""Length of all parameters with their types. If there are more, the last, optional ones are left out."""
+TOOL_TEXT_CHARACTERS: Final = 200
+PARAMETER_TEXT_CHARACTERS: Final = 100
+PARAMETER_TEXTS_CHARACTERS: Final = 700
+READ_CHARACTERS: Final = 2000
+"""How much of a description is read: its topic stands at its beginning."""
+DEFAULT_CHARACTERS: Final = 24
+"""Length of a default value; a longer one is not shown."""
 
 _SENTENCE_END: Final = re.compile(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?![a-z])"  # small letters after it: an abbreviation
@@ -40,11 +40,14 @@ _NOT_ALPHANUMERIC: Final = re.compile(r"[\W_]+")
 
 
 def signature(name: str, definition: bytes | msgspec.Raw) -> str:
-    """The line on a tool, of its definition: name, parameters with types, and what is said about each."""
+    """Return the line about a tool: name, parameters with types, and what its definition says about each."""
     members = _members(definition)
     schema = _decoded(members.get("inputSchema", ABSENT))
     description = decode_text(members.get("description", ABSENT)) or ""
-    about, about_parameters = _leading(description, ABOUT_TOOL), "; ".join(_about_parameters(schema))
+    about, about_parameters = (
+        _leading(description, TOOL_TEXT_CHARACTERS),
+        "; ".join(_about_parameters(schema)),
+    )
     if about and about_parameters and about[-1] not in _ENDS:
         about += "."
     words = " ".join(filter(None, (about, about_parameters)))
@@ -52,8 +55,8 @@ def signature(name: str, definition: bytes | msgspec.Raw) -> str:
 
 
 def summary(description: str, width: int) -> str:
-    """The first sentence in one line; cut after a word if it is longer than so many characters."""
-    first, *_ = _SENTENCE_END.split(description[:LOOKED_AT].strip(), maxsplit=1)
+    """Return the first sentence on one line, cut after a word if it has more than `width` characters."""
+    first, *_ = _SENTENCE_END.split(description[:READ_CHARACTERS].strip(), maxsplit=1)
     return shorten(first, width)
 
 
@@ -77,17 +80,17 @@ def _parameters(schema: object) -> str:
     types = SchemaTypes(schema)
     fields = types.fields(schema)
     if not fields:
-        # Alternatives of whole objects, or names that are anyone's choice.
+        # Alternatives of whole objects, or an object with arbitrary names.
         whole = types.write(schema)
         return "" if whole in ("object", "any") else whole
     shown: list[str] = []
-    room = PARAMETERS
+    space = PARAMETERS_CHARACTERS
     for name, is_required, inner in fields:
         mark = "" if is_required else "?"
         parameter = f"{display_name(name)}{mark}: {types.write(inner)}"
         parameter += _default(inner)
-        room -= len(parameter) + 2
-        if room < 0:
+        space -= len(parameter) + 2
+        if space < 0:
             shown.append(MORE)
             break
         shown.append(parameter)
@@ -99,18 +102,18 @@ def _default(schema: object) -> str:
     if value is None or not isinstance(value, str | int | float):
         return ""
     text = literal(value)
-    return f" = {text}" if len(text) <= DEFAULT else ""
+    return f" = {text}" if len(text) <= DEFAULT_CHARACTERS else ""
 
 
 def _about_parameters(schema: object) -> Iterator[str]:
-    room = ABOUT_PARAMETERS
+    space = PARAMETER_TEXTS_CHARACTERS
     for name, _, inner in SchemaTypes(schema).fields(schema):
         description = inner.get("description") if isinstance(inner, dict) else None
         if not isinstance(description, str) or _bare(description) in ("", _bare(name)):
-            continue  # nothing is said that the name does not say
-        about = f"{display_name(name)}: {_leading(description, ABOUT_PARAMETER).rstrip('.')}"
-        room -= len(about) + 2
-        if room < 0:
+            continue  # it says nothing beyond the name
+        about = f"{display_name(name)}: {_leading(description, PARAMETER_TEXT_CHARACTERS).rstrip('.')}"
+        space -= len(about) + 2
+        if space < 0:
             yield MORE
             return
         yield about
@@ -121,9 +124,9 @@ def _bare(text: str) -> str:
 
 
 def _leading(description: str, width: int) -> str:
-    """As many sentences as there is room for, or else the beginning of the first."""
+    """Return as many sentences as fit, or else the beginning of the first."""
     sentences = [
-        " ".join(sentence.split()) for sentence in _SENTENCE_END.split(description[:LOOKED_AT].strip())
+        " ".join(sentence.split()) for sentence in _SENTENCE_END.split(description[:READ_CHARACTERS].strip())
     ]
     text = sentences[0]
     for sentence in sentences[1:]:

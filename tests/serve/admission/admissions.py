@@ -1,4 +1,4 @@
-"""Short ways to a gate, and to what it says of a request."""
+"""An admission under test, and what it does with requests and clients."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - where nothing listens in these tests
 
 
-class Told:
-    """Whom a gate has told to end, and to show a new token."""
+class Disconnections:
+    """The principals that an admission has disconnected, or whose streams it has ended."""
 
     def __init__(self) -> None:
         self.ends: list[IsOver] = []
         self.releases: list[IsOver] = []
 
-    def dismiss(self, is_over: IsOver) -> None:
+    def disconnect(self, is_over: IsOver) -> None:
         self.ends.append(is_over)
 
-    def release(self, is_over: IsOver) -> None:
+    def end_streams(self, is_over: IsOver) -> None:
         self.releases.append(is_over)
 
     def is_over(self, principal: Principal) -> bool:
@@ -42,8 +42,8 @@ class Told:
 PEER = "192.0.2.7"
 
 
-class Gate(Told):
-    """A gate, and whom it has told something."""
+class AdmissionHarness(Disconnections):
+    """An admission, and the principals that it has disconnected."""
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mcp_workbench.workbench.searching.index import Entry, SearchIndex
-from mcp_workbench.workbench.searching.senses import SemanticIndex, parts_of, text_of
+from mcp_workbench.workbench.searching.semantic_index import SemanticIndex, parts_of, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ tools = {"read_file": b'{"name": "read_file", "description": "Read a file"}'}
 places = {("dev", "fs"): tools}
 print(asyncio.run(finder.Finder("nowhere").find("read", 5, places, places)))
 print([name for name in sys.modules if name.partition(".")[0] in ("numpy", "tokenizers", "wordllama")])
-print([name for name in sys.modules if name.endswith((".senses", ".rows"))])
+print([name for name in sys.modules if name.endswith((".semantic_index", ".tool_vectors"))])
 """
 
 
@@ -48,13 +48,13 @@ def test_an_extra_that_does_not_work_is_told_of_once_and_words_are_searched(
     def load() -> WordVectors:
         raise ImportError("no such library")
 
-    senses = SemanticIndex(tmp_path, load)
-    index, plain = SearchIndex(senses), SearchIndex()
+    semantic_index = SemanticIndex(tmp_path, load)
+    index, plain = SearchIndex(semantic_index), SearchIndex()
     with caplog.at_level(logging.WARNING):
         for group in ("a", "b"):
             index.put(group, ENTRIES)
             plain.put(group, ENTRIES)
-            senses.learn()
+            semantic_index.learn()
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "ImportError: no such library" in caplog.text
     assert "mcp-workbench[semantic]" in caplog.text
@@ -65,11 +65,11 @@ def test_nothing_is_loaded_where_there_is_nothing_to_search(tmp_path: Path) -> N
     def load() -> WordVectors:
         raise AssertionError("loaded")
 
-    senses = SemanticIndex(tmp_path, load)
-    index = SearchIndex(senses)
+    semantic_index = SemanticIndex(tmp_path, load)
+    index = SearchIndex(semantic_index)
     index.put("a", ENTRIES)
     index.drop("a")
-    senses.learn()
+    semantic_index.learn()
     assert index.search("send a letter", 5) == []
 
 

@@ -1,8 +1,7 @@
-"""Finding tools by what is meant, with the extra `semantic`: sentence vectors mixed with the words' ranking.
+"""Ranks tools by meaning, with the extra `semantic`: sentence vectors mixed with the ranking by words.
 
-Owns what is looked at of tools and queries, and the way from there to vectors. Nothing of the extra is
-imported before there is something to learn. An extra that does not work is told of once, and words alone are
-searched.
+Owns which texts of tools and queries are embedded, and when. Imports nothing of the extra before there is
+something to embed. If the extra does not work, that is logged once, and the search uses words alone.
 """
 
 from __future__ import annotations
@@ -19,16 +18,17 @@ if TYPE_CHECKING:
 
     from mcp_workbench.errors import StrPath
     from mcp_workbench.workbench.searching.entry import Entry
-    from mcp_workbench.workbench.searching.rows import VectorRows
+    from mcp_workbench.workbench.searching.tool_vectors import ToolVectors
     from mcp_workbench.workbench.searching.word_vectors import WordVectors
 
 __all__ = ["SemanticIndex"]
 
 log = logging.getLogger(__name__)
 
-LONGEST_TEXT: Final = 2000
-"""Characters of a tool or a query that are looked at: a mean of more would say less."""
-MOST_PARTS: Final = 12
+MAX_TEXT_CHARACTERS: Final = 2000
+"""How much of a tool or a query is embedded: the mean of more words would say less."""
+MAX_QUERY_PARTS: Final = 12
+"""Sentences and clauses of a query that are embedded by themselves."""
 
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _JOINT: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_./:-]+")
@@ -36,71 +36,71 @@ _BREAK: Final = re.compile(r"(?<=[.?!;])\s+|,?\s+and\s+|,\s+")
 
 
 class SemanticIndex:
-    """The `Meaning` of an index: what its tools mean, as far as that has been learnt."""
+    """The semantic ranking of an index, for the tools that are embedded so far."""
 
     def __init__(self, cache: StrPath, load: Callable[[], WordVectors] = load_word_vectors) -> None:
         self._memory = VectorMemory(cache)
         self._load = load
         self._waiting: dict[int, str] = {}
-        """By number, the texts of tools that have no row yet."""
+        """The texts of tools that are not embedded yet, by number."""
         self._model: WordVectors | None = None
-        self._rows: VectorRows | None = None
+        self._vectors_by_tool: ToolVectors | None = None
         self._is_broken = False
 
     def put(self, first: int, entries: Sequence[Entry]) -> None:
-        """Tools have come into the index, under numbers from the first on."""
+        """Add tools to embed, with numbers from `first` on."""
         if not self._is_broken:
             self._waiting.update((first + at, text_of(entry)) for at, entry in enumerate(entries))
 
     def drop(self, first: int, end: int) -> None:
-        """The tools from the first number up to the end have gone."""
+        """Remove the tools from number `first` up to `end`."""
         for number in range(first, end):
             self._waiting.pop(number, None)
-        if self._rows is not None:
-            self._rows.drop(first, end)
+        if self._vectors_by_tool is not None:
+            self._vectors_by_tool.drop(first, end)
 
     def renumber(self, kept: Sequence[int]) -> None:
-        """The index has closed its gaps: these are its tools now, in this order."""
+        """Keep these tools only, and number them in this order."""
         waiting = self._waiting
         self._waiting = {new: waiting[old] for new, old in enumerate(kept) if old in waiting}
-        if self._rows is not None:
-            self._rows.renumber(kept)
+        if self._vectors_by_tool is not None:
+            self._vectors_by_tool.renumber(kept)
 
     def learn(self) -> None:
-        """Finds out what the tools mean that have come since. It takes a while: not for the loop."""
+        """Embed the tools that were added. Takes a while: call it in a thread."""
         texts = list(dict.fromkeys(self._waiting.values()))
         if not texts:
             return
         try:
-            self._take(texts)
+            self._learn(texts)
         except Exception as error:  # noqa: BLE001 - whatever an extra does must not cost the search
-            self._give_up(error)
+            self._disable(error)
 
     def mix(
         self,
         query: str,
         scores: Mapping[int, float],
         among: Iterable[range],
-        meant: Callable[[str], str],
+        corrected: Callable[[str], str],
     ) -> dict[int, float]:
-        """The scores of tools by words, mixed with how near in sense the tools of these ranges are."""
-        query = query[:LONGEST_TEXT]
-        if self._model is None or self._rows is None or not _LETTERS.search(query):
+        """Return the scores by words mixed with the similarity of the tools in these ranges."""
+        query = query[:MAX_TEXT_CHARACTERS]
+        if self._model is None or self._vectors_by_tool is None or not _LETTERS.search(query):
             return dict(scores)
         is_word = self._model.is_word
-        query = _LETTERS.sub(lambda word: word[0] if is_word(word[0]) else meant(word[0]), query)
-        return self._rows.mix(self._model.embed([query, *parts_of(query)]), scores, among)
+        query = _LETTERS.sub(lambda word: word[0] if is_word(word[0]) else corrected(word[0]), query)
+        return self._vectors_by_tool.mix(self._model.embed([query, *parts_of(query)]), scores, among)
 
-    def _take(self, texts: Sequence[str]) -> None:
+    def _learn(self, texts: Sequence[str]) -> None:
         if self._model is None:
             self._model = self._load()
-        if self._rows is None:
-            from mcp_workbench.workbench.searching.rows import VectorRows  # noqa: PLC0415 - needs the extra
+        if self._vectors_by_tool is None:
+            from mcp_workbench.workbench.searching.tool_vectors import ToolVectors  # noqa: PLC0415 - needs the extra
 
-            self._rows = VectorRows(self._model.dimensions)
+            self._vectors_by_tool = ToolVectors(self._model.dimensions)
         vectors = self._vectors(self._model, texts)
         rows = self._model.unpack([vectors[text] for text in self._waiting.values()])
-        self._rows.put(list(self._waiting), rows)
+        self._vectors_by_tool.put(list(self._waiting), rows)
         self._waiting = {}
 
     def _vectors(self, model: WordVectors, texts: Sequence[str]) -> dict[str, bytes]:
@@ -108,13 +108,13 @@ class SemanticIndex:
         keys = {text: key_of(text) for text in texts}
         unknown = [text for text in texts if keys[text] not in known]
         if unknown:
-            made = model.pack(model.embed(unknown))
-            fresh = {keys[text]: vector for text, vector in zip(unknown, made, strict=True)}
-            self._memory.remember(model.name, model.size, fresh)
-            known.update(fresh)
+            packed = model.pack(model.embed(unknown))
+            new = {keys[text]: vector for text, vector in zip(unknown, packed, strict=True)}
+            self._memory.remember(model.name, model.size, new)
+            known.update(new)
         return {text: known[key] for text, key in keys.items()}
 
-    def _give_up(self, error: Exception) -> None:
+    def _disable(self, error: Exception) -> None:
         log.warning(
             "Tools are searched by words alone, because the extra 'semantic' does not work: %s: %s. "
             "To put it right: pip install --force-reinstall 'mcp-workbench[semantic]'",
@@ -122,21 +122,21 @@ class SemanticIndex:
             error,
         )
         self._is_broken = True
-        self._model = self._rows = None
+        self._model = self._vectors_by_tool = None
         self._waiting = {}
 
 
 def text_of(entry: Entry) -> str:
-    """What is looked at of a tool. Vectors are remembered by it."""
+    """Return the text of a tool that is embedded. Vectors are cached by it."""
     names = " ".join([name for name, _ in entry.parameters])
     parts = (_spaced(f"{entry.server} {entry.name}") + ".", entry.title, entry.description, _spaced(names))
-    return " ".join([part for part in parts if part])[:LONGEST_TEXT]
+    return " ".join([part for part in parts if part])[:MAX_TEXT_CHARACTERS]
 
 
 def parts_of(query: str) -> list[str]:
-    """The sentences and clauses of a query that asks for several things; nothing of one that asks for one."""
+    """Return the sentences and clauses of a query that asks for several things; empty if it asks for one."""
     parts = [part for part in _BREAK.split(query) if len(part.split()) >= 3]
-    return parts[:MOST_PARTS] if len(parts) > 1 else []
+    return parts[:MAX_QUERY_PARTS] if len(parts) > 1 else []
 
 
 def _spaced(names: str) -> str:

@@ -1,4 +1,4 @@
-"""Clients of a shared workbench whose every HTTP request is the test's, in both eras."""
+"""Legacy and modern clients of a shared workbench, for tests that decide about each HTTP request."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 JSON = {"Accept": BOTH, "Content-Type": "application/json"}
 
 
-class Visitor:
-    """Sends each request on a connection of its own, and ends all of them when it goes."""
+class RawHttpClient:
+    """Sends each request on a connection of its own, and closes all of them at the end."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self.url = url
@@ -42,7 +42,7 @@ class Visitor:
         self.leave_all()
 
     def leave_all(self) -> None:
-        """Ends all its connections."""
+        """Close all connections of the client."""
         for wire in self._wires:
             wire.cut()
         self._wires = []
@@ -56,7 +56,7 @@ class Visitor:
         return await (await self.wire()).ask(method, {**self.headers, **(headers or {})}, body)
 
     async def post(self, message: object, headers: Headers | None = None) -> Response:
-        """A message as JSON, or bytes as they are."""
+        """Post a message as JSON, or bytes as they are."""
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
         return await self.ask("POST", {**JSON, **(headers or {})}, body)
 
@@ -64,8 +64,8 @@ class Visitor:
         return next(self._ids)
 
 
-class Legacy(Visitor):
-    """One of the older era, which has a session once it has greeted."""
+class Legacy(RawHttpClient):
+    """A legacy client, which has a session once it has greeted."""
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -99,7 +99,7 @@ class Legacy(Visitor):
     async def call(
         self, *steps: Json, server: str = "legacy", request_id: object = None, meta: Json | None = None
     ) -> Response:
-        """Has a server converse."""
+        """Call the tool of a server that converses in these steps."""
         params = using(server, {"steps": list(steps)})
         return await self.send("tools/call", params | ({"_meta": meta} if meta else {}), request_id)
 
@@ -116,13 +116,13 @@ class Legacy(Visitor):
         assert (response.status, await response.body()) == (202, b"")
 
 
-class Modern(Visitor):
-    """One of the newer era, in which each request says everything."""
+class Modern(RawHttpClient):
+    """A modern client, whose every request declares its version and capabilities."""
 
     def dressed(
         self, method: str, params: Json | None = None, request_id: object = None, meta: Json | None = None
     ) -> tuple[Json, Headers]:
-        """A request, and the headers that go with it."""
+        """A request, and the headers that belong to it."""
         params = dict(params or {})
         params["_meta"] = {
             RESERVED + "protocolVersion": MODERN_VERSION,
@@ -148,12 +148,12 @@ class Modern(Visitor):
         meta: Json | None = None,
         more: Json | None = None,
     ) -> Response:
-        """Has a server converse; `more` is what a request has that is made again."""
+        """Call the tool of a server that converses in these steps; `more` is what a repeated request adds."""
         params = {**using(server, {"steps": list(steps)}), **(more or {})}
         return await self.send("tools/call", params, request_id, meta)
 
     async def listen(self, **wanted: object) -> Response:
-        """A stream of changes, once it is acknowledged."""
+        """Open a stream of changes, and wait until it is acknowledged."""
         response = await self.send("subscriptions/listen", {"notifications": wanted})
         assert (response.status, response.is_stream) == (200, True)
         acknowledged = await response.next_message()

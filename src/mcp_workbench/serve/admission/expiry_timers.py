@@ -1,7 +1,7 @@
 """Timers for credentials that expire while the workbench runs.
 
-Owns when an expiry is acted upon, not what is done about it. A request is checked against the clock by
-whoever admits it; these timers are for what stays open without a request.
+Owns when an expiry is reported, not what is done about it. `Admission` checks each request against the clock;
+these timers are for streams and sessions that stay open without a request.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LONGEST_WAIT_SECONDS: Final = 300.0
-"""The system's clock may be set while a timer runs, and the loop's clock is another one."""
+MAX_WAIT_SECONDS: Final = 300.0
+"""The longest timer: the system's clock may be set while it runs, and the event loop uses another clock."""
 
 
-class Expiries:
-    """Calls back with the name of whoever has no valid credential any more."""
+class ExpiryTimers:
+    """Calls back with the name of a principal whose last credential has expired."""
 
     def __init__(self, on_expired: Callable[[str], None]) -> None:
         self._on_expired = on_expired
@@ -27,23 +27,23 @@ class Expiries:
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
     def extend(self, name: str, end: float) -> None:
-        """Expect the end of a credential; a name with several ends with the last of them."""
+        """Expect the expiry of a credential. A name with several expires with the last of them."""
         self._ends[name] = max(end, self._ends.get(name, 0))
         if name not in self._timers:
             self._look(name)
 
     def clear(self) -> None:
-        """Cancel all timers."""
+        """Cancel all timers and forget all credentials."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
         self._ends.clear()
 
     def _look(self, name: str) -> None:
-        """Report the end if its time has come; wait on if not, or if it was extended since."""
+        """Report the expiry if it is due. Wait on if it is not, or if it was extended since."""
         remaining = self._ends[name] - time.time()
         if remaining > 0:
-            wait = min(remaining, LONGEST_WAIT_SECONDS)
+            wait = min(remaining, MAX_WAIT_SECONDS)
             self._timers[name] = asyncio.get_running_loop().call_later(wait, self._look, name)
         else:
             del self._ends[name]
