@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mcp_workbench.downstream.oauth.login_store import LoginStore
+from mcp_workbench.errors import StoreError
 from mcp_workbench.storage.catalogue import UNUSED, Catalogue, Record
 from mcp_workbench.storage.kept_files import KeptFiles
 from mcp_workbench.storage.login_record import Login
-from mcp_workbench.storage.logins import LoginStore, StoreError
 from mcp_workbench.storage.protocol_versions import VersionMemory, Versions
 from mcp_workbench.storage.vectors import VectorMemory, key_of
 

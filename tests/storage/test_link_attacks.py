@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_workbench.downstream.oauth.login_store import LoginStore
+from mcp_workbench.errors import StoreError
 from mcp_workbench.storage.kept_files import KeptFiles
-from mcp_workbench.storage.logins import LoginStore, StoreError
 from mcp_workbench.storage.protocol_versions import VersionMemory, Versions
 from tests.storage.stores import (
     DIRECTORIES,

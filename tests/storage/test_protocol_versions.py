@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.storage.protocol_versions import VersionMemory, Versions, cache_directory
+from mcp_workbench.storage.directories import cache_directory
+from mcp_workbench.storage.protocol_versions import VersionMemory, Versions
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -143,24 +144,6 @@ def test_processes_that_write_at_the_same_time_never_leave_half_a_memory(tmp_pat
     assert ends == [(b"", 0)] * len(kinds)
     assert VersionMemory(tmp_path).recall("server") in (LEGACY, MODERN)
     assert len(files(tmp_path)) == 1
-
-
-def test_the_cache_directory_is_where_the_user_wants_it() -> None:
-    assert cache_directory({"XDG_CACHE_HOME": "/caches"}) == "/caches/mcp-workbench"
-
-
-def test_without_a_wish_it_is_where_the_system_keeps_such_things(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/ada")
-    places = {
-        "linux": "/home/ada/.cache/mcp-workbench",
-        "darwin": "/home/ada/Library/Caches/mcp-workbench",
-        "win32": "/local/mcp-workbench/Cache",
-    }
-    found = {}
-    for platform in places:
-        monkeypatch.setattr(sys, "platform", platform)
-        found[platform] = cache_directory({"XDG_CACHE_HOME": "", "LOCALAPPDATA": "/local"})
-    assert found == places
 
 
 def test_a_user_without_a_home_has_no_memory_and_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:

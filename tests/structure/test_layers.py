@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 
 import pytest
 
@@ -17,8 +18,8 @@ LAYERS = (
     "downstream",
     "protocol",
     "fairness",
-    "storage",
     "wire",
+    "storage",
     "config",
     "errors",
 )
@@ -50,12 +51,44 @@ def violations(module: Module) -> list[str]:
     ]
 
 
+def exceptions() -> dict[str, str]:
+    """Every exception class outside of `errors`, by its full name, with the layer that it is defined in."""
+    bases = {
+        name for name, it in vars(builtins).items() if isinstance(it, type) and issubclass(it, Exception)
+    }
+    bases |= {node.name for module in modules() if module.layer == "errors" for node in classes(module)}
+    found: dict[str, str] = {}
+    for module in modules():
+        if module.layer == "errors":
+            continue
+        for node in classes(module):
+            if any(isinstance(base, ast.Name) and base.id in bases for base in node.bases):
+                found[f"{module.name}.{node.name}"] = module.layer
+    return found
+
+
+def classes(module: Module) -> list[ast.ClassDef]:
+    return [node for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)]
+
+
 def test_every_module_has_its_place() -> None:
     assert {module.layer for module in modules()} - {""} <= {*LAYERS, *ASIDE}
 
 
 def test_imports_point_down_only() -> None:
     assert [found for module in modules() for found in violations(module)] == []
+
+
+def test_an_error_that_crosses_a_layer_is_defined_in_errors() -> None:
+    found = exceptions()
+    assert "mcp_workbench.storage.open_directory.UnsafeDirectory" in found
+    crossing = [
+        f"{module.name}:{line} imports {name}"
+        for module in modules()
+        for line, name in module.imports()
+        if found.get(name, module.layer) != module.layer
+    ]
+    assert crossing == []
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from mcp_workbench.cli.terminal import complain, say
 from mcp_workbench.config import load, locate
 from mcp_workbench.downstream.oauth.callback import open_callback
 from mcp_workbench.downstream.oauth.login_flow import LoginFlow
+from mcp_workbench.downstream.oauth.login_store import LoginStore
 from mcp_workbench.downstream.oauth.requests import knock
-from mcp_workbench.errors import ConfigError, LoginFailed
+from mcp_workbench.errors import ConfigError, LoginFailed, StoreError
 from mcp_workbench.serve.logs import report, set_up
 from mcp_workbench.serve.signals import cancel_on_request_to_end
-from mcp_workbench.storage.logins import LoginStore, StoreError
 from mcp_workbench.workbench.text.sanitise import clean_text, show_name
 
 if TYPE_CHECKING:

@@ -45,14 +45,14 @@ def run(name: str, expires: str | None = None) -> int:
 
 def run_list(token_file: str) -> int:
     """Prints what is known of the tokens in a file, one line for each. 2 if the file cannot be used."""
-    from mcp_workbench.serve.admission.last_use import UseFile, tag_of
+    from mcp_workbench.storage.token_use import TokenUseFile, tag_of
 
     try:
         loaded = load_tokens(token_file, os.environ)
     except ConfigError as error:
         print(f"mcp-workbench: {show_text(str(error))}", file=sys.stderr)
         return 2
-    uses = UseFile(loaded.path, os.environ).read()
+    uses = TokenUseFile(loaded.path, os.environ).read()
     now = datetime.now(UTC).timestamp()
     rows = [("name", "toolboxes", "expires", "last used")]
     for name, token in loaded.tokens.items():

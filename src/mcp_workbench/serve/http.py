@@ -22,7 +22,7 @@ from mcp_workbench.serve.connections import LimitedConnection
 from mcp_workbench.serve.reload import Reloader
 from mcp_workbench.serve.running import begin, close, first, loop_runner
 from mcp_workbench.serve.signals import SecondSignal
-from mcp_workbench.storage.protocol_versions import cache_directory
+from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.surface.http.clients import Clients
 from mcp_workbench.surface.http.endpoint import Endpoint
 from mcp_workbench.workbench.workbench import build

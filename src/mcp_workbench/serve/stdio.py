@@ -15,7 +15,7 @@ from mcp_workbench.serve.pressure import StdioBackpressure
 from mcp_workbench.serve.reload import Reloader
 from mcp_workbench.serve.running import begin, close, first, loop_runner
 from mcp_workbench.serve.signals import SecondSignal
-from mcp_workbench.storage.protocol_versions import cache_directory
+from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.surface.client_connection import ClientConnection
 from mcp_workbench.surface.client_session import ClientSession
 from mcp_workbench.surface.output import SingleOutput

@@ -24,7 +24,6 @@ from mcp_workbench.storage.private_files import (
     is_hexadecimal,
     warn_if_unsafe,
 )
-from mcp_workbench.wire.message import ABSENT, encode, starts_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -64,7 +63,7 @@ class _File(msgspec.Struct):
     era: str
     listed_at: float
     tools: tuple[msgspec.Raw, ...]
-    server_info: msgspec.Raw = ABSENT
+    server_info: msgspec.Raw = msgspec.Raw(b"")
 
 
 _Known = tuple[Stamp, Record | None]
@@ -76,7 +75,7 @@ _decode_file = msgspec.json.Decoder(_File).decode
 def identity_of(origin: Origin, config: ServerConfig, mask: Callable[[str], str]) -> str:
     """What makes a server the one whose tools these are, with secrets left out: the key of its record."""
     inherited = config.inherit_env
-    return encode(
+    return msgspec.json.encode(
         [
             *origin,
             mask(config.command or ""),
@@ -213,7 +212,7 @@ def _last_use(status: os.stat_result) -> float:
 
 def _lines(record: Record) -> Iterator[bytes]:
     """A JSON object with a line for each tool, so that people can read it and compare two."""
-    head = encode({"format": FORMAT, "era": record.era, "listed_at": record.listed_at})
+    head = msgspec.json.encode({"format": FORMAT, "era": record.era, "listed_at": record.listed_at})
     yield head[:-1]
     if record.server_info:
         yield b',\n"server_info":%b' % record.server_info
@@ -230,6 +229,6 @@ def _decode(data: bytes) -> Record | None:
         file = _decode_file(data)
     except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
         return None
-    if not all(starts_with(tool, b"{") for tool in file.tools):
+    if not all(memoryview(tool)[:1] == b"{" for tool in file.tools):
         return None
     return Record(file.tools, file.server_info, file.era, file.listed_at)

@@ -1,18 +1,13 @@
-"""What is kept of a login, and where the records of this user are."""
+"""The record of a person's login to a remote server: its tokens, and the client that they were issued to."""
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from mcp_workbench.config import Secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ClientAuth = Literal["none", "client_secret_basic", "client_secret_post"]
 
@@ -64,20 +59,3 @@ class Login(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             "<oauth client secret>": self.client_secret,
         }
         return Secrets({value: label for label, value in kept.items() if value is not None})
-
-
-def data_directory(environ: Mapping[str, str]) -> str:
-    """Where this user's programs keep what must not be lost."""
-    if configured := environ.get("XDG_DATA_HOME"):
-        return os.path.join(configured, "mcp-workbench")
-    home = os.path.expanduser("~")
-    if not os.path.isabs(home):
-        # A user without a home, as in some containers: nothing can be kept there.
-        return os.devnull
-    if sys.platform == "win32":
-        return os.path.join(
-            environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local"), "mcp-workbench"
-        )
-    if sys.platform == "darwin":
-        return os.path.join(home, "Library", "Application Support", "mcp-workbench")
-    return os.path.join(home, ".local", "share", "mcp-workbench")

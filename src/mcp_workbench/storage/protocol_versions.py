@@ -5,8 +5,6 @@ It only saves time: a memory that is missing, damaged, wrong or impossible to wr
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, get_args
@@ -16,8 +14,6 @@ import msgspec
 from mcp_workbench.storage.private_files import PrivateDirectory, warn_if_unsafe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mcp_workbench.errors import StrPath
 
 Era = Literal["legacy", "2026-07-28"]
@@ -46,22 +42,6 @@ class Versions(msgspec.Struct, frozen=True):
             self.legacy if learned.legacy is None else learned.legacy,
             self.modern if learned.modern is None else learned.modern,
         )
-
-
-def cache_directory(environ: Mapping[str, str]) -> str:
-    """Where this user's programs keep what they can make again."""
-    if configured := environ.get("XDG_CACHE_HOME"):
-        return os.path.join(configured, "mcp-workbench")
-    home = os.path.expanduser("~")
-    if not os.path.isabs(home):
-        # A user without a home, as in some containers: nothing can be written there, so nothing is kept.
-        return os.devnull
-    if sys.platform == "win32":
-        local = environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
-        return os.path.join(local, "mcp-workbench", "Cache")
-    if sys.platform == "darwin":
-        return os.path.join(home, "Library", "Caches", "mcp-workbench")
-    return os.path.join(home, ".cache", "mcp-workbench")
 
 
 class VersionMemory:

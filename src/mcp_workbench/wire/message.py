@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.errors import BadAnswer, RemoteError
+from mcp_workbench.errors import BadAnswer, RemoteError, Undecodable
 from mcp_workbench.wire.lines import EDGE
 from mcp_workbench.wire.salvage import find_id
 
@@ -85,32 +85,6 @@ _decode_error = msgspec.json.Decoder(ErrorBody).decode
 encode: Final = msgspec.json.Encoder().encode
 
 
-class Undecodable(Exception):
-    """A line that is no message: why, whether it is JSON all the same, and the id that it has then.
-
-    One that does not even begin like JSON is `hopeless`: nothing in it needs looking for. A `blank` one is
-    not even worth a word.
-    """
-
-    def __init__(
-        self,
-        reason: str,
-        line: Line,
-        *,
-        is_json: bool,
-        is_deep: bool = False,
-        is_hopeless: bool = False,
-        is_blank: bool = False,
-    ) -> None:
-        self.is_json = is_json
-        self.is_deep = is_deep
-        self.is_hopeless = is_hopeless
-        self.is_blank = is_blank
-        self.request_id = _read_id(line) if is_json else None
-        self.size = len(line)
-        super().__init__(reason)
-
-
 def members_of(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
     """The members of a JSON object. Anything else, and what cannot be decoded, has none."""
     try:
@@ -128,9 +102,9 @@ def decode(line: Line) -> Message:
     except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as error:
         # There may be floods of such lines, and one may be very long.
         if line and line[0] not in _JSON_STARTS:
-            raise Undecodable(_reason(error), line, is_json=False, is_hopeless=True) from None
+            raise Undecodable(_reason(error), len(line), is_json=False, is_hopeless=True) from None
         if not (bytes(line[:EDGE]).strip() or bytes(line).strip()):
-            raise Undecodable("it is blank", line, is_json=False, is_blank=True) from None
+            raise Undecodable("it is blank", len(line), is_json=False, is_blank=True) from None
         return _decode_with_care(line[len(BOM) :] if line[: len(BOM)] == BOM else line)
 
 
@@ -148,13 +122,15 @@ def _decode_with_care(line: Line) -> Message:
                 raise
             return _decode_without_surrogates(line)
     except UnicodeDecodeError as error:
-        raise Undecodable(_reason(error), line, is_json=False) from None
+        raise Undecodable(_reason(error), len(line), is_json=False) from None
     except msgspec.ValidationError as error:
-        raise Undecodable(str(error), line, is_json=is_json(line)) from None
+        if is_json(line):
+            raise not_a_message(str(error), line) from None
+        raise Undecodable(str(error), len(line), is_json=False) from None
     except msgspec.DecodeError as error:
-        raise Undecodable(str(error), line, is_json=False) from None
+        raise Undecodable(str(error), len(line), is_json=False) from None
     except RecursionError:
-        raise Undecodable("nested too deeply", line, is_json=True, is_deep=True) from None
+        raise Undecodable("nested too deeply", len(line), request_id=_read_id(line), is_deep=True) from None
 
 
 def _reason(error: Exception) -> str:
@@ -167,7 +143,7 @@ def _decode_without_surrogates(line: Line) -> Message:
         # An answer under another id than the sender's would be an answer to nothing.
         other = _decode_message(_without_lone_surrogates(line, rb"\ufffc"))
         if other.id != message.id:
-            raise Undecodable("`id` is no valid text", line, is_json=True)
+            raise not_a_message("`id` is no valid text", line)
     return message
 
 
@@ -214,6 +190,11 @@ def is_json(text: Line) -> bool:
     except (msgspec.DecodeError, RecursionError):
         return False
     return True
+
+
+def not_a_message(reason: str, line: Line) -> Undecodable:
+    """Return the error for a line that is JSON but not a JSON-RPC message."""
+    return Undecodable(reason, len(line), request_id=_read_id(line))
 
 
 def _read_id(line: Line) -> Id | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
-from mcp_workbench.errors import BadAnswer, ConnectionClosed, NotTaken, TooDeep, TooLong, size_of
+from mcp_workbench.errors import BadAnswer, ConnectionClosed, NotTaken, TooDeep, TooLong, Undecodable, size_of
 from mcp_workbench.wire import message as rpc
 from mcp_workbench.wire.lines import LINE_LIMIT, lacks_watched
 from mcp_workbench.wire.request import AwaitedRequest
@@ -47,7 +47,7 @@ class Handler(Protocol):
     def on_notification(self, method: str, params: msgspec.Raw) -> None:
         """The other side tells us something."""
 
-    def on_garbage(self, problem: rpc.Undecodable) -> None:
+    def on_garbage(self, problem: Undecodable) -> None:
         """A line that is no message, and no answer to anything we asked."""
 
 
@@ -226,7 +226,7 @@ class Peer:
         be asked of whoever comes in its place; of it itself, nothing more is to be known than that it ended.
         """
         for line in lines.split(b"\n"):
-            with suppress(rpc.Undecodable):
+            with suppress(Undecodable):
                 sent = rpc.decode(line)
                 is_ours = isinstance(sent.id, int) and sent.method is not None
                 request = self._in_flight.get(cast("int", sent.id)) if is_ours else None
@@ -258,7 +258,7 @@ class Peer:
         """Takes one line off the wire. Never raises for what the other side sent."""
         try:
             message = rpc.decode(line)
-        except rpc.Undecodable as problem:
+        except Undecodable as problem:
             if problem.is_hopeless:
                 self._handler.on_garbage(problem)
             elif not problem.is_blank:
@@ -283,11 +283,11 @@ class Peer:
             else:
                 self._receive_answer(line, message)
         elif message.jsonrpc != "2.0":
-            self._handler.on_garbage(rpc.Undecodable('`jsonrpc` must be "2.0"', line, is_json=True))
+            self._handler.on_garbage(rpc.not_a_message('`jsonrpc` must be "2.0"', line))
         elif request_id is msgspec.UNSET:
             self._handler.on_notification(message.method, message.params)
         elif request_id is None:
-            self._handler.on_garbage(rpc.Undecodable("`id` must not be null", line, is_json=True))
+            self._handler.on_garbage(rpc.not_a_message("`id` must not be null", line))
         else:
             self._handler.on_request(request_id, message.method, message.params)
 
@@ -295,7 +295,7 @@ class Peer:
         """Takes what came after the last line, when nothing more will: a message, or the beginning of one."""
         try:
             rpc.decode(line)
-        except rpc.Undecodable:
+        except Undecodable:
             return  # what was to follow it will be missed, and told with the reason why it did not
         self.receive(line)
 
@@ -305,13 +305,13 @@ class Peer:
             self._fail(request, TooLong(self._line_limit))
         elif is_over:
             reason = f"the line is longer than {size_of(self._line_limit)}"
-            self._handler.on_garbage(rpc.Undecodable(reason, edges, is_json=True))
+            self._handler.on_garbage(rpc.not_a_message(reason, edges))
 
     def _receive_answer(self, line: Line, message: rpc.Message) -> None:
         request = None if message.id is msgspec.UNSET else self.find(message.id)
         has_body = bool(message.result or message.error)
         if not has_body and (request is None or message.jsonrpc != "2.0"):
-            self._handler.on_garbage(rpc.Undecodable("`method` is missing", line, is_json=True))
+            self._handler.on_garbage(rpc.not_a_message("`method` is missing", line))
         elif request is None:
             # An answer to nothing: cancelled, timed out, or sent twice.
             if self.on_stray is not None and isinstance(message.id, (int, str)):
@@ -325,7 +325,7 @@ class Peer:
         else:
             self._fail(request, BadAnswer("its answer has neither a result nor an error"))
 
-    def _receive_again(self, line: Line, problem: rpc.Undecodable) -> None:
+    def _receive_again(self, line: Line, problem: Undecodable) -> None:
         """Takes what can be understood all the same of a line that is no message."""
         expects_answers = bool(self._in_flight) and not self._is_strict
         if (expects_answers or self.takes_batches) and (batch := rpc.decode_batch(line)):
@@ -337,7 +337,7 @@ class Peer:
         else:
             self._receive_garbage(line, problem)
 
-    def _receive_garbage(self, line: Line, problem: rpc.Undecodable) -> None:
+    def _receive_garbage(self, line: Line, problem: Undecodable) -> None:
         # A broken answer must still end the wait of whoever asked, so look for its id before giving it up.
         if request := self._broken_answer(line):
             unread = BadAnswer(f"its answer could not be read: {problem}")

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.conversation.listeners import Listeners
     from mcp_workbench.downstream.conversation.session import Session
-    from mcp_workbench.wire.message import Id, Undecodable
+    from mcp_workbench.errors import Undecodable
+    from mcp_workbench.wire.message import Id
 
 NOISE_LIMIT: Final = 128 * 1024 * 1024
 """After so many bytes that mean nothing to us, a server has to show that it also means something."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.downstream.oauth.bearer import BearerAuth
 from mcp_workbench.downstream.oauth.client_credentials import ClientCredentialsAuth
-from mcp_workbench.storage.logins import LoginStore
+from mcp_workbench.downstream.oauth.login_store import LoginStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -15,15 +15,14 @@ import httpx2
 
 from mcp_workbench.downstream.oauth.challenge import challenge_of, wants_more_scope
 from mcp_workbench.downstream.oauth.renewal import RenewalPostponed, RenewalRefused, renew
-from mcp_workbench.errors import LoginRequired, TokenUnavailable
-from mcp_workbench.storage.logins import StoreError
+from mcp_workbench.errors import LoginRequired, StoreError, TokenUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from mcp_workbench.config import OAuthConfig, Secrets, Stamp
+    from mcp_workbench.downstream.oauth.login_store import LoginStore
     from mcp_workbench.storage.login_record import Login
-    from mcp_workbench.storage.logins import LoginStore
 
 PAUSE = 10.0
 """Seconds without another try to renew a token that is still good, after one that failed."""

@@ -18,9 +18,9 @@ from mcp_workbench.downstream.remote.old_sse import OldSse
 from mcp_workbench.downstream.remote.outcomes import SESSION_OVER
 from mcp_workbench.downstream.remote.streamable import Streamable, Unsuited
 from mcp_workbench.downstream.remote.traffic import Traffic, id_of, is_request
-from mcp_workbench.errors import BadAnswer, LoginRequired, StartError, WireError
+from mcp_workbench.errors import BadAnswer, LoginRequired, StartError, Undecodable, WireError
 from mcp_workbench.wire.cancellation import to_the_end
-from mcp_workbench.wire.message import Undecodable, decode
+from mcp_workbench.wire.message import decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence

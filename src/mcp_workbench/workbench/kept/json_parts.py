@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from mcp_workbench.errors import NoSuchPart
 from mcp_workbench.wire.message import ABSENT, Body, decode_members
 
 MOST_PARTS: Final = 3_000_000
@@ -35,10 +36,6 @@ _KINDS: Final = {
 }
 
 _decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
-
-
-class NoSuchPart(Exception):
-    """A pointer leads nowhere; the message says how far it leads, and what there is."""
 
 
 def kind_of(value: Body) -> str:
