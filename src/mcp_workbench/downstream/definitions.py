@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.errors import BadAnswer
+from mcp_workbench.protocol.lists import decode_named
 from mcp_workbench.wire.message import ABSENT, is_json, starts_with
 from mcp_workbench.wire.threads import in_thread
 
@@ -23,13 +24,6 @@ if TYPE_CHECKING:
 
 SOON_BYTES: Final = 64 * 1024
 """Definitions that are looked through at once, which takes a few milliseconds at most."""
-
-
-class _Named(msgspec.Struct):
-    name: str
-
-
-_decode_name = msgspec.json.Decoder(_Named).decode
 
 
 async def masked_in_time(tools: Tools, mask: Mask, limit: float) -> tuple[Tools, list[str]]:
@@ -79,6 +73,6 @@ def objects_of(tools: Tools) -> Tools:
 
 def _name_of(tool: msgspec.Raw) -> str | None:
     try:
-        return _decode_name(tool).name
+        return decode_named(tool).name
     except (msgspec.DecodeError, RecursionError):
         return None

@@ -30,6 +30,16 @@ TEMPLATES: Final = Kind("resource templates", "resources/templates/list", "resou
 PROMPTS: Final = Kind("prompts", "prompts/list", "prompts")
 
 
+class NamedEntry(msgspec.Struct):
+    """The name in an entry of a list, such as the definition of a tool."""
+
+    name: str
+
+
+decode_named: Final = msgspec.json.Decoder(NamedEntry).decode
+"""Decode the name of an entry. Raises msgspec.DecodeError or RecursionError."""
+
+
 def is_deep(entry: msgspec.Raw) -> bool:
     """Whether an entry is nested too deeply to be passed on."""
     raw = bytes(entry)

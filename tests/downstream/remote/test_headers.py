@@ -9,7 +9,8 @@ import msgspec
 import pytest
 from mcp.shared import inbound
 
-from mcp_workbench.downstream.remote.headers import BadMark, encode_value, modern_headers, read_marks
+from mcp_workbench.downstream.remote.headers import BadMark, modern_headers, read_marks
+from mcp_workbench.protocol.headers import encode_value
 
 if TYPE_CHECKING:
     from tests.support.client import Json

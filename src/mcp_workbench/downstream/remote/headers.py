@@ -7,11 +7,11 @@ specification's Streamable HTTP has it. Knows nothing of HTTP itself.
 from __future__ import annotations
 
 import re
-from binascii import b2a_base64
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from mcp_workbench.protocol.headers import NAMED_BY, encode_value
 from mcp_workbench.protocol.names import MODERN
 from mcp_workbench.wire.message import ABSENT
 
@@ -22,13 +22,9 @@ if TYPE_CHECKING:
     Path = tuple[str, ...]
 
 VERSION: Final = b"MCP-Protocol-Version"
-NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""The parameter that names what a request is about, for the methods that have to repeat it."""
 MARK: Final = "x-mcp-header"
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_PLAIN: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
-_LOOKS_ENCODED: Final = re.compile(r"=\?base64\?.*\?=", re.DOTALL)
 
 _SCHEMAS: Final = frozenset(
     (
@@ -69,10 +65,10 @@ _decode_params = msgspec.json.Decoder(_Params).decode
 def modern_headers(method: str, params: msgspec.Raw, marked: Mapping[str, Marks]) -> Headers:
     """Those of a request, with the marks of the tools that have some."""
     headers = [(VERSION, MODERN.encode()), (b"Mcp-Method", method.encode())]
-    if method not in NAMED:
+    if method not in NAMED_BY:
         return headers
     named = _decode_params(params)
-    name = named.uri if NAMED[method] == "uri" else named.name
+    name = named.uri if NAMED_BY[method] == "uri" else named.name
     headers.append((b"Mcp-Name", encode_value(name)))
     if method == "tools/call" and (marks := marked.get(name)) is not None:
         headers += _marked_headers(marks, named.arguments)
@@ -104,13 +100,6 @@ def _written(value: object) -> str | None:
         return str(value)
     except ValueError:  # a number of thousands of digits
         return None
-
-
-def encode_value(value: str) -> bytes:
-    """A value as a header can carry it: as it is, or in Base64 if it is not plain text."""
-    if not value or (_PLAIN.fullmatch(value) and not _LOOKS_ENCODED.fullmatch(value)):
-        return value.encode()
-    return b"=?base64?%b?=" % b2a_base64(value.encode(), newline=False)
 
 
 def read_marks(tool: msgspec.Raw) -> tuple[str, Marks | None]:
