@@ -25,8 +25,8 @@ pytestmark = ON_BOTH_LOOPS
 
 @pytest.fixture(autouse=True)
 def short_graces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child_module, "EXIT_GRACE", 0.3)
-    monkeypatch.setattr(child_module, "TERM_GRACE", 0.2)
+    monkeypatch.setattr(child_module, "EXIT_GRACE_SECONDS", 0.3)
+    monkeypatch.setattr(child_module, "TERM_GRACE_SECONDS", 0.2)
 
 
 async def test_a_stubborn_one_is_gone_although_it_is_closed_again_meanwhile(

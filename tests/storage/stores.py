@@ -11,7 +11,7 @@ import msgspec
 
 from mcp_workbench.downstream.oauth.login_store import LoginStore
 from mcp_workbench.errors import StoreError
-from mcp_workbench.storage.catalogue import UNUSED, Catalogue, Record
+from mcp_workbench.storage.catalogue import UNUSED_SECONDS, Catalogue, Record
 from mcp_workbench.storage.kept_files import KeptFiles
 from mcp_workbench.storage.login_record import Login
 from mcp_workbench.storage.protocol_versions import VersionMemory, Versions
@@ -121,7 +121,7 @@ def make_victim(directory: Path) -> Path:
 
 def age(path: Path) -> None:
     """Makes a file so old that a cache would drop it."""
-    then = path.stat().st_mtime - 2 * UNUSED
+    then = path.stat().st_mtime - 2 * UNUSED_SECONDS
     os.utime(path, (then, then))
 
 

@@ -12,7 +12,7 @@ from mcp_workbench.storage.directories import cache_directory, data_directory
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-PLACES = {
+PLACES: dict[Callable[[Mapping[str, str]], str], dict[str, str]] = {
     cache_directory: {
         "linux": "/home/ada/.cache/mcp-workbench",
         "darwin": "/home/ada/Library/Caches/mcp-workbench",

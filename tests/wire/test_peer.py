@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from mcp_workbench.errors import ConnectionClosed, RemoteError, RequestTimeout
-from mcp_workbench.wire.lines import LONG, LineSplitter
+from mcp_workbench.wire.lines import LONG_BYTES, LineSplitter
 from mcp_workbench.wire.request import Request
 from tests.wire.loops import IN_JUMPING_TIME, now
 from tests.wire.wires import Wire
@@ -75,10 +75,10 @@ async def test_a_request_knows_what_its_latest_answer_was_seen_to_lack() -> None
         return request.lacks_watched
 
     for request_id in ("1", '"1"'):
-        assert answer(request_id, "~" * LONG)
+        assert answer(request_id, "~" * LONG_BYTES)
         assert not answer(request_id, "short")
-        assert answer(request_id, "~" * LONG)
-        assert not answer(request_id, "~" * LONG + "uri")
+        assert answer(request_id, "~" * LONG_BYTES)
+        assert not answer(request_id, "~" * LONG_BYTES + "uri")
 
 
 async def test_an_error_is_raised_as_it_came() -> None:

@@ -16,7 +16,7 @@ from mcp_workbench.config import load, locate
 from mcp_workbench.downstream.oauth.callback import open_callback
 from mcp_workbench.downstream.oauth.login_flow import LoginFlow
 from mcp_workbench.downstream.oauth.login_store import LoginStore
-from mcp_workbench.downstream.oauth.requests import knock
+from mcp_workbench.downstream.oauth.requests import request_challenge
 from mcp_workbench.errors import ConfigError, LoginFailed, StoreError
 from mcp_workbench.serve.logs import report, set_up
 from mcp_workbench.serve.signals import cancel_on_request_to_end
@@ -108,7 +108,7 @@ async def _until_interrupted(work: Coroutine[Any, Any, None]) -> None:
 async def _log_in(command: Command, *, browser: bool, port: int | None, scope: str, seconds: float) -> None:
     config = command.config
     say(f"Logging in to {command.name} ({command.mask(config.url or '')})")
-    status, challenge = await knock(config)
+    status, challenge = await request_challenge(config)
     if status != 401:
         _refuse_what_is_no_server(status)
         say(f"It did not ask for a login (HTTP {status}). Trying all the same.")
@@ -128,7 +128,7 @@ async def _log_in(command: Command, *, browser: bool, port: int | None, scope: s
         raise LoginFailed(
             f"the port for the browser cannot be had: {error.strerror}", "Free it, or use --port"
         ) from None
-    status, _ = await knock(config, login.access_token)
+    status, _ = await request_challenge(config, login.access_token)
     if status == 401:
         raise LoginFailed("the server does not accept the token that its authorization server gave")
     async with command.store.locked():

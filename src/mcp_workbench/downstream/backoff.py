@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from math import inf
 
-FIRST = 0.5
-LONGEST = 60.0
+FIRST_SECONDS = 0.5
+MAX_SECONDS = 60.0
 """Seconds before the next try: after the second failure in a row, and at most."""
 JITTER = 0.2
 """By this share it is longer or shorter, so that many that fail together are not tried together."""
-HEALTHY = 60.0
+HEALTHY_SECONDS = 60.0
 """Seconds after which a life counts as a good one, whatever ended it."""
 
 
@@ -30,12 +30,12 @@ class Backoff:
         self.failures += 1
         if self.failures > 1:
             # Doubled no more often than it takes to be the longest, or the number would grow without end.
-            steady = min(FIRST * 2 ** min(self.failures - 2, 10), LONGEST)
-            self._not_before = now + min(steady * (1 - JITTER + 2 * JITTER * _chance()), LONGEST)
+            steady = min(FIRST_SECONDS * 2 ** min(self.failures - 2, 10), MAX_SECONDS)
+            self._not_before = now + min(steady * (1 - JITTER + 2 * JITTER * _chance()), MAX_SECONDS)
 
     def end(self, now: float, *, up: float, served: bool) -> None:
         """A life has ended that was `up` for so many seconds, and has `served` somebody or not."""
-        if served or up >= HEALTHY:
+        if served or up >= HEALTHY_SECONDS:
             self.failures = 0
         self.fail(now)
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-EAGER_AFTER = 1.0
+RELIST_SECONDS = 1.0
 """Seconds between two listings that nobody asked for: a server may announce changes without end."""
-PROBE_LIMIT = 2.0
+PROBE_SECONDS = 2.0
 """Seconds for a sign of life from a server that has left a request unanswered."""
 
 
@@ -70,7 +70,7 @@ class Connection:
         self._channel = channel
         self._mask = mask
         self._refresh: asyncio.Task[None] | None = None
-        self._refreshed_at = -EAGER_AFTER
+        self._refreshed_at = -RELIST_SECONDS
         self._changed = False
         self._is_stale = False
         """Whether the server has announced a change that the list does not show yet."""
@@ -156,7 +156,7 @@ class Connection:
         """The list may be another by now: it is asked for before it is used again."""
         self._changed = self._is_stale = True
         self._review()
-        is_due = asyncio.get_running_loop().time() - self._refreshed_at >= EAGER_AFTER
+        is_due = asyncio.get_running_loop().time() - self._refreshed_at >= RELIST_SECONDS
         if self.listed and is_due:
             self._refreshing()
 
@@ -202,9 +202,9 @@ class Connection:
 
     async def _ask_for_a_sign(self) -> None:
         try:
-            await self.session.probe(limit=PROBE_LIMIT)
+            await self.session.probe(limit=PROBE_SECONDS)
         except RequestTimeout:
-            reason = f"the server no longer answers anything, not even a ping within {PROBE_LIMIT:g} s"
+            reason = f"the server no longer answers anything, not even a ping within {PROBE_SECONDS:g} s"
             self._channel.give_up(reason)
         except WireError:
             pass  # it has ended, which everyone knows

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     Mask = Callable[[str], str]
 
-SOON_BYTES: Final = 64 * 1024
+INLINE_BYTES: Final = 64 * 1024
 """Definitions that are looked through at once, which takes a few milliseconds at most."""
 
 
 async def masked_in_time(tools: Tools, mask: Mask, limit: float) -> tuple[Tools, list[str]]:
     """What `masked_tools` gives, without holding up the event loop. BadAnswer after `limit` seconds."""
-    if sum(map(len, tools)) <= SOON_BYTES:
+    if sum(map(len, tools)) <= INLINE_BYTES:
         return masked_tools(tools, mask)
     try:
         return await in_thread(partial(masked_tools, tools, mask), limit)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config import ServerConfig
     from mcp_workbench.errors import ConnectionClosed, RequestTimeout, TooLong, WireError
 
-SUPPLIERS = {
+SUPPLIER_OF = {
     "npx": "Node.js",
     "node": "Node.js",
     "npm": "Node.js",
@@ -28,7 +28,7 @@ SUPPLIERS = {
     "pipx": "pipx",
 }
 
-TAIL_SHOWN = 10
+STDERR_LINES_SHOWN = 10
 """Lines of stderr that go into an error."""
 
 STDERR_IN_LOG = "(not shown, because several users share this server: the log of the workbench has it)"
@@ -48,7 +48,7 @@ def why_not_spawned(config: ServerConfig, error: OSError) -> tuple[str, str]:
             'Correct "cwd", or create the directory.',
         )
     if isinstance(error, FileNotFoundError):
-        supplier = SUPPLIERS.get(os.path.splitext(os.path.basename(command))[0].lower())
+        supplier = SUPPLIER_OF.get(os.path.splitext(os.path.basename(command))[0].lower())
         comes_with = f"It comes with {supplier}: install that, or give" if supplier else "Install it, or give"
         return f"command '{command}' was not found", f'{comes_with} the full path in "command".'
     if isinstance(error, PermissionError):
@@ -58,7 +58,7 @@ def why_not_spawned(config: ServerConfig, error: OSError) -> tuple[str, str]:
 
 def tail(stderr: Iterable[str]) -> list[str]:
     """The last words of a server that go into an error."""
-    return [*stderr][-TAIL_SHOWN:]
+    return [*stderr][-STDERR_LINES_SHOWN:]
 
 
 def hint_on_exit(config: ServerConfig) -> str:

@@ -24,11 +24,11 @@ class Link(Channel, Protocol):
 
     closed: asyncio.Future[str]
     """Done, with what happened, when the server can no longer be talked to."""
-    parting: asyncio.Future[None]
+    closing: asyncio.Future[None]
     """Done at the first sign of that: nothing new should be sent, but answers may still come."""
 
     @property
-    def last_words(self) -> Sequence[str]:
+    def last_stderr_lines(self) -> Sequence[str]:
         """What the server has said last beside the protocol, masked."""
 
     async def __aenter__(self) -> Self: ...

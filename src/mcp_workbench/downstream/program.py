@@ -38,7 +38,7 @@ class ProgramLink(Child):
         self._mask = mask
 
     @property
-    def last_words(self) -> Sequence[str]:
+    def last_stderr_lines(self) -> Sequence[str]:
         """The end of its stderr."""
         return self.stderr
 

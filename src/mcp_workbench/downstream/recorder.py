@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from mcp_workbench.config import Origin, Secrets, ServerConfig
     from mcp_workbench.downstream.connection import Connection
     from mcp_workbench.storage.catalogue import Catalogue
-    from mcp_workbench.storage.protocol_versions import Era
+    from mcp_workbench.storage.protocol_versions import SpokenProtocol
 
-DELAY: Final = 1.0
+DELAY_SECONDS: Final = 1.0
 """Seconds before a record is written: whoever has opened the server is served first, and of the lists of a
 server that changes them all the time only some are kept."""
-LIMIT: Final = 1.0
+WRITE_TIMEOUT_SECONDS: Final = 1.0
 """Seconds that the end of a server waits for a record."""
 
 
@@ -57,10 +57,10 @@ class Recorder:
         """What is known of the server, from this process or another."""
         return self._memory.recall(self._key)
 
-    def take(self, connection: Connection, era: Era) -> None:
+    def take(self, connection: Connection, protocol: SpokenProtocol) -> None:
         """Has what the server has just listed kept soon, unless it lists something else before that."""
         info = connection.session.offer.server_info
-        self._latest = Record(connection.listed, info, era, time.time())
+        self._latest = Record(connection.listed, info, protocol, time.time())
         if self._writing is None:
             self._is_urgent.clear()
             self._writing = asyncio.create_task(self._write())
@@ -80,11 +80,11 @@ class Recorder:
         try:
             while self._latest is not None:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(DELAY):
+                    async with asyncio.timeout(DELAY_SECONDS):
                         await self._is_urgent.wait()
                 record, self._latest = self._latest, None
                 with suppress(TimeoutError):  # then it goes on alone
-                    await in_thread(partial(self._keep, self._key, record), LIMIT)
+                    await in_thread(partial(self._keep, self._key, record), WRITE_TIMEOUT_SECONDS)
         finally:
             self._writing = None
 

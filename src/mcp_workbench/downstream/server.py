@@ -19,7 +19,7 @@ from mcp_workbench.downstream.conversation.watches import ResourceWatches
 from mcp_workbench.downstream.limits.waiting_calls import WaitingCalls
 from mcp_workbench.downstream.recorder import Recorder
 from mcp_workbench.downstream.start import configured_versions, identity_of
-from mcp_workbench.downstream.supervisor import ServerContext, Supervisor, Unwanted
+from mcp_workbench.downstream.supervisor import ServerContext, Supervisor, VersionMismatch
 from mcp_workbench.errors import StartError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 State = Literal["idle", "starting", "ready", "failed", "stopping"]
 
-ATTEMPTS: Final = 3
+MAX_ATTEMPTS: Final = 3
 """How often a connection is made for one caller, if what the server speaks turns out to be something else."""
 
 
@@ -61,7 +61,7 @@ class Server:
         self._surplus: set[Supervisor] = set()
         """Those that are kept no longer, until what they have is ended."""
         self._users = 0
-        self.waiting_room = WaitingCalls(context.shares)
+        self.waiting_calls = WaitingCalls(context.shares)
         """Where calls wait for it."""
         self.connections: list[Connection | None] = [None, None]
         """The connection that serves legacy clients, and the one that serves modern ones, while it is up."""
@@ -95,7 +95,7 @@ class Server:
     def in_use(self) -> bool:
         """Whether somebody waits for it, or for an answer from it."""
         is_busy = any(supervisor.is_busy for supervisor in self._supervisors.values())
-        return is_busy or self._users > 0 or self.waiting_room.calls > 0
+        return is_busy or self._users > 0 or self.waiting_calls.calls > 0
 
     @property
     def runs(self) -> bool:
@@ -136,7 +136,7 @@ class Server:
             self._users -= 1
 
     async def _connection(self, *, modern: bool) -> Connection:
-        for _ in range(ATTEMPTS):
+        for _ in range(MAX_ATTEMPTS):
             supervisor = self._supervisor(modern=modern)
             other = self._supervisors.get(not modern)
             if supervisor.start_failed and other not in (None, supervisor) and other.connection is not None:
@@ -146,13 +146,13 @@ class Server:
                 return other.connection
             try:
                 return await supervisor.connect()
-            except Unwanted:
+            except VersionMismatch:
                 continue  # by now it is known what the server speaks
             except StartError:
                 other = self._supervisors.get(not modern)
                 if other is None or other is supervisor or not other.is_needed:
                     raise
-            with suppress(Unwanted):
+            with suppress(VersionMismatch):
                 return await other.connect()
         raise StartError(self.name, "it did not keep to the protocol versions that it had agreed to")
 
@@ -175,7 +175,7 @@ class Server:
             return False
         self._review()
         self.offer = connection.session.offer
-        connection.on_listed = lambda: self._recorder.take(connection, agreed.era)
+        connection.on_listed = lambda: self._recorder.take(connection, agreed.protocol)
         connection.on_listed()
         others = [other.session for other in self.up if other is not connection]
         self.watches.ask_again(connection.session, others)

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.downstream import diagnosis
-from mcp_workbench.downstream.conversation.negotiation import PATIENCE, REMOTE_PATIENCE, open_conversation
+from mcp_workbench.downstream.conversation.negotiation import (
+    PATIENCE_SECONDS,
+    REMOTE_PATIENCE_SECONDS,
+    open_conversation,
+)
 from mcp_workbench.errors import ConnectionClosed, LoginRequired, RequestTimeout, StartError, WireError
 from mcp_workbench.protocol.names import MODERN
 from mcp_workbench.storage.protocol_versions import Versions
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.link import Link
 
 
-class AnotherAttempt(Exception):
+class RetryStart(Exception):
     """The server is worth one more attempt, in another way; the message says why."""
 
 
@@ -55,13 +59,13 @@ class Start:
 
     async def attempt(self, link: Link, connection: Connection) -> Agreed:
         """Opens the link, and returns when the server can be used. Raises StartError or
-        AnotherAttempt.
+        RetryStart.
         """
         await link.open(connection)
         agreed = await self._get_ready(link, connection)
         if self._dies_on_probe:
             return msgspec.structs.replace(agreed, learned=Versions(legacy=True, modern=False))
-        if self._cannot_ask and agreed.era == MODERN:
+        if self._cannot_ask and agreed.protocol == MODERN:
             return msgspec.structs.replace(agreed, learned=Versions(legacy=False, modern=True))
         return agreed
 
@@ -75,7 +79,7 @@ class Start:
                     session,
                     self._approach,
                     limit=limit,
-                    patience=PATIENCE if self._config.url is None else REMOTE_PATIENCE,
+                    patience=PATIENCE_SECONDS if self._config.url is None else REMOTE_PATIENCE_SECONDS,
                 )
                 self._review(session, agreed)
                 await connection.list_tools(limit)
@@ -85,7 +89,7 @@ class Start:
                 self._approach = "legacy first"
                 self._dies_on_probe = True
                 self._may_be_modern = False
-                raise AnotherAttempt("it ended when it was asked for its protocol version") from None
+                raise RetryStart("it ended when it was asked for its protocol version") from None
             reason, hint = f"{error} before it could be used", diagnosis.hint_on_exit(self._config)
         except (RequestTimeout, TimeoutError):
             reason, hint = f"it was not ready within {limit:g} s", diagnosis.hint_on_silence(self._config)
@@ -94,18 +98,18 @@ class Start:
             wants_login = isinstance(error, LoginRequired)
         else:
             return agreed
-        last_words = diagnosis.tail(link.last_words)
-        raise StartError(self._name, reason, stderr=last_words, hint=hint, wants_login=wants_login)
+        last_stderr_lines = diagnosis.tail(link.last_stderr_lines)
+        raise StartError(self._name, reason, stderr=last_stderr_lines, hint=hint, wants_login=wants_login)
 
     def _review(self, session: Session, agreed: Agreed) -> None:
-        """Raises AnotherAttempt for a legacy session in which the server cannot ask anything: a server that
+        """Raises RetryStart for a legacy session in which the server cannot ask anything: a server that
         speaks both versions can in a modern one.
         """
         is_best = session.can_push or not self._may_be_modern
-        if self._approach == "legacy first" and agreed.era == "legacy" and not is_best:
+        if self._approach == "legacy first" and agreed.protocol == "legacy" and not is_best:
             self._cannot_ask = True
             self._approach = "modern first"
-            raise AnotherAttempt("it cannot ask anything in this session, and may be able to in a modern one")
+            raise RetryStart("it cannot ask anything in this session, and may be able to in a modern one")
 
 
 def approach(config: ServerConfig, known: Versions, *, for_modern: bool, has_failed: bool) -> Approach:

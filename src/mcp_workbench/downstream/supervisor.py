@@ -17,7 +17,7 @@ from mcp_workbench.downstream import diagnosis
 from mcp_workbench.downstream.backoff import Backoff
 from mcp_workbench.downstream.connection import Connection
 from mcp_workbench.downstream.link import link_to
-from mcp_workbench.downstream.start import AnotherAttempt, Start
+from mcp_workbench.downstream.start import RetryStart, Start
 from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, TooLong
 from mcp_workbench.fairness import Shares
 from mcp_workbench.wire.processes import stderr
@@ -54,7 +54,7 @@ class ServerContext(msgspec.Struct, frozen=True):
     """How much each principal may have of what all use."""
 
 
-class Owner(Protocol):
+class SupervisedServer(Protocol):
     """The server that a supervisor works for."""
 
     @property
@@ -87,27 +87,29 @@ class Owner(Protocol):
         """A start has failed, so that what is known of the server may be wrong."""
 
 
-class Unwanted(Exception):
+class VersionMismatch(Exception):
     """A connection came up that is not kept. Another attempt may lead to one that is."""
 
 
 class Supervisor:
     """One connection to a server, whether it is up at the moment or not."""
 
-    def __init__(self, origin: Origin, context: ServerContext, owner: Owner, *, for_modern: bool) -> None:
+    def __init__(
+        self, origin: Origin, context: ServerContext, server: SupervisedServer, *, for_modern: bool
+    ) -> None:
         self._origin = origin
         self._name = origin[1]
         self._label = "/".join(origin)
         self._log = logging.LoggerAdapter(log, {"server": self._label})
         self._stderr_log = logging.LoggerAdapter(logging.getLogger(stderr.LOGGER), {"server": self._label})
         self._context = context
-        self._owner = owner
+        self._server = server
         self.for_modern = for_modern
         """Whether the clients that it is made for are modern: then the server is, if it can be."""
         self._lives: set[asyncio.Task[None]] = set()
         self._links: set[Link] = set()
         self._ready: asyncio.Future[Connection] | None = None
-        self._last_words: Sequence[str] = ()
+        self._last_stderr_lines: Sequence[str] = ()
         self._backoff = Backoff()
         self.start_failed = False
         """Whether the last start did not get to anything."""
@@ -155,23 +157,23 @@ class Supervisor:
     def explain(self, error: WireError) -> str:
         """What went wrong in a call, and what to do about it."""
         if isinstance(error, ConnectionClosed):
-            last_words = self._quotable(diagnosis.tail(self._last_words))
-            return diagnosis.explain_loss(error, self._wait(), last_words)
+            last_stderr_lines = self._quotable(diagnosis.tail(self._last_stderr_lines))
+            return diagnosis.explain_loss(error, self._wait(), last_stderr_lines)
         if isinstance(error, RequestTimeout):
-            return diagnosis.explain_timeout(self._owner.config, error)
+            return diagnosis.explain_timeout(self._server.config, error)
         if isinstance(error, TooLong):
             return diagnosis.explain_length(error)
-        return self._owner.mask(diagnosis.explain(error))
+        return self._server.mask(diagnosis.explain(error))
 
     async def connect(self) -> Connection:
-        """The connection, made first if need be. Raises StartError or Unwanted."""
+        """The connection, made first if need be. Raises StartError or VersionMismatch."""
         return await asyncio.shield(self.begin_to_connect())
 
     def begin_to_connect(self) -> asyncio.Future[Connection]:
         """The same, without waiting for it. Raises StartError if it must not be made now."""
         if self._ready is None:
-            self._refuse_while_it_must_wait()
-            self._owner.on_start()
+            self._refuse_during_backoff()
+            self._server.on_start()
             self._ready = ready = asyncio.get_running_loop().create_future()
             life = asyncio.create_task(self._own(ready, tuple(self._lives)), name=self._label)
             self._lives.add(life)
@@ -179,7 +181,7 @@ class Supervisor:
             life.add_done_callback(lambda life: self._on_end_of_life(life, ready))
         return self._ready
 
-    def _refuse_while_it_must_wait(self) -> None:
+    def _refuse_during_backoff(self) -> None:
         last = self.last_failure
         if last is not None and (wait := self._wait()):
             reason = diagnosis.must_wait(self._backoff.failures, wait, last.reason)
@@ -208,12 +210,12 @@ class Supervisor:
         self.last_failure = error
         self.start_failed = True
         self._log.warning("failed: %s%s", error.reason, diagnosis.next_try(self._wait()))
-        self._owner.on_failed_start()
+        self._server.on_failed_start()
         self._refuse(ready, error)
 
-    def _refuse(self, ready: asyncio.Future[Connection], error: StartError | Unwanted) -> None:
+    def _refuse(self, ready: asyncio.Future[Connection], error: StartError | VersionMismatch) -> None:
         """Whatever happened, nobody waits any longer, and the next use starts anew."""
-        self._part_from(ready)
+        self._detach(ready)
         if not ready.done():
             ready.set_exception(error)
             ready.exception()  # seen: whoever asked may have gone away since
@@ -222,28 +224,28 @@ class Supervisor:
         self._log.info("starting")
         start = Start(
             self._name,
-            self._owner.config,
-            self._owner.mask,
-            self._owner.versions,
+            self._server.config,
+            self._server.mask,
+            self._server.versions,
             for_modern=self.for_modern,
             has_failed=self.start_failed,
         )
         while True:
             try:
                 await self._live_once(ready, start)
-            except AnotherAttempt:  # which a start makes twice at most
+            except RetryStart:  # which a start makes twice at most
                 continue
             return
 
     async def _live_once(self, ready: asyncio.Future[Connection], start: Start) -> None:
-        around = self._context
+        context = self._context
         link = link_to(
             self._origin,
-            self._owner.config,
-            around.environ,
-            around.guard,
-            mask=self._owner.mask,
-            hide=self._owner.hide,
+            self._server.config,
+            context.environ,
+            context.guard,
+            mask=self._server.mask,
+            hide=self._server.hide,
             on_stderr=self._on_stderr,
         )
         self._links.add(link)
@@ -254,12 +256,12 @@ class Supervisor:
             self._links.discard(link)
 
     async def _live_through(self, link: Link, ready: asyncio.Future[Connection], start: Start) -> None:
-        self._last_words = link.last_words
-        owner, around = self._owner, self._context
+        self._last_stderr_lines = link.last_stderr_lines
+        server, context = self._server, self._context
         connection = Connection(
-            self._origin, link, owner.mask, owner.config, around.listeners, shares=around.shares
+            self._origin, link, server.mask, server.config, context.listeners, shares=context.shares
         )
-        connection.mask_definition = owner.mask_definition
+        connection.mask_definition = server.mask_definition
         link.closed.add_done_callback(lambda closed: self._on_closed(connection, closed.result()))
         try:
             agreed = await start.attempt(link, connection)
@@ -267,21 +269,21 @@ class Supervisor:
             self._fail(ready, error)
             link.give_up(error.reason)
             return
-        except AnotherAttempt as reason:
+        except RetryStart as reason:
             link.give_up(str(reason))
             raise
-        self._log.info("ready: %s, tools: %d", agreed.era, len(connection.listed))
+        self._log.info("ready: %s, tools: %d", agreed.protocol, len(connection.listed))
         self.last_failure = None
         self.start_failed = False
-        connection.adopt(owner.config)  # which may have changed while it was starting
+        connection.adopt(server.config)  # which may have changed while it was starting
         self.connection = connection
         self.last_session = connection.session
-        if not owner.on_up(self, connection, agreed):
+        if not server.on_up(self, connection, agreed):
             self._log.info("ended again: it was made for clients of another protocol version")
-            self._refuse(ready, Unwanted())
+            self._refuse(ready, VersionMismatch())
             return
         ready.set_result(connection)
-        link.parting.add_done_callback(lambda _: self._part_from(ready))
+        link.closing.add_done_callback(lambda _: self._detach(ready))
         await self._serve(link, connection)
 
     async def _serve(self, link: Link, connection: Connection) -> None:
@@ -299,18 +301,18 @@ class Supervisor:
             now = asyncio.get_running_loop().time()
             up = now - connection.up_since
             self._backoff.end(now, up=up, served=connection.session.has_served)
-            self.last_failure = StartError(self._name, how, stderr=diagnosis.tail(self._last_words))
+            self.last_failure = StartError(self._name, how, stderr=diagnosis.tail(self._last_stderr_lines))
             self._log.warning("failed: %s%s", how, diagnosis.next_try(self._wait()))
         connection.close(how)
 
-    def _part_from(self, ready: asyncio.Future[Connection]) -> None:
+    def _detach(self, ready: asyncio.Future[Connection]) -> None:
         """The next use starts a new life, even while this one is still being cleaned up."""
         if self._ready is ready:
             self._set_down()
 
     def _set_down(self) -> None:
         self._ready = self.connection = None
-        self._owner.on_down(self)
+        self._server.on_down(self)
 
     def _wait(self) -> float:
         """Seconds until it may be started again."""

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import StrPath
 
 FORMAT: Final = 1
-FRESH: Final = 3600.0
+FRESH_SECONDS: Final = 3600.0
 """Seconds for which a record is not written again if nothing has changed."""
-UNUSED: Final = 90 * 24 * 3600.0
+UNUSED_SECONDS: Final = 90 * 24 * 3600.0
 """Seconds after which a file that nobody has read or written is dropped."""
-LARGEST: Final = 64 * 1024 * 1024
+MAX_RECORD_BYTES: Final = 64 * 1024 * 1024
 """Bytes of one record."""
-MOST: Final = 512 * 1024 * 1024
+MAX_CATALOGUE_BYTES: Final = 512 * 1024 * 1024
 """Bytes of all."""
-TURN: Final = 10.0
+LOCK_TIMEOUT_SECONDS: Final = 10.0
 """Seconds that one record waits for another to be written: a file system may hang."""
 
 log = logging.getLogger(__name__)
@@ -53,14 +53,16 @@ class Record(msgspec.Struct, frozen=True):
     """Their definitions as they came, before the configuration's filters."""
     server_info: msgspec.Raw
     """What the server said about itself, or ABSENT."""
-    era: str
+    protocol: str
+    """Protocol that the server was spoken to in: `legacy` or `2026-07-28`."""
     listed_at: float
     """Seconds since 1970."""
 
 
 class _File(msgspec.Struct):
     format: Literal[1]  # FORMAT
-    era: str
+    protocol: str = msgspec.field(name="era")
+    """Protocol that the server speaks. Files of all versions call it `era`."""
     listed_at: float
     tools: tuple[msgspec.Raw, ...]
     server_info: msgspec.Raw = msgspec.Raw(b"")
@@ -116,9 +118,9 @@ class Catalogue:
 
     def keep(self, identity: str, record: Record) -> None:
         """Keeps it for the next time. Takes a moment, so it is not for the event loop."""
-        if sum(map(len, record.tools)) + len(record.server_info) > LARGEST:
+        if sum(map(len, record.tools)) + len(record.server_info) > MAX_RECORD_BYTES:
             return
-        if not self._writing.acquire(timeout=TURN):
+        if not self._writing.acquire(timeout=LOCK_TIMEOUT_SECONDS):
             return
         try:
             if not self._is_kept(identity, record):
@@ -145,7 +147,7 @@ class Catalogue:
     def _read(self, name: str, stamp: Stamp) -> _Known | None:
         """What a file says that has changed, or was not read yet."""
         try:
-            found = self._files.read(name, max_bytes=LARGEST + LARGEST // 8)
+            found = self._files.read(name, max_bytes=MAX_RECORD_BYTES + MAX_RECORD_BYTES // 8)
         except OSError as error:
             warn_if_unsafe(error)
             return stamp, None
@@ -157,9 +159,13 @@ class Catalogue:
         stamp, kept = known or (None, None)
         if stamp is None or kept is None:
             return False
-        is_same = (kept.tools, kept.server_info, kept.era) == (record.tools, record.server_info, record.era)
+        is_same = (kept.tools, kept.server_info, kept.protocol) == (
+            record.tools,
+            record.server_info,
+            record.protocol,
+        )
         # The clock may have been put back since.
-        if not is_same or not 0 <= record.listed_at - kept.listed_at < FRESH:
+        if not is_same or not 0 <= record.listed_at - kept.listed_at < FRESH_SECONDS:
             return False
         if known is not self._known.get(identity):
             # With the definitions that are in memory anyway, and not a second time as they were read.
@@ -177,7 +183,11 @@ class Catalogue:
 
     def _sweep_now_and_then(self) -> None:
         now = time.monotonic()
-        if self._swept_at is None or now - self._swept_at > FRESH or self._written > MOST // 8:
+        if (
+            self._swept_at is None
+            or now - self._swept_at > FRESH_SECONDS
+            or self._written > MAX_CATALOGUE_BYTES // 8
+        ):
             self._swept_at, self._written = now, 0
             self._sweep()
 
@@ -187,8 +197,8 @@ class Catalogue:
         files = [(name, status) for name, status in self._files.scan() if _is_ours(name, status)]
         for name, status in sorted(files, key=lambda file: _last_use(file[1]), reverse=True):
             size += status.st_size
-            too_old = UNUSED if drafted_name(name) is None else FRESH
-            if now - _last_use(status) > too_old or size > MOST:
+            too_old = UNUSED_SECONDS if drafted_name(name) is None else FRESH_SECONDS
+            if now - _last_use(status) > too_old or size > MAX_CATALOGUE_BYTES:
                 with suppress(OSError):
                     self._files.remove(name)
 
@@ -212,7 +222,7 @@ def _last_use(status: os.stat_result) -> float:
 
 def _lines(record: Record) -> Iterator[bytes]:
     """A JSON object with a line for each tool, so that people can read it and compare two."""
-    head = msgspec.json.encode({"format": FORMAT, "era": record.era, "listed_at": record.listed_at})
+    head = msgspec.json.encode({"format": FORMAT, "era": record.protocol, "listed_at": record.listed_at})
     yield head[:-1]
     if record.server_info:
         yield b',\n"server_info":%b' % record.server_info
@@ -229,6 +239,6 @@ def _decode(data: bytes) -> Record | None:
         file = _decode_file(data)
     except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
         return None
-    if not all(memoryview(tool)[:1] == b"{" for tool in file.tools):
+    if not all(bytes(memoryview(tool)[:1]) == b"{" for tool in file.tools):
         return None
-    return Record(file.tools, file.server_info, file.era, file.listed_at)
+    return Record(file.tools, file.server_info, file.protocol, file.listed_at)

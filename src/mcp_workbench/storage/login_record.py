@@ -11,9 +11,9 @@ from mcp_workbench.config import Secrets
 
 ClientAuth = Literal["none", "client_secret_basic", "client_secret_post"]
 
-MARGIN = 60.0
+RENEWAL_MARGIN_SECONDS = 60.0
 """Seconds before its end that a token is renewed."""
-PART_OF_LIFE = 0.2
+RENEWAL_LIFETIME_SHARE = 0.2
 """Or this part of its life, if that is less: a token for ten seconds is not renewed at every use."""
 
 
@@ -47,7 +47,7 @@ class Login(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Whether it is time to renew it."""
         if self.expires_at is None:
             return False
-        margin = min(MARGIN, PART_OF_LIFE * (self.expires_at - self.obtained_at))
+        margin = min(RENEWAL_MARGIN_SECONDS, RENEWAL_LIFETIME_SHARE * (self.expires_at - self.obtained_at))
         return time.time() >= self.expires_at - margin
 
     @property

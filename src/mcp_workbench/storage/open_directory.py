@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FILE_MODE: Final = 0o600
-OTHERS: Final = 0o077
+OTHERS_MODE: Final = 0o077
 """Permissions of the group and of everybody."""
 
 _DIRECTORY_MODE: Final = 0o700
@@ -163,7 +163,7 @@ def _claim(descriptor: int, path: str) -> None:
         if error.errno == errno.EROFS and not status.st_mode & _OTHERS_WRITE:
             return
         raise
-    if os.fstat(descriptor).st_mode & OTHERS:
+    if os.fstat(descriptor).st_mode & OTHERS_MODE:
         raise UnsafeDirectory(
             path, "is open to other users, and its file system does not change that", "Use another directory."
         )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.storage.open_directory import (
     FILE_MODE,
-    OTHERS,
+    OTHERS_MODE,
     UnsafeDirectory,
     checked_name,
     opened_directory,
@@ -218,7 +218,7 @@ def try_lock(descriptor: int, *, wait: bool = False) -> bool:
 
 
 def _hide_secret(descriptor: int, status: os.stat_result, path: str) -> None:
-    if sys.platform == "win32" or not status.st_mode & OTHERS:
+    if sys.platform == "win32" or not status.st_mode & OTHERS_MODE:
         return
     if status.st_nlink > 1:
         # It may be another file of the user's that somebody has linked to here, and is meant to be read.

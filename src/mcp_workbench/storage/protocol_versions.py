@@ -16,7 +16,7 @@ from mcp_workbench.storage.private_files import PrivateDirectory, warn_if_unsafe
 if TYPE_CHECKING:
     from mcp_workbench.errors import StrPath
 
-Era = Literal["legacy", "2026-07-28"]
+SpokenProtocol = Literal["legacy", "2026-07-28"]
 NOT = "!"
 """Stands before a version in a file that the server does not speak."""
 MAX_BYTES: Final = 4096
@@ -62,13 +62,13 @@ class VersionMemory:
             return Versions()
         except UnicodeDecodeError:
             return Versions()
-        legacy, modern = (_known(words, era) for era in get_args(Era))
+        legacy, modern = (_known(words, version) for version in get_args(SpokenProtocol))
         return Versions(legacy, modern)
 
     def remember(self, identity: str, versions: Versions) -> None:
         """Keeps what is known for the next start."""
-        spoken = zip(get_args(Era), (versions.legacy, versions.modern), strict=True)
-        words = [era if speaks else NOT + era for era, speaks in spoken if speaks is not None]
+        spoken = zip(get_args(SpokenProtocol), (versions.legacy, versions.modern), strict=True)
+        words = [version if speaks else NOT + version for version, speaks in spoken if speaks is not None]
         try:
             self._files.replace(_name(identity), [" ".join(words).encode()])
         except OSError as error:
@@ -80,10 +80,10 @@ class VersionMemory:
             self._files.remove(_name(identity))
 
 
-def _known(words: list[str], era: str) -> bool | None:
-    if era in words:
+def _known(words: list[str], version: str) -> bool | None:
+    if version in words:
         return True
-    return False if NOT + era in words else None
+    return False if NOT + version in words else None
 
 
 def _name(identity: str) -> str:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
+async def run_to_completion(work: Coroutine[Any, Any, None]) -> None:
     """Awaits `work` whole, also when cancelled meanwhile; the cancellation follows after it."""
     task = asyncio.create_task(work)
     cancelled = False

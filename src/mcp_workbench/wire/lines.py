@@ -12,19 +12,19 @@ Line = bytes | memoryview
 """A line without its newline. A long one is a view of the `LongLine` that it was read into, if it is UTF-8;
 what is not comes as bytes."""
 
-LINE_LIMIT = 64 * 1024 * 1024
-EDGE = 4096
+MAX_LINE_BYTES = 64 * 1024 * 1024
+EDGE_BYTES = 4096
 """What is kept of a line that is too long: this much of its beginning, and of its end."""
 
-LONG = 64 * 1024
+LONG_BYTES = 64 * 1024
 """From this size on a line is not copied out of its buffer. It is also what a pipe holds by default."""
 
-STEP = 256 * 1024
+GROWTH_BYTES = 256 * 1024
 """By this much the room for a long line grows."""
-EXPECTED = 4 * 1024 * 1024
+MAX_EXPECTED_BYTES = 4 * 1024 * 1024
 """No more room than this is made before it is needed."""
 
-_ZEROS = bytes(STEP)
+_ZEROS = bytes(GROWTH_BYTES)
 
 
 class OnOverlong(Protocol):
@@ -49,7 +49,7 @@ def lacks_watched(line: Line) -> bool:
 class LineSplitter:
     """Takes what arrives, gives back the complete lines in it, without their newline.
 
-    It arrives as chunks, or, once as much as `LONG` is held of a line, in place: in the room that is offered
+    It arrives as chunks, or, once as much as `LONG_BYTES` is held of a line, in place: in the room that is offered
     for it. So a long line is not copied as a whole.
 
     A line longer than `limit` is thrown away as it arrives. Its beginning goes to `on_overlong` as soon as
@@ -61,7 +61,7 @@ class LineSplitter:
     """
 
     def __init__(
-        self, on_overlong: OnOverlong, limit: int = LINE_LIMIT, watched: tuple[bytes, ...] = ()
+        self, on_overlong: OnOverlong, limit: int = MAX_LINE_BYTES, watched: tuple[bytes, ...] = ()
     ) -> None:
         self._on_overlong = on_overlong
         self.limit = limit
@@ -83,8 +83,8 @@ class LineSplitter:
 
     def room(self) -> memoryview:
         """Where the next bytes are to be put; `filled` says how many were. Not to be kept after that."""
-        self._make_room(LONG)
-        return memoryview(self._buffer)[self.held : self.held + STEP]
+        self._make_room(LONG_BYTES)
+        return memoryview(self._buffer)[self.held : self.held + GROWTH_BYTES]
 
     def filled(self, count: int) -> list[Line]:
         """The lines that are complete with the bytes in the room."""
@@ -114,9 +114,9 @@ class LineSplitter:
         """What has come since the last newline, or None if that was too long."""
         head = self._head
         line: Line = memoryview(self._buffer)[: self.held]
-        if self.held >= LONG:
+        if self.held >= LONG_BYTES:
             self._last_long = self.held
-        if self.held < LONG or not self._is_text or self._checked < self.held:
+        if self.held < LONG_BYTES or not self._is_text or self._checked < self.held:
             line = bytes(line)
         elif isinstance(self._buffer, LongLine):
             self._buffer.lacks_watched = bool(self._watched) and not self._may_hold_watched
@@ -139,7 +139,7 @@ class LineSplitter:
     def _within_limit(self, lines: list[bytes]) -> list[Line]:
         for line in lines:
             if len(line) > self.limit:
-                edges = line if len(line) <= 2 * EDGE else line[:EDGE] + line[-EDGE:]
+                edges = line if len(line) <= 2 * EDGE_BYTES else line[:EDGE_BYTES] + line[-EDGE_BYTES:]
                 self._on_overlong(edges, is_over=True)
         return [line for line in lines if len(line) <= self.limit]
 
@@ -154,23 +154,27 @@ class LineSplitter:
         needed = self.held + count
         if needed <= len(self._buffer):
             return
-        if needed >= LONG:
+        if needed >= LONG_BYTES:
             # The next long line is likely to be as long as the last.
-            needed = max(needed, min(self._last_long + LONG, EXPECTED), len(self._buffer) + STEP)
-        if self.held >= STEP:
+            needed = max(
+                needed,
+                min(self._last_long + LONG_BYTES, MAX_EXPECTED_BYTES),
+                len(self._buffer) + GROWTH_BYTES,
+            )
+        if self.held >= GROWTH_BYTES:
             # What there is of a long line is moved by the system, which need not copy it for that.
             with suppress(BufferError):  # somebody still looks at the room that it had
-                self._buffer.extend(_ZEROS if count <= STEP else bytes(count))
+                self._buffer.extend(_ZEROS if count <= GROWTH_BYTES else bytes(count))
                 return
-        buffer = LongLine(needed) if needed >= LONG else bytearray(needed)
+        buffer = LongLine(needed) if needed >= LONG_BYTES else bytearray(needed)
         memoryview(buffer)[: self.held] = memoryview(self._buffer)[: self.held]
         self._buffer = buffer
 
     def _look_at_what_came(self) -> None:
         """While it is in the caches, and while the other side writes on."""
-        if self.held > (EDGE if self._head else self.limit):
+        if self.held > (EDGE_BYTES if self._head else self.limit):
             self._throw_away()
-        elif self.held >= LONG and self._is_text:
+        elif self.held >= LONG_BYTES and self._is_text:
             start = self._checked
             try:
                 came = memoryview(self._buffer)[start : self.held]
@@ -183,10 +187,10 @@ class LineSplitter:
                 self._may_hold_watched = byte_search.may_hold(bytes(came), self._watched)
 
     def _throw_away(self) -> None:
-        tail = self.held - EDGE
+        tail = self.held - EDGE_BYTES
         if not self._head:
-            self._head = bytes(memoryview(self._buffer)[: min(EDGE, self.held)])
-            tail = max(tail, EDGE)
+            self._head = bytes(memoryview(self._buffer)[: min(EDGE_BYTES, self.held)])
+            tail = max(tail, EDGE_BYTES)
             self._on_overlong(self._head, is_over=False)
         self._buffer = self._buffer[tail : self.held]
         self.held = len(self._buffer)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.errors import BadAnswer, RemoteError, Undecodable
-from mcp_workbench.wire.lines import EDGE
+from mcp_workbench.wire.lines import EDGE_BYTES
 from mcp_workbench.wire.salvage import find_id
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Body = bytes | memoryview | msgspec.Raw
 Outgoing = bytes | list[Body]
 """A line to be sent, with its newline. A long one is in parts: its body is where it was read to."""
 
-COPIED = 16 * 1024
+MAX_COPIED_BYTES = 16 * 1024
 """Up to this size a body is copied into its line: one write of one piece costs less than one of several."""
 
 ABSENT: Final = msgspec.Raw(b"")
@@ -38,7 +38,7 @@ NULL: Final = msgspec.Raw(b"null")
 
 BOM: Final = b"\xef\xbb\xbf"
 QUOTED_LIMIT: Final = 80
-PIECE: Final = 1024 * 1024
+PIECE_BYTES: Final = 1024 * 1024
 
 _JSON_STARTS: Final = BOM[:1] + b' \t\r\n\v\f{["-0123456789tfn'
 _ANY_SURROGATE: Final = rb"\\u[dD][89a-fA-F]"
@@ -103,7 +103,7 @@ def decode(line: Line) -> Message:
         # There may be floods of such lines, and one may be very long.
         if line and line[0] not in _JSON_STARTS:
             raise Undecodable(_reason(error), len(line), is_json=False, is_hopeless=True) from None
-        if not (bytes(line[:EDGE]).strip() or bytes(line).strip()):
+        if not (bytes(line[:EDGE_BYTES]).strip() or bytes(line).strip()):
             raise Undecodable("it is blank", len(line), is_json=False, is_blank=True) from None
         return _decode_with_care(line[len(BOM) :] if line[: len(BOM)] == BOM else line)
 
@@ -153,7 +153,7 @@ def _without_lone_surrogates(line: Line, replacement: bytes) -> bytes:
 
 def decode_batch(line: Line) -> list[bytes]:
     """The messages in a line that holds an array of them; none if it does not."""
-    if not bytes(line[:EDGE]).lstrip().startswith(b"["):
+    if not bytes(line[:EDGE_BYTES]).lstrip().startswith(b"["):
         return []
     try:
         return [bytes(part) for part in _decode_batch(line) if starts_with(part, b"{")]
@@ -169,8 +169,8 @@ def repair_text(line: Line) -> bytes | None:
     except UnicodeDecodeError:
         # In pieces: as text it would take up to four times the memory.
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        starts = range(0, len(line), PIECE)
-        pieces = [decoder.decode(line[at : at + PIECE]).encode() for at in starts]
+        starts = range(0, len(line), PIECE_BYTES)
+        pieces = [decoder.decode(line[at : at + PIECE_BYTES]).encode() for at in starts]
         return b"".join([*pieces, decoder.decode(b"", final=True).encode()])
     return None
 
@@ -244,7 +244,7 @@ def result_line(request_id: Id, *result: Body) -> Outgoing:
     """An answer to a request of the other side's, around a finished result in one part or several."""
     parts = [b'{"jsonrpc":"2.0","id":', encode(request_id), b',"result":', *result, b"}\n"]
     for part in result:
-        if len(part) > COPIED:
+        if len(part) > MAX_COPIED_BYTES:
             return parts
     return b"".join(parts)
 

@@ -17,7 +17,7 @@ import msgspec
 
 from mcp_workbench.errors import BadAnswer, ConnectionClosed, NotTaken, TooDeep, TooLong, Undecodable, size_of
 from mcp_workbench.wire import message as rpc
-from mcp_workbench.wire.lines import LINE_LIMIT, lacks_watched
+from mcp_workbench.wire.lines import MAX_LINE_BYTES, lacks_watched
 from mcp_workbench.wire.request import AwaitedRequest
 from mcp_workbench.wire.salvage import find_answered_id
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Id, Outgoing
     from mcp_workbench.wire.request import Request
 
-HELD_UP = 1.0
+LATE_TIMER_SECONDS = 1.0
 """Seconds by which a timer may be late before that is more than a busy machine."""
 
 ENDED_BEFORE = "the server had ended before it could be sent the call"
@@ -58,7 +58,7 @@ class Peer:
         self,
         write: Callable[[Outgoing], None],
         handler: Handler,
-        line_limit: int = LINE_LIMIT,
+        line_limit: int = MAX_LINE_BYTES,
         *,
         is_strict: bool = False,
     ) -> None:
@@ -385,10 +385,10 @@ class Peer:
         self._timer = None
         if self._paused_at is not None:
             return  # the timer is set again when time goes on
-        if now - due > HELD_UP:
+        if now - due > LATE_TIMER_SECONDS:
             # It was us who were stopped, or the whole machine: what came meanwhile is still to be read.
             self._leave_out(due)
-            self._wake_at(now + HELD_UP)
+            self._wake_at(now + LATE_TIMER_SECONDS)
             return
         overdue = [request for request in self._in_flight.values() if request.end <= now]
         self._set_timer(after=now)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-WIDE = 1024 * 1024
+WIDE_PIPE_BYTES = 1024 * 1024
 """What a pipe is made to hold once something long has come through it: most of that in one go."""
 
 
@@ -34,4 +34,4 @@ def widen(pipe: BinaryIO | None) -> None:
         import fcntl  # noqa: PLC0415 - not on every platform
 
         with suppress(OSError):
-            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, WIDE)
+            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, WIDE_PIPE_BYTES)

@@ -9,7 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING, cast
 
 from mcp_workbench.wire import threads
-from mcp_workbench.wire.lines import LINE_LIMIT, LONG, LineSplitter
+from mcp_workbench.wire.lines import LONG_BYTES, MAX_LINE_BYTES, LineSplitter
 from mcp_workbench.wire.pipes import can_be_watched, widen
 from mcp_workbench.wire.writer import write_together
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from mcp_workbench.wire.lines import Line, OnOverlong
 
-FIRST_BATCH = 4
-MOST_IN_BATCH = 16
+FIRST_BATCH_LINES = 4
+MAX_BATCH_LINES = 16
 """Of so many lines what they cause to be written goes out together. Of few at first: the other side waits."""
-MANY = 1000
+LINES_PER_TURN = 1000
 """After so many lines of one read others get their turn."""
 
 
@@ -44,7 +44,7 @@ class LineReader(asyncio.Protocol):
         on_line: Callable[[Line], None],
         on_end: Callable[[], None],
         on_overlong: OnOverlong,
-        limit: int = LINE_LIMIT,
+        limit: int = MAX_LINE_BYTES,
         on_rest: Callable[[Line], None] | None = None,
         *,
         watched: tuple[bytes, ...] = (),
@@ -75,11 +75,11 @@ class LineReader(asyncio.Protocol):
                 self._on_line(data[:end])
             return
         lines = [line for line in splitter.feed(data) if line]
-        if len(lines) > MANY:
+        if len(lines) > LINES_PER_TURN:
             self._pass_on_in_turns(lines)
         else:
             _pass_on(lines, self._on_line)
-        if splitter.held >= LONG and self.transport is not None:
+        if splitter.held >= LONG_BYTES and self.transport is not None:
             self._read_in_place(self.transport)
 
     def _pass_on_in_turns(self, lines: list[Line]) -> None:
@@ -89,7 +89,7 @@ class LineReader(asyncio.Protocol):
         self._pass_on_some()
 
     def _pass_on_some(self) -> None:
-        lines, self._backlog = self._backlog[:MANY], self._backlog[MANY:]
+        lines, self._backlog = self._backlog[:LINES_PER_TURN], self._backlog[LINES_PER_TURN:]
         _pass_on(lines, self._on_line)
         if self._backlog:
             asyncio.get_running_loop().call_soon(self._pass_on_some)
@@ -170,7 +170,7 @@ class _InPlace(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         lines = self._splitter.filled(nbytes)
-        if self._splitter.held < LONG:
+        if self._splitter.held < LONG_BYTES:
             self._reader.hand_over(self._reader)
         _pass_on(lines, self._on_line)
 
@@ -180,8 +180,8 @@ class _InPlace(asyncio.BufferedProtocol):
 
 def _pass_on(lines: list[Line], on_line: Callable[[Line], None]) -> None:
     """Passes on what came in one read. What is written on account of it goes out in few writes, too."""
-    start, count = 0, FIRST_BATCH
+    start, count = 0, FIRST_BATCH_LINES
     while start < len(lines):
         write_together(lines[start : start + count], on_line)
         start += count
-        count = min(2 * count, MOST_IN_BATCH)
+        count = min(2 * count, MAX_BATCH_LINES)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-CHUNK = 256 * 1024
+CHUNK_BYTES = 256 * 1024
 
 
 class DataReceiver(Protocol):
@@ -74,7 +74,7 @@ class ReadThread(asyncio.ReadTransport):
 
     def _run(self) -> None:
         try:
-            while not self._is_closing and (data := os.read(self._file.fileno(), CHUNK)):
+            while not self._is_closing and (data := os.read(self._file.fileno(), CHUNK_BYTES)):
                 self._may_read.clear()
                 if not _tell(self._loop, self._take, data):
                     break

@@ -9,7 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol, cast
 
 from mcp_workbench.wire import threads
-from mcp_workbench.wire.lines import LONG
+from mcp_workbench.wire.lines import LONG_BYTES
 from mcp_workbench.wire.pipes import can_be_watched, widen
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body, Outgoing
 
-FULL = 4 * 1024 * 1024
+FULL_BYTES = 4 * 1024 * 1024
 """With more than this waiting for the other side to read, a writer counts as full until all of it is read."""
 
 
@@ -63,7 +63,7 @@ async def open_writer(
     """
     loop = asyncio.get_running_loop()
     if read_too or not can_be_watched(file):
-        return threads.ThreadWriter(file, on_lost, on_full, FULL)
+        return threads.ThreadWriter(file, on_lost, on_full, FULL_BYTES)
     _, writer = await loop.connect_write_pipe(lambda: _PipeWriter(loop, on_lost, on_full, on_unwritten), file)
     return writer
 
@@ -166,7 +166,7 @@ class _PipeWriter(asyncio.BaseProtocol):
         if self._transport is None:
             self._tell_unwritten(b"".join(parts))
             return
-        if not self._is_wide and sum(map(len, parts)) > LONG:
+        if not self._is_wide and sum(map(len, parts)) > LONG_BYTES:
             self._is_wide = True
             widen(self._transport.get_extra_info("pipe"))
         self._transport.writelines(memoryview(part) for part in parts)
@@ -181,7 +181,7 @@ class _PipeWriter(asyncio.BaseProtocol):
             self._on_unwritten(lines)
 
     def _look_at_what_waits(self) -> None:
-        if not self._is_full and self.waiting > FULL:
+        if not self._is_full and self.waiting > FULL_BYTES:
             self._is_full = True
             self._on_full(True)
 

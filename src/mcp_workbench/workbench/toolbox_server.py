@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.downstream.connection import PROBE_LIMIT
+from mcp_workbench.downstream.connection import PROBE_SECONDS
 from mcp_workbench.downstream.conversation.lists import list_all
 from mcp_workbench.errors import (
     CallError,
@@ -155,7 +155,7 @@ class ToolboxServer:
         turn. Raises CallError.
         """
         try:
-            with self.server.waiting_room.place(size, principal):
+            with self.server.waiting_calls.place(size, principal):
                 return await self._connect(tool, principal, modern=modern)
         except StartError as error:
             raise self._failure(tool, error.explained()) from error
@@ -175,7 +175,7 @@ class ToolboxServer:
     async def _turn(self, tool: str | None, connection: Connection, principal: str) -> bool:
         try:
             # Not counting the time in which it is found out whether the server is still there.
-            async with asyncio.timeout(connection.timeout + PROBE_LIMIT):
+            async with asyncio.timeout(connection.timeout + PROBE_SECONDS):
                 return await connection.turn(principal)
         except TimeoutError:
             config = self.server.config

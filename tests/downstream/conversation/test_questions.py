@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mcp_workbench.downstream.conversation.attribution import AFTERMATH, ENDED_SECONDS
+from mcp_workbench.downstream.conversation.attribution import ENDED_SECONDS, LATE_QUESTION_SECONDS
 from mcp_workbench.downstream.conversation.inquiry import Pushed
 from mcp_workbench.errors import RequestTimeout
 from mcp_workbench.protocol.caller import NOBODY
@@ -97,7 +97,7 @@ async def test_what_may_belong_to_a_call_that_was_given_up_is_asked_of_nobody_fo
     given_up, other = it.call(), it.call()
     given_up.cancel()
     assert "does not say which" in it.ask()
-    await asyncio.sleep(AFTERMATH + 0.1)
+    await asyncio.sleep(LATE_QUESTION_SECONDS + 0.1)
     assert it.ask() == ""
     assert len(other.inquired) == 1
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_workbench.config import ServerConfig, SharesConfig
-from mcp_workbench.downstream.connection import PROBE_LIMIT, Connection
+from mcp_workbench.downstream.connection import PROBE_SECONDS, Connection
 from mcp_workbench.downstream.conversation.listeners import Listeners
 from mcp_workbench.downstream.conversation.offer import Offer
-from mcp_workbench.downstream.conversation.session import MOST_UNREAD
+from mcp_workbench.downstream.conversation.session import MAX_UNREAD_ANSWERS
 from mcp_workbench.errors import RequestTimeout
 from mcp_workbench.fairness import Shares
 from tests.downstream.servers import Awaited, call_tool
@@ -232,14 +232,14 @@ async def test_a_server_that_is_slow_to_read_gets_the_answers_to_what_it_asks_wi
         line.connection.receive(json.dumps(question).encode())
 
     line.connection.on_full(True)
-    for number in range(MOST_UNREAD + 10):
+    for number in range(MAX_UNREAD_ANSWERS + 10):
         ask(number)
-    assert [message["id"] for message in line.sent] == list(range(MOST_UNREAD))
+    assert [message["id"] for message in line.sent] == list(range(MAX_UNREAD_ANSWERS))
     line.connection.on_full(False)
     ask(-1)
     line.connection.on_full(True)
     ask(-2)
-    assert [message["id"] for message in line.sent[MOST_UNREAD:]] == [-1, -2]
+    assert [message["id"] for message in line.sent[MAX_UNREAD_ANSWERS:]] == [-1, -2]
 
 
 async def test_a_call_without_an_answer_has_the_server_asked_for_a_sign_and_given_up_without_one() -> None:
@@ -255,7 +255,7 @@ async def test_a_call_without_an_answer_has_the_server_asked_for_a_sign_and_give
     assert await waiting is False
     assert line.given_up == [
         (
-            TIMEOUT + PROBE_LIMIT,
+            TIMEOUT + PROBE_SECONDS,
             "the server no longer answers anything, not even a ping within 2 s",
         )
     ]

@@ -113,7 +113,7 @@ async def test_only_its_last_words_are_kept_but_all_are_heard() -> None:
         await it.line()
         await poll(lambda: len(it.stderr) == 500)
     assert it.stderr == [str(number) for number in range(1, 501)]
-    assert list(it.child.stderr) == it.stderr[-stderr.KEPT :]
+    assert list(it.child.stderr) == it.stderr[-stderr.KEPT_LINES :]
 
 
 async def test_its_words_are_cut_to_a_width_and_made_readable() -> None:
@@ -121,7 +121,7 @@ async def test_its_words_are_cut_to_a_width_and_made_readable() -> None:
     async with started(program(python(code))) as it:
         await it.closed()
         await poll(lambda: len(it.stderr) == 3)
-    assert it.stderr == ["caf\ufffd", "x" * stderr.WIDTH, "last"]
+    assert it.stderr == ["caf\ufffd", "x" * stderr.MAX_LINE_CHARACTERS, "last"]
 
 
 async def test_a_flood_of_its_words_does_not_keep_it_from_answering() -> None:

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Id
     from mcp_workbench.wire.peer import Peer
 
-AFTERMATH: Final = 5.0
+LATE_QUESTION_SECONDS: Final = 5.0
 """Seconds in which a server may still ask something for a call that was given up, unless it answers it."""
 GIVEN_UP_SECONDS: Final = 30.0
 """Seconds for which a call that was given up keeps questions from other principals, unless the server answers
-it. Longer than AFTERMATH, because a question refused does less harm than one shown to the wrong person."""
+it. Longer than LATE_QUESTION_SECONDS, because a question refused does less harm than one shown to the wrong person."""
 ENDED_SECONDS: Final = 2.0
 """Seconds for which a call that was answered keeps questions and log messages from other principals: a server
 may send them right after the answer."""
-MOST_GIVEN_UP: Final = 1000
+MAX_GIVEN_UP: Final = 1000
 """Calls that were given up and are remembered one by one."""
 
 
@@ -124,7 +124,7 @@ class Attribution:
         """
         now = asyncio.get_running_loop().time()
         self._ended.setdefault(call.principal, -inf)
-        if len(self._given_up) >= MOST_GIVEN_UP:
+        if len(self._given_up) >= MAX_GIVEN_UP:
             self._crowded_out[call.principal] = now
             return
         # To what a call has just asked the server gets its answer, so it asks its own client nothing more.
@@ -145,7 +145,7 @@ class Attribution:
 
     def _forget_later(self) -> None:
         # Not only when somebody looks: a conversation keeps its client, and all that was to be sent to it.
-        self._sweep = asyncio.get_running_loop().call_later(AFTERMATH, self._forget_old)
+        self._sweep = asyncio.get_running_loop().call_later(LATE_QUESTION_SECONDS, self._forget_old)
 
     def _forget_old(self) -> None:
         self._sweep = None
@@ -153,7 +153,7 @@ class Attribution:
         for request_id, it in list(self._given_up.items()):
             if now - it.at >= GIVEN_UP_SECONDS:
                 del self._given_up[request_id]
-            elif now - it.at >= AFTERMATH and it.conversation is not None:
+            elif now - it.at >= LATE_QUESTION_SECONDS and it.conversation is not None:
                 self._given_up[request_id] = msgspec.structs.replace(it, conversation=None)
         if self._given_up:
             self._forget_later()
@@ -170,7 +170,7 @@ class Attribution:
         """The conversations of calls that were given up a moment ago, while the one with this id was already
         in progress. What is asked for a later one is asked by a server that has heard of the end of these.
         """
-        since = asyncio.get_running_loop().time() - AFTERMATH
+        since = asyncio.get_running_loop().time() - LATE_QUESTION_SECONDS
         return [
             it.conversation
             for it in self._given_up.values()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 METHOD = "subscriptions/listen"
 URIS = "resourceSubscriptions"
-SHORTEST, LONGEST = 1.0, 60.0
+MIN_REOPEN_SECONDS, MAX_REOPEN_SECONDS = 1.0, 60.0
 """Seconds until a stream that the server has ended is opened again: twice as long each time."""
 
 
@@ -32,7 +32,7 @@ class ChangeStream(Request):
     """Which notifications."""
     on_reopened: Callable[[], None] | None = None
     """Told when there may have been changes that nobody has heard of."""
-    delay: float = SHORTEST
+    delay: float = MIN_REOPEN_SECONDS
     opened_at: float = 0.0
     reopening: asyncio.TimerHandle | None = None
 
@@ -64,10 +64,10 @@ class ChangeStream(Request):
         """The server has taken it down. It may have its reasons, but there may still be changes."""
         loop = asyncio.get_running_loop()
         self.peer.forget(self)
-        if loop.time() - self.opened_at > LONGEST:
-            self.delay = SHORTEST
+        if loop.time() - self.opened_at > MAX_REOPEN_SECONDS:
+            self.delay = MIN_REOPEN_SECONDS
         self.reopening = loop.call_later(self.delay, self._reopen)
-        self.delay = min(self.delay * 2, LONGEST)
+        self.delay = min(self.delay * 2, MAX_REOPEN_SECONDS)
 
     def _reopen(self) -> None:
         self.open()

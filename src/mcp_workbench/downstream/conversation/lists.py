@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 MAX_PAGES: Final = 1000
 MAX_ENTRIES: Final = 100_000
-MAX_SIZE: Final = 64 * 1024 * 1024
-MOST_TO_SAVE: Final = 4 * 1024 * 1024
+MAX_BYTES: Final = 64 * 1024 * 1024
+MAX_SALVAGE_BYTES: Final = 4 * 1024 * 1024
 """Bytes of a list that is nested too deeply and still looked through, which is done by hand."""
 
 log = logging.getLogger(__name__)
@@ -44,12 +44,12 @@ async def list_all(session: Session, kind: Kind, limit: float) -> Entries:
                 return ()  # a server of something else
             raise
         except TooDeep as error:
-            answer = await _save_what_is_not_deep(session.label, kind, error, limit)
+            answer = await _without_deep_entries(session.label, kind, error, limit)
         page, next_cursor = _read_page(kind, answer)
         entries += page
         size += len(answer)
-        if len(entries) > MAX_ENTRIES or size > MAX_SIZE:
-            most = f"more than {MAX_ENTRIES:,} or {size_of(MAX_SIZE)}"
+        if len(entries) > MAX_ENTRIES or size > MAX_BYTES:
+            most = f"more than {MAX_ENTRIES:,} or {size_of(MAX_BYTES)}"
             raise BadAnswer(f"its list of {kind.noun} is too long: {most}")
         # What is no text counts as the end, so that one slip does not lose the list. The modern era says that
         # an empty cursor is a cursor; legacy servers mean the end by it.
@@ -74,9 +74,9 @@ def _read_page(kind: Kind, answer: msgspec.Raw) -> tuple[list[msgspec.Raw], msgs
         raise BadAnswer(f"its list of {kind.noun} could not be read: {error}") from None
 
 
-async def _save_what_is_not_deep(label: str, kind: Kind, error: TooDeep, limit: float) -> msgspec.Raw:
+async def _without_deep_entries(label: str, kind: Kind, error: TooDeep, limit: float) -> msgspec.Raw:
     """A page without the entries that nobody could look into."""
-    if len(error.line) > MOST_TO_SAVE:
+    if len(error.line) > MAX_SALVAGE_BYTES:
         raise error
     log.warning("leaves out %s that are nested too deeply", kind.noun, extra={"server": label})
     # The line, its result, the list, the entry. All others would wait for it, so it is done beside them.

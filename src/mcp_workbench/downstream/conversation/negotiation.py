@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from mcp_workbench.downstream.conversation.session import Session
-    from mcp_workbench.storage.protocol_versions import Era
+    from mcp_workbench.storage.protocol_versions import SpokenProtocol
     from mcp_workbench.wire.peer import Peer
     from mcp_workbench.wire.request import AwaitedRequest
 
-PATIENCE: Final = 0.75
+PATIENCE_SECONDS: Final = 0.75
 """Seconds that a silent server is given to recognise the probe."""
-REMOTE_PATIENCE: Final = 5.0
+REMOTE_PATIENCE_SECONDS: Final = 5.0
 """The same for one that is reached over HTTP, where whoever does not know the probe says so."""
 UNANSWERED_SECONDS: Final = 5.0
 """How long a server that has answered the probe may take to answer `initialize`, which it got as well."""
@@ -83,11 +83,11 @@ class _VersionData(msgspec.Struct):
 
 
 async def open_conversation(
-    session: Session, approach: Approach, *, limit: float, patience: float = PATIENCE
+    session: Session, approach: Approach, *, limit: float, patience: float = PATIENCE_SECONDS
 ) -> Agreed:
     """Agrees with the server on a protocol version. Returns which, and what was learned. Raises WireError."""
     agreed = await _Agreement(session, limit, patience).reach(approach)
-    if agreed.era == "legacy":
+    if agreed.protocol == "legacy":
         session.speak_legacy(agreed.offer)
     else:
         session.speak_modern(agreed.offer)
@@ -97,7 +97,7 @@ async def open_conversation(
 class Agreed(msgspec.Struct, frozen=True):
     """The protocol version that a conversation is held in, and what opening it has shown."""
 
-    era: Era
+    protocol: SpokenProtocol
     offer: Offer = Offer()
     learned: Versions = Versions()
     """What the server is known to speak by now, and not to speak."""
@@ -137,7 +137,7 @@ class _Agreement:
         with self._discovering() as request:
             await asyncio.wait([request.answer])
             agreed = _read_discovered(request)
-            if agreed.era != MODERN:
+            if agreed.protocol != MODERN:
                 raise BadAnswer(f'it does not speak MCP {MODERN}, which "protocol" asks for')
             return agreed
 
@@ -149,7 +149,7 @@ class _Agreement:
             refusal = error
         with self._discovering() as discover:
             await asyncio.wait([discover.answer], timeout=self._patience)
-            if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
+            if discover.answer.done() and (agreed := _read_discovered(discover)).protocol == MODERN:
                 # Any other refusal may have a cause that passes.
                 if isinstance(refusal, RemoteError) and refusal.code in REFUSALS:
                     return msgspec.structs.replace(agreed, learned=Versions(legacy=False, modern=True))
@@ -162,7 +162,7 @@ class _Agreement:
         """
         with self._discovering() as discover:
             await asyncio.wait([discover.answer], timeout=patience)
-            if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
+            if discover.answer.done() and (agreed := _read_discovered(discover)).protocol == MODERN:
                 return agreed
             with self._initializing() as initialize:
                 return await self._settle(initialize, discover)
@@ -172,7 +172,7 @@ class _Agreement:
         it has answered the probe as well.
         """
         await asyncio.wait([discover.answer, initialize.answer], return_when=asyncio.FIRST_COMPLETED)
-        if not initialize.answer.done() and _read_discovered(discover).era == MODERN:
+        if not initialize.answer.done() and _read_discovered(discover).protocol == MODERN:
             await asyncio.wait([initialize.answer], timeout=UNANSWERED_SECONDS)
             if not initialize.answer.done():
                 return _read_discovered(discover)
@@ -180,11 +180,11 @@ class _Agreement:
         try:
             agreed = _read_initialized(initialize.answer.result())
         except (RemoteError, BadAnswer):
-            await asyncio.wait([discover.answer], timeout=PATIENCE)
-            if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
+            await asyncio.wait([discover.answer], timeout=PATIENCE_SECONDS)
+            if discover.answer.done() and (agreed := _read_discovered(discover)).protocol == MODERN:
                 return agreed
             raise
-        speaks_modern = discover.answer.done() and _read_discovered(discover).era == MODERN
+        speaks_modern = discover.answer.done() and _read_discovered(discover).protocol == MODERN
         return msgspec.structs.replace(agreed, learned=Versions(legacy=True, modern=speaks_modern))
 
     def _initializing(self) -> AbstractContextManager[AwaitedRequest]:

@@ -10,7 +10,7 @@ from mcp_workbench.wire.message import ABSENT, members_of
 
 TRUE = msgspec.Raw(b"true")
 
-LONGEST_INFO = 16 * 1024
+MAX_INFO_BYTES = 16 * 1024
 """Bytes that a server may say about itself, and which are remembered."""
 
 Capability = Literal["resources", "prompts", "completions"]
@@ -64,5 +64,5 @@ def read_offer(capabilities: msgspec.Raw, server_info: msgspec.Raw = ABSENT) -> 
         completions="completions" in has,
         logging="logging" in has,
         # Copied: it would keep the whole line in memory.
-        server_info=server_info.copy() if len(server_info) <= LONGEST_INFO else ABSENT,
+        server_info=server_info.copy() if len(server_info) <= MAX_INFO_BYTES else ABSENT,
     )

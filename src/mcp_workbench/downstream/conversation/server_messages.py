@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import Undecodable
     from mcp_workbench.wire.message import Id
 
-NOISE_LIMIT: Final = 128 * 1024 * 1024
+MAX_NOISE_BYTES: Final = 128 * 1024 * 1024
 """After so many bytes that mean nothing to us, a server has to show that it also means something."""
-NOTE_SIZE: Final = 100
+NOTIFICATION_BYTES: Final = 100
 """Bytes that a notification is taken for, so that they need not be counted."""
-MOST_PUSHED: Final = 1000
+MAX_OPEN_QUESTIONS: Final = 1000
 """Questions of one server that are open at once."""
 
 AMBIGUOUS: Final = (
@@ -92,8 +92,8 @@ class ServerMessages:
         elif request_id in self._session.pushed:
             taken = f"Invalid Request: id {request_id!r} is in use by a request in flight"
             self._session.reply(error_line(request_id, INVALID_REQUEST, taken))
-        elif len(self._session.pushed) >= MOST_PUSHED:
-            self._hear_noise(NOTE_SIZE)
+        elif len(self._session.pushed) >= MAX_OPEN_QUESTIONS:
+            self._hear_noise(NOTIFICATION_BYTES)
             self._session.reply(error_line(request_id, INTERNAL_ERROR, CROWDED))
         else:
             self._on_question(request_id, Question(method, params))
@@ -148,7 +148,7 @@ class ServerMessages:
             case "notifications/cancelled":
                 self._on_cancelled(params)
             case _:
-                self._hear_noise(NOTE_SIZE)
+                self._hear_noise(NOTIFICATION_BYTES)
                 self._log.debug("%s", method)
 
     def on_garbage(self, problem: Undecodable) -> None:
@@ -162,7 +162,7 @@ class ServerMessages:
     def _hear_noise(self, size: int) -> None:
         """A server may talk without end to nobody, and take our time for it."""
         self._noise += size
-        if self._noise > NOISE_LIMIT:
+        if self._noise > MAX_NOISE_BYTES:
             self._noise = 0
             self._session.on_silence()
 

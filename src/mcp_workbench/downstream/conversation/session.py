@@ -21,7 +21,7 @@ from mcp_workbench.protocol.caller import OWN_META
 from mcp_workbench.protocol.names import LOG_LEVELS, META_PROGRESS, RESERVED_META
 from mcp_workbench.wire.message import (
     ABSENT,
-    COPIED,
+    MAX_COPIED_BYTES,
     encode,
 )
 from mcp_workbench.wire.peer import Peer
@@ -50,7 +50,7 @@ _END: Final = b"}}}\n"
 NO_LEVEL: Final = len(LOG_LEVELS)
 """Above all levels of log messages."""
 
-MOST_UNREAD: Final = 1000
+MAX_UNREAD_ANSWERS: Final = 1000
 """Answers to what a server asks in mid-call that are sent to it although it does not read."""
 
 log = logging.getLogger(__name__)
@@ -166,7 +166,7 @@ class Session:
                 stamps = b"%b,%b:%b" % (stamps, encode(key), value)
         # Joined in one go: to format some of the parts first takes 2.5 times as long.
         parts: list[Body] = [_ID, request_id, *head, _META, request_id, stamps, _END]
-        self.peer.start(call, parts if size > COPIED else b"".join(parts))
+        self.peer.start(call, parts if size > MAX_COPIED_BYTES else b"".join(parts))
 
     def _turn_log_on(self, call: Call, level: int) -> None:
         """Sees to it that the server logs what is wanted in this call."""
@@ -231,7 +231,7 @@ class Session:
         """Answers a request of the server's. One that a call waits for is owed an answer."""
         if not self.is_backed_up:
             self._unread = 0
-        elif is_owed and self._unread < MOST_UNREAD:
+        elif is_owed and self._unread < MAX_UNREAD_ANSWERS:
             # It may just be slow to read, and a user may have said what will not be said again.
             self._unread += 1
         else:

@@ -26,7 +26,7 @@ UNSUBSCRIBE: Final = "resources/unsubscribe"
 NOT_AGREED: Final = "it has not agreed to say when this resource changes"
 
 
-class _Listening(ChangeStream, kw_only=True):
+class _ResourceStream(ChangeStream, kw_only=True):
     """The stream for one resource."""
 
     agreed: asyncio.Future[None]
@@ -63,7 +63,7 @@ class _Watch:
         self._uri = uri
         self.session = session
         """Where the server was asked."""
-        self._stream: _Listening | None = None
+        self._stream: _ResourceStream | None = None
         self.asked = asyncio.create_task(self._ask(limit))
         """Done when the server has agreed. All who want the resource share it."""
 
@@ -95,9 +95,9 @@ class _Watch:
         elif not is_refused:
             self._tell(UNSUBSCRIBE)
 
-    def _listen(self) -> _Listening:
+    def _listen(self) -> _ResourceStream:
         agreed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._stream = stream = _Listening(self.session.peer, {URIS: [self._uri]}, agreed=agreed)
+        self._stream = stream = _ResourceStream(self.session.peer, {URIS: [self._uri]}, agreed=agreed)
         stream.open()
         return stream
 

@@ -12,10 +12,10 @@ from mcp_workbench.fairness import RETRY_SECONDS, Shares
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_CALLS = 10_000
-MOST_BYTES = 64 * 1024 * 1024
+MAX_CALLS = 10_000
+MAX_BYTES = 64 * 1024 * 1024
 """Of the arguments of all that wait together; one call alone may have more."""
-SHARE_BYTES = 8 * 1024 * 1024
+MAX_BYTES_PER_PRINCIPAL = 8 * 1024 * 1024
 """The same for the calls of one principal."""
 
 
@@ -49,11 +49,11 @@ class WaitingCalls:
 
     def _require_room(self, size: int, principal: str) -> None:
         calls, used = self._calls_of[principal], self._bytes_of[principal]
-        is_over = calls >= self._shares.limits.waiting or (calls and used + size > SHARE_BYTES)
+        is_over = calls >= self._shares.limits.waiting or (calls and used + size > MAX_BYTES_PER_PRINCIPAL)
         if principal and is_over:
             taken = f"{calls:,} calls of yours with {size_of(used)} of arguments wait for this server already"
             raise Overloaded(str(ShareUsedUp(taken, "waiting", RETRY_SECONDS)))
-        if self.calls >= MOST_CALLS or (self.calls and self.bytes + size > MOST_BYTES):
+        if self.calls >= MAX_CALLS or (self.calls and self.bytes + size > MAX_BYTES):
             waiting = f"{self.calls:,} calls with {size_of(self.bytes)} of arguments"
             remedy = "Wait for some of their answers first"
             raise Overloaded(f"{waiting} wait for this server already, and no more are taken. {remedy}")

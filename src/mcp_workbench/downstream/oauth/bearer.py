@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.oauth.login_store import LoginStore
     from mcp_workbench.storage.login_record import Login
 
-PAUSE = 10.0
+RETRY_PAUSE_SECONDS = 10.0
 """Seconds without another try to renew a token that is still good, after one that failed."""
 
 log = logging.getLogger(__name__)
@@ -160,7 +160,7 @@ class BearerAuth(httpx2.Auth):
             self._given_up = {stale.access_token: reason}
             raise self._login_required(reason) from None
         except (RenewalPostponed, StoreError) as error:
-            self._not_before = asyncio.get_running_loop().time() + PAUSE
+            self._not_before = asyncio.get_running_loop().time() + RETRY_PAUSE_SECONDS
             self._log.warning("login not renewed: %s", error)
             raise TokenUnavailable(f"its login could not be renewed: {error}") from None
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 PATH = "/callback"
-LONGEST_REQUEST = 32 * 1024
-REQUEST_LIMIT = 10.0
+MAX_REQUEST_BYTES = 32 * 1024
+REQUEST_TIMEOUT_SECONDS = 10.0
 """Seconds for a browser to say what it wants."""
 
 _PAGE = """\
@@ -67,7 +67,7 @@ class Callback:
         with suppress(
             OSError, ValueError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError
         ):
-            async with asyncio.timeout(REQUEST_LIMIT):
+            async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
                 writer.write(self._respond(head.split(b"\r\n", 1)[0].decode("ascii")))
                 await writer.drain()
@@ -96,7 +96,7 @@ async def open_callback(ports: list[int]) -> AsyncIterator[Callback]:
         # `localhost` may be this first, and nobody else is to listen there meanwhile.
         sockets.append(socket.create_server(("::1", port), family=socket.AF_INET6))
     servers = [
-        await asyncio.start_server(callback.serve, sock=listening, limit=LONGEST_REQUEST)
+        await asyncio.start_server(callback.serve, sock=listening, limit=MAX_REQUEST_BYTES)
         for listening in sockets
     ]
     try:

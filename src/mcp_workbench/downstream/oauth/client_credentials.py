@@ -16,7 +16,7 @@ import msgspec
 from mcp_workbench.config import Secrets
 from mcp_workbench.downstream.oauth.challenge import Challenge, challenge_of, wants_more_scope
 from mcp_workbench.errors import TokenUnavailable
-from mcp_workbench.storage.login_record import MARGIN, PART_OF_LIFE
+from mcp_workbench.storage.login_record import RENEWAL_LIFETIME_SHARE, RENEWAL_MARGIN_SECONDS
 from mcp_workbench.wire.threads import in_thread
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import OAuthConfig
 
-LIMIT = 60.0
+TIMEOUT_SECONDS = 60.0
 """Seconds to get a token, with the import of the SDK on a machine that is busy."""
 
 
@@ -86,11 +86,11 @@ class ClientCredentialsAuth(httpx2.Auth):
 
     async def _ask(self) -> _Token:
         try:
-            async with asyncio.timeout(LIMIT):
-                await in_thread(_import_the_sdk, LIMIT)
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                await in_thread(_import_the_sdk, TIMEOUT_SECONDS)
                 return await self._ask_by_the_sdk()
         except TimeoutError:
-            raise TokenUnavailable(f"no access token within {LIMIT:g} s") from None
+            raise TokenUnavailable(f"no access token within {TIMEOUT_SECONDS:g} s") from None
         except httpx2.HTTPError as error:
             what = str(error) or type(error).__name__
             raise TokenUnavailable(f"its authorization server could not be reached: {what}") from None
@@ -106,7 +106,7 @@ class ClientCredentialsAuth(httpx2.Auth):
         self._hide(Secrets({tokens.access_token: "<access token>"}))
         if tokens.expires_in is None:
             return _Token(tokens.access_token, None)
-        margin = min(MARGIN, PART_OF_LIFE * tokens.expires_in)
+        margin = min(RENEWAL_MARGIN_SECONDS, RENEWAL_LIFETIME_SHARE * tokens.expires_in)
         return _Token(tokens.access_token, time.time() + tokens.expires_in - margin)
 
 

@@ -20,7 +20,7 @@ from mcp_workbench import __version__
 from mcp_workbench.config import OAuthConfig
 from mcp_workbench.downstream.oauth.challenge import Challenge, union
 from mcp_workbench.downstream.oauth.sdk_flow import (
-    LONGEST_REASON,
+    MAX_REASON_CHARACTERS,
     MemoryTokenStorage,
     check_address,
     check_pkce,
@@ -90,9 +90,9 @@ class LoginFlow:
         try:
             tokens = await get_tokens(provider, self._url, wanted, self._check)
         except OAuthRegistrationError as error:
-            raise LoginFailed(str(error)[:LONGEST_REASON], REGISTER_ONE) from None
+            raise LoginFailed(str(error)[:MAX_REASON_CHARACTERS], REGISTER_ONE) from None
         except OAuthFlowError as error:
-            raise LoginFailed(str(error)[:LONGEST_REASON]) from None
+            raise LoginFailed(str(error)[:MAX_REASON_CHARACTERS]) from None
         except httpx2.HTTPError as error:
             what = str(error) or type(error).__name__
             raise LoginFailed(f"the authorization server could not be reached: {what}") from None

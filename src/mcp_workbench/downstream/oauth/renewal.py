@@ -20,10 +20,10 @@ from mcp_workbench.downstream.oauth.requests import open_client
 if TYPE_CHECKING:
     from mcp_workbench.storage.login_record import Login
 
-LIMIT = 30.0
+TIMEOUT_SECONDS = 30.0
 """Seconds for the authorization server to answer."""
-LONGEST_ANSWER = 1024 * 1024
-PASSING = ("server_error", "slow_down", "temporarily_unavailable")
+MAX_RESPONSE_BYTES = 1024 * 1024
+TRANSIENT_ERRORS = ("server_error", "slow_down", "temporarily_unavailable")
 """What an authorization server says that may say something else the next time."""
 
 
@@ -85,18 +85,20 @@ async def renew(login: Login, client_secret: str | None) -> Login:
 async def _post(url: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
     try:
         async with (
-            asyncio.timeout(LIMIT),
-            open_client(LIMIT) as client,
+            asyncio.timeout(TIMEOUT_SECONDS),
+            open_client(TIMEOUT_SECONDS) as client,
             client.stream("POST", url, data=form, headers=headers) as response,
         ):
             body = bytearray()
             async for part in response.aiter_bytes():
                 body += part
-                if len(body) > LONGEST_ANSWER:
+                if len(body) > MAX_RESPONSE_BYTES:
                     raise RenewalPostponed("the authorization server's answer is too long")
             return response.status_code, bytes(body)
     except TimeoutError:
-        raise RenewalPostponed(f"the authorization server did not answer within {LIMIT:g} s") from None
+        raise RenewalPostponed(
+            f"the authorization server did not answer within {TIMEOUT_SECONDS:g} s"
+        ) from None
     except httpx2.HTTPError as error:
         what = str(error) or type(error).__name__
         raise RenewalPostponed(f"the authorization server could not be reached: {what}") from None
@@ -109,5 +111,7 @@ def _why_not(status: int, body: bytes) -> RenewalPostponed | RenewalRefused:
         return RenewalPostponed(f"the authorization server answered HTTP {status}")
     said = f"the authorization server said: {error[:60]!r}"
     return (
-        RenewalRefused(said) if status in (400, 401, 403) and error not in PASSING else RenewalPostponed(said)
+        RenewalRefused(said)
+        if status in (400, 401, 403) and error not in TRANSIENT_ERRORS
+        else RenewalPostponed(said)
     )

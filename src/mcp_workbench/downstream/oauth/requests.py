@@ -33,7 +33,7 @@ async def open_client(limit: float) -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
-LIMIT = 30.0
+TIMEOUT_SECONDS = 30.0
 """Seconds for the server to answer."""
 
 # It asks for nothing, and a server of any era gets to it only after it has looked at the token.
@@ -50,7 +50,7 @@ _QUESTION = {
 }
 
 
-async def knock(config: ServerConfig, token: str | None = None) -> tuple[int, Challenge]:
+async def request_challenge(config: ServerConfig, token: str | None = None) -> tuple[int, Challenge]:
     """The status of the server's answer, and the challenge in it. Raises LoginFailed if there is none."""
     headers = {
         **config.headers,
@@ -62,7 +62,7 @@ async def knock(config: ServerConfig, token: str | None = None) -> tuple[int, Ch
     method, question = ("GET", None) if config.transport == "sse" else ("POST", _QUESTION)
     try:
         async with (
-            open_client(LIMIT) as client,
+            open_client(TIMEOUT_SECONDS) as client,
             client.stream(method, config.url or "", headers=headers, json=question) as response,
         ):
             return response.status_code, challenge_of(response)

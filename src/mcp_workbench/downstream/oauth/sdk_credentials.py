@@ -14,7 +14,7 @@ from mcp.client.auth.extensions.client_credentials import (
     SignedJWTParameters,
 )
 
-from mcp_workbench.downstream.oauth.sdk_flow import LONGEST_REASON, MemoryTokenStorage, get_tokens
+from mcp_workbench.downstream.oauth.sdk_flow import MAX_REASON_CHARACTERS, MemoryTokenStorage, get_tokens
 from mcp_workbench.errors import TokenUnavailable
 from mcp_workbench.wire.threads import in_thread
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config import OAuthConfig
     from mcp_workbench.downstream.oauth.challenge import Challenge
 
-FILE_LIMIT = 10.0
+DISK_TIMEOUT_SECONDS = 10.0
 """Seconds for the disk that a key is on."""
 
 _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
@@ -40,7 +40,7 @@ async def ask(
     try:
         tokens = await get_tokens(provider, url, challenge, lambda _: None)
     except OAuthFlowError as error:
-        raise TokenUnavailable(f"no access token for it: {str(error)[:LONGEST_REASON]}") from None
+        raise TokenUnavailable(f"no access token for it: {str(error)[:MAX_REASON_CHARACTERS]}") from None
     metadata = provider.context.oauth_metadata
     return tokens, None if metadata is None else str(metadata.issuer)
 
@@ -65,7 +65,7 @@ async def _read_key(path: str) -> str:
             return file.read()
 
     try:
-        return await in_thread(read, FILE_LIMIT)
+        return await in_thread(read, DISK_TIMEOUT_SECONDS)
     except OSError as error:
         raise TokenUnavailable(f'its "privateKeyFile" cannot be read: {error.strerror}') from None
     except ValueError:

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.oauth.challenge import Challenge
 
-LONGEST_REASON = 1000
+MAX_REASON_CHARACTERS = 1000
 """Characters of what an authorization server says: some answer with a web page."""
-ANSWER_LIMIT = 30.0
+RESPONSE_TIMEOUT_SECONDS = 30.0
 """Seconds for each answer of an authorization server."""
 
 # It writes each failure with a traceback to whoever listens, and we report it anyway, in words.
@@ -76,7 +76,7 @@ async def get_tokens(
     """
     request = httpx2.Request("POST", url, headers={"MCP-Protocol-Version": MODERN})
     flow = provider.async_auth_flow(request)
-    async with open_client(ANSWER_LIMIT) as client:
+    async with open_client(RESPONSE_TIMEOUT_SECONDS) as client:
         try:
             outgoing = await anext(flow)
             answer = httpx2.Response(401, headers={"WWW-Authenticate": challenge.header()}, request=outgoing)

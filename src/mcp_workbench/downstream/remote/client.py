@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.remote.headers import Headers
 
-CONNECT_LIMIT = 10.0
+CONNECT_TIMEOUT_SECONDS = 10.0
 """Seconds for a connection, its TLS included. For what comes after, whoever waits has a clock."""
-KEPT_IDLE = 4.0
+KEEP_ALIVE_SECONDS = 4.0
 """Seconds that a connection is kept for the next request. Many servers close theirs after 5, and what is sent
 just then would be lost without anybody knowing whether it was taken."""
-MOST_IDLE = 100
+MAX_IDLE_CONNECTIONS = 100
 """Connections kept so."""
-MOST_REDIRECTS = 5
+MAX_REDIRECTS = 5
 
 for _library in ("httpx2", "httpcore2"):
     # They log whole addresses and headers, which may hold secrets.
@@ -89,9 +89,11 @@ class HttpClient:
             # Whoever writes a password into the address means that one.
             auth=None if self.url.userinfo else auth,
             verify=tls_context(),
-            timeout=httpx2.Timeout(None, connect=CONNECT_LIMIT),
+            timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_SECONDS),
             limits=httpx2.Limits(
-                max_connections=None, max_keepalive_connections=MOST_IDLE, keepalive_expiry=KEPT_IDLE
+                max_connections=None,
+                max_keepalive_connections=MAX_IDLE_CONNECTIONS,
+                keepalive_expiry=KEEP_ALIVE_SECONDS,
             ),
             # A server on this machine is not behind the proxy of the house.
             trust_env=not is_loopback(self.url.host),
@@ -140,7 +142,7 @@ class HttpClient:
         while True:
             response = await self._client.send(request, stream=True, follow_redirects=False)
             following = response.next_request
-            if following is None or followed == MOST_REDIRECTS or not _is_same_request(request, following):
+            if following is None or followed == MAX_REDIRECTS or not _is_same_request(request, following):
                 return response
             await response.aclose()
             request = following
@@ -196,7 +198,7 @@ def _translated(error: httpx2.HTTPError, url: httpx2.URL) -> Unreachable | Broke
     origin = origin_of(url)
     detail = _innermost(error)
     if isinstance(error, (httpx2.ConnectTimeout, httpx2.PoolTimeout)):
-        reason = f"{origin} could not be reached within {CONNECT_LIMIT:g} s"
+        reason = f"{origin} could not be reached within {CONNECT_TIMEOUT_SECONDS:g} s"
         return Unreachable(reason, 'Check "url", the network, and any proxy.')
     if isinstance(error, httpx2.ConnectError):
         return _unconnected(origin, url, detail)
@@ -222,7 +224,7 @@ def _unconnected(origin: str, url: httpx2.URL, detail: BaseException) -> Unreach
         reason = f"the name {url.host} could not be resolved: {text}"
         return Unreachable(reason, 'Check "url" and the network.')
     if isinstance(detail, ConnectionRefusedError) or "refused" in text or "attempts failed" in text:
-        reason = f"nobody answers at {origin}: connection refused"
+        reason = f"no server answers at {origin}: connection refused"
         return Unreachable(reason, 'Is the server running? Check "url".')
     return Unreachable(f"{origin} could not be reached: {text}", 'Check "url", the network, and any proxy.')
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from mcp_workbench.wire.lines import Line
 
-LONGEST_NAME = 1024
+MAX_NAME_BYTES = 1024
 """Bytes of an event's name or id that are worth keeping."""
-DIGITS = 9
+MAX_RETRY_DIGITS = 9
 """Of a time to wait, in milliseconds: eleven days."""
 
 
@@ -70,16 +70,16 @@ class EventParser:
         if line[:5] == b"data:":
             self._take_data(line[6:] if line[5:6] == b" " else line[5:])
             return
-        name, _, value = bytes(line[: 2 * LONGEST_NAME]).partition(b":")
+        name, _, value = bytes(line[: 2 * MAX_NAME_BYTES]).partition(b":")
         text = value.removeprefix(b" ").decode(errors="replace")
         if name == b"data":
             self._take_data(b"")
         elif name == b"event":
             self._name = text
         elif name == b"id":
-            if "\0" not in text and len(text) <= LONGEST_NAME:
+            if "\0" not in text and len(text) <= MAX_NAME_BYTES:
                 self.last_id = text
-        elif name == b"retry" and text.isascii() and text.isdigit() and len(text) <= DIGITS:
+        elif name == b"retry" and text.isascii() and text.isdigit() and len(text) <= MAX_RETRY_DIGITS:
             self.retry = int(text) / 1000
 
     def _take_data(self, part: Line) -> None:

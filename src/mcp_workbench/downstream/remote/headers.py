@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Path = tuple[str, ...]
 
 VERSION: Final = b"MCP-Protocol-Version"
-MARK: Final = "x-mcp-header"
+SCHEMA_KEY: Final = "x-mcp-header"
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 
@@ -37,11 +37,11 @@ _SCHEMA_LISTS: Final = frozenset(("allOf", "anyOf", "oneOf", "prefixItems"))
 _SCHEMA_MAPS: Final = frozenset(("patternProperties", "dependentSchemas", "$defs", "definitions"))
 
 
-class BadMark(Exception):
+class BadHeaderParam(Exception):
     """A tool marks a parameter in a way that the specification does not allow."""
 
 
-class Marks(msgspec.Struct, frozen=True):
+class HeaderParams(msgspec.Struct, frozen=True):
     """The parameters of a tool that go into headers: where each is, and the header it goes into."""
 
     headers: Mapping[Path, bytes]
@@ -62,7 +62,7 @@ _decode_tool = msgspec.json.Decoder(_Tool).decode
 _decode_params = msgspec.json.Decoder(_Params).decode
 
 
-def modern_headers(method: str, params: msgspec.Raw, marked: Mapping[str, Marks]) -> Headers:
+def modern_headers(method: str, params: msgspec.Raw, header_params: Mapping[str, HeaderParams]) -> Headers:
     """Those of a request, with the marks of the tools that have some."""
     headers = [(VERSION, MODERN.encode()), (b"Mcp-Method", method.encode())]
     if method not in NAMED_BY:
@@ -70,12 +70,12 @@ def modern_headers(method: str, params: msgspec.Raw, marked: Mapping[str, Marks]
     named = _decode_params(params)
     name = named.uri if NAMED_BY[method] == "uri" else named.name
     headers.append((b"Mcp-Name", encode_value(name)))
-    if method == "tools/call" and (marks := marked.get(name)) is not None:
-        headers += _marked_headers(marks, named.arguments)
+    if method == "tools/call" and (marks := header_params.get(name)) is not None:
+        headers += _param_headers(marks, named.arguments)
     return headers
 
 
-def _marked_headers(marks: Marks, raw: msgspec.Raw) -> Headers:
+def _param_headers(marks: HeaderParams, raw: msgspec.Raw) -> Headers:
     arguments = msgspec.json.decode(raw or b"{}")
     found = ((header, _written(_value_at(arguments, path))) for path, header in marks.headers.items())
     return [(header, encode_value(value)) for header, value in found if value is not None]
@@ -102,9 +102,9 @@ def _written(value: object) -> str | None:
         return None
 
 
-def read_marks(tool: msgspec.Raw) -> tuple[str, Marks | None]:
-    """The name of a tool and its marks, if it has any. Raises BadMark, with what is wrong."""
-    if MARK.encode() not in bytes(tool):
+def read_header_params(tool: msgspec.Raw) -> tuple[str, HeaderParams | None]:
+    """The name of a tool and its marks, if it has any. Raises BadHeaderParam, with what is wrong."""
+    if SCHEMA_KEY.encode() not in bytes(tool):
         return "", None
     try:
         found = _decode_tool(tool)
@@ -113,21 +113,21 @@ def read_marks(tool: msgspec.Raw) -> tuple[str, Marks | None]:
     headers: dict[Path, bytes] = {}
     seen: set[str] = set()
     for path, schema in _positions(found.schema):
-        if MARK not in schema:
+        if SCHEMA_KEY not in schema:
             continue
         if not path:
-            raise BadMark(f"the tool '{found.name}': {MARK} stands where no plain parameter is")
-        token = schema[MARK]
-        where = f"the tool '{found.name}', parameter '{'.'.join(path)}': {MARK}"
+            raise BadHeaderParam(f"the tool '{found.name}': {SCHEMA_KEY} stands where no plain parameter is")
+        token = schema[SCHEMA_KEY]
+        where = f"the tool '{found.name}', parameter '{'.'.join(path)}': {SCHEMA_KEY}"
         if not (isinstance(token, str) and _TOKEN.fullmatch(token)):
-            raise BadMark(f"{where} is not the name of a header")
+            raise BadHeaderParam(f"{where} is not the name of a header")
         if schema.get("type") not in ("string", "integer", "boolean"):
-            raise BadMark(f"{where} is for strings, integers and booleans only")
+            raise BadHeaderParam(f"{where} is for strings, integers and booleans only")
         if token.lower() in seen:
-            raise BadMark(f"{where} names a header that another parameter has")
+            raise BadHeaderParam(f"{where} names a header that another parameter has")
         seen.add(token.lower())
         headers[path] = f"Mcp-Param-{token}".encode()
-    return found.name, Marks(headers) if headers else None
+    return found.name, HeaderParams(headers) if headers else None
 
 
 def _positions(root: object) -> Iterator[tuple[Path | None, dict[str, Any]]]:

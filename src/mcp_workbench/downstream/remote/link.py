@@ -1,6 +1,6 @@
 """The way to a server over HTTP: each line that is written becomes a request, in a task of its own.
 
-Owns these tasks and their end. What is said in which way is the dialect's.
+Owns these tasks and their end. What is said in which way is the transport's.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.downstream.remote.headers import BadMark, read_marks
+from mcp_workbench.downstream.remote.headers import BadHeaderParam, read_header_params
+from mcp_workbench.downstream.remote.http_flow import HttpFlow, id_of, is_request
 from mcp_workbench.downstream.remote.loading import load
-from mcp_workbench.downstream.remote.old_sse import OldSse
+from mcp_workbench.downstream.remote.old_sse import HttpSse
 from mcp_workbench.downstream.remote.outcomes import SESSION_OVER
-from mcp_workbench.downstream.remote.streamable import Streamable, Unsuited
-from mcp_workbench.downstream.remote.traffic import Traffic, id_of, is_request
+from mcp_workbench.downstream.remote.streamable import NotStreamable, StreamableHttp
 from mcp_workbench.errors import BadAnswer, LoginRequired, StartError, Undecodable, WireError
-from mcp_workbench.wire.cancellation import to_the_end
+from mcp_workbench.wire.cancellation import run_to_completion
 from mcp_workbench.wire.message import decode
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from mcp_workbench.config import ServerConfig
     from mcp_workbench.downstream.connection import Connection, Tools
     from mcp_workbench.downstream.remote.client import HttpClient
-    from mcp_workbench.downstream.remote.headers import Marks
+    from mcp_workbench.downstream.remote.headers import HeaderParams
     from mcp_workbench.wire.message import Id, Message, Outgoing
 
-FAREWELL: Final = 1.0
+END_SESSION_SECONDS: Final = 1.0
 """Seconds to tell the server that its session is over."""
-PARTING_WAIT: Final = 0.25
+CLOSING_SECONDS: Final = 0.25
 """Seconds for what is in flight when the session is over: it may still be answered."""
-MOST_HELD_UP: Final = 5.0
+ORDER_TIMEOUT_SECONDS: Final = 5.0
 """Seconds that requests wait for one that has to come before them."""
 IN_ORDER: Final = frozenset(("notifications/initialized", "logging/setLevel"))
 """What is to be taken before whatever is sent after it."""
@@ -66,19 +66,19 @@ class RemoteLink:
         self._authorize = authorize
         self._mask = mask
         self._client: HttpClient | None = None
-        self._traffic: Traffic | None = None
-        self._dialect: Streamable | OldSse | None = None
-        self._marked: dict[str, Marks] = {}
+        self._flow: HttpFlow | None = None
+        self._transport: StreamableHttp | HttpSse | None = None
+        self._header_params: dict[str, HeaderParams] = {}
         """The tools that have parameters for headers."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._requests: dict[Id, asyncio.Task[None]] = {}
         self._first: asyncio.Task[None] | None = None
         """What has to be taken before anything else is sent."""
         self._is_given_up = False
-        self._farewell: asyncio.TimerHandle | None = None
-        self.last_words: Sequence[str] = ()
+        self._closing_timer: asyncio.TimerHandle | None = None
+        self.last_stderr_lines: Sequence[str] = ()
         """It has none: what it says, it says in HTTP."""
-        self.parting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.closing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when nothing new should be sent: the session is over."""
         self.closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Done, with what happened, when it cannot be used any more."""
@@ -87,49 +87,49 @@ class RemoteLink:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        await to_the_end(self._take_down())
+        await run_to_completion(self._take_down())
 
     async def open(self, connection: Connection) -> None:
         """Makes ready to send. Of the old transport, opens the stream. Raises StartError."""
         try:
             client = (await load())(self._config.url or "", self._config.headers, self._authorize())
             self._client = client
-            self._traffic = traffic = Traffic(client, connection, self._config)
+            self._flow = flow = HttpFlow(client, connection, self._config)
             connection.session.may_repeat = True
             connection.screen = self._screen
             if self._config.transport == "sse":
-                self._dialect = await self._open_old(traffic)
+                self._transport = await self._open_old(flow)
             else:
-                self._dialect = Streamable(traffic, self._marked, self._on_session_over)
+                self._transport = StreamableHttp(flow, self._header_params, self._on_session_over)
         except WireError as error:
             wants_login = isinstance(error, LoginRequired)
             reason = self._mask(str(error))
             raise StartError(self._name, reason, hint=error.hint, wants_login=wants_login) from None
 
-    async def _open_old(self, traffic: Traffic) -> OldSse:
-        dialect = OldSse(traffic, self.give_up)
-        self._spawn(dialect.listen())
-        await dialect.opened()
-        return dialect
+    async def _open_old(self, flow: HttpFlow) -> HttpSse:
+        transport = HttpSse(flow, self.give_up)
+        self._spawn(transport.listen())
+        await transport.opened()
+        return transport
 
     @property
     def waiting(self) -> int:
         """How many bytes wait to be sent."""
-        return 0 if self._traffic is None else self._traffic.waiting
+        return 0 if self._flow is None else self._flow.waiting
 
     def pause(self) -> None:
         """Reads no answers, so that the server has to wait."""
-        if self._traffic is not None:
-            self._traffic.pause()
+        if self._flow is not None:
+            self._flow.pause()
 
     def resume(self) -> None:
         """Reads them again."""
-        if self._traffic is not None:
-            self._traffic.resume()
+        if self._flow is not None:
+            self._flow.resume()
 
     def write(self, line: Outgoing) -> None:
         """Sends a line."""
-        if self.closed.done() or self._traffic is None:
+        if self.closed.done() or self._flow is None:
             return
         body = (line if isinstance(line, bytes) else b"".join(line)).rstrip(b"\n")
         try:
@@ -139,7 +139,7 @@ class RemoteLink:
             self._fail(problem.request_id, BadAnswer(f"the request could not be looked at: {problem}"))
             return
         if message.method == CANCELLED:
-            self._cancel(message, body, self._traffic.connection.session.is_modern)
+            self._cancel(message, body, self._flow.connection.session.is_modern)
             return
         task = self._spawn(self._send(message, body, self._first))
         if message.method in IN_ORDER:
@@ -161,7 +161,7 @@ class RemoteLink:
 
     async def _send(self, message: Message, body: bytes, first: asyncio.Task[None] | None) -> None:
         if first is not None and not first.done():
-            await asyncio.wait([first], timeout=MOST_HELD_UP)
+            await asyncio.wait([first], timeout=ORDER_TIMEOUT_SECONDS)
         try:
             await self._send_somehow(message, body)
         except WireError as error:
@@ -169,20 +169,20 @@ class RemoteLink:
         except Exception:
             log.exception("a request over HTTP failed inside the workbench", extra={"server": self._name})
             self._fail_message(message, BadAnswer("a fault of the workbench; its log has the details"))
-        if message.method == "notifications/initialized" and isinstance(self._dialect, Streamable):
-            self._spawn(self._dialect.listen())
+        if message.method == "notifications/initialized" and isinstance(self._transport, StreamableHttp):
+            self._spawn(self._transport.listen())
 
     async def _send_somehow(self, message: Message, body: bytes) -> None:
-        if self._dialect is None or self._traffic is None:
+        if self._transport is None or self._flow is None:
             return
         try:
-            await self._dialect.send(message, body)
-        except Unsuited as unsuited:
+            await self._transport.send(message, body)
+        except NotStreamable as unsuited:
             try:
-                self._dialect = await self._open_old(self._traffic)
+                self._transport = await self._open_old(self._flow)
             except WireError:
                 raise unsuited.error from None
-            await self._dialect.send(message, body)
+            await self._transport.send(message, body)
 
     def _fail_message(self, message: Message, error: WireError) -> None:
         if is_request(message):
@@ -192,22 +192,22 @@ class RemoteLink:
             log.debug("%s was not taken: %s", what, error, extra={"server": self._name})
 
     def _fail(self, request_id: Id | None, error: WireError) -> None:
-        if self._traffic is not None:
+        if self._flow is not None:
             # After those who are told that the session is over: the request may be made anew at once.
-            peer = self._traffic.connection.session.peer
+            peer = self._flow.connection.session.peer
             asyncio.get_running_loop().call_soon(peer.fail, request_id, error)
 
     def _on_session_over(self) -> None:
-        if not self.parting.done():
-            self.parting.set_result(None)
+        if not self.closing.done():
+            self.closing.set_result(None)
             loop = asyncio.get_running_loop()
-            self._farewell = loop.call_later(PARTING_WAIT, self._close, SESSION_OVER)
+            self._closing_timer = loop.call_later(CLOSING_SECONDS, self._close, SESSION_OVER)
 
     def give_up(self, reason: str) -> None:
         """Says that it cannot be used any more."""
         self._is_given_up = True
-        if not self.parting.done():
-            self.parting.set_result(None)
+        if not self.closing.done():
+            self.closing.set_result(None)
         self._close(reason)
 
     def _close(self, reason: str) -> None:
@@ -221,8 +221,8 @@ class RemoteLink:
             task.cancel()
 
     async def _take_down(self) -> None:
-        if self._farewell is not None:
-            self._farewell.cancel()
+        if self._closing_timer is not None:
+            self._closing_timer.cancel()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -230,10 +230,10 @@ class RemoteLink:
             await asyncio.wait(tasks)
         if self._client is None:
             return
-        if self._dialect is not None and not self._is_given_up:
+        if self._transport is not None and not self._is_given_up:
             with suppress(TimeoutError, WireError):
-                async with asyncio.timeout(FAREWELL):
-                    await self._dialect.end()
+                async with asyncio.timeout(END_SESSION_SECONDS):
+                    await self._transport.end()
         await self._client.close()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -249,17 +249,17 @@ class RemoteLink:
 
     def _screen(self, tools: Tools) -> tuple[Tools, list[str]]:
         """The tools that can be called over HTTP, and why others cannot."""
-        self._marked.clear()
-        if self._traffic is None or not self._traffic.connection.session.is_modern:
+        self._header_params.clear()
+        if self._flow is None or not self._flow.connection.session.is_modern:
             return tools, []
         kept, notes = [], []
         for tool in tools:
             try:
-                name, marks = read_marks(tool)
-            except BadMark as problem:
+                name, marks = read_header_params(tool)
+            except BadHeaderParam as problem:
                 notes.append(f"left out {problem}")
                 continue
             kept.append(tool)
             if marks is not None:
-                self._marked.setdefault(name, marks)
+                self._header_params.setdefault(name, marks)
         return (tuple(kept), notes) if notes else (tools, [])

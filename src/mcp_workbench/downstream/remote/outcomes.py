@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from mcp_workbench.errors import RemoteError, WireError
 
-NOT_NOW: Final = (429, 502, 503, 504)
+UNAVAILABLE_STATUSES: Final = (429, 502, 503, 504)
 """Statuses of who is too busy, or not there behind its proxy: they say nothing about what it speaks."""
-SHOWN: Final = 200
+SHOWN_CHARACTERS: Final = 200
 """Characters of a body that are shown."""
 
 SESSION_OVER: Final = "the server has ended the session"
@@ -54,7 +54,7 @@ class HttpRefusal(msgspec.Struct, frozen=True):
         if self.ends_session:
             return NotTaken(SESSION_OVER)
         own = self.rpc_error()
-        if own is not None and self.status not in (401, 403, 407, *NOT_NOW):
+        if own is not None and self.status not in (401, 403, 407, *UNAVAILABLE_STATUSES):
             return own
         if self.redirect is not None:
             return BadStatus(
@@ -72,7 +72,7 @@ class HttpRefusal(msgspec.Struct, frozen=True):
             return self._forbidden()
         if self.status == 429:
             return Refused(f"the server gets too many requests (HTTP 429){self._when()}")
-        if self.status in (407, *NOT_NOW):
+        if self.status in (407, *UNAVAILABLE_STATUSES):
             return Refused(f"{self.described}{self._when()}", may_have_acted=self.status != 407)
         if self.status == 404 and not self.has_session:
             return BadStatus(404, f"there is no MCP server at this address ({self.described})", URL_HINT)
@@ -141,7 +141,7 @@ class HttpRefusal(msgspec.Struct, frozen=True):
             return ""
         if self.content_type == "text/html":
             return ", with a web page"
-        text = " ".join(self.body.decode(errors="replace").split())[:SHOWN]
+        text = " ".join(self.body.decode(errors="replace").split())[:SHOWN_CHARACTERS]
         return f": {text}" if text else ""
 
 

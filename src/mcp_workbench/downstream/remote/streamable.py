@@ -15,8 +15,8 @@ import msgspec
 
 from mcp_workbench.downstream.remote.events import EventParser
 from mcp_workbench.downstream.remote.headers import VERSION, modern_headers
+from mcp_workbench.downstream.remote.http_flow import ACCEPT, ACCEPT_EVENTS, EVENTS, drain, id_of, is_request
 from mcp_workbench.downstream.remote.outcomes import URL_HINT
-from mcp_workbench.downstream.remote.traffic import ACCEPT, ACCEPT_EVENTS, EVENTS, id_of, is_request, let_end
 from mcp_workbench.errors import (
     BadAnswer,
     BadStatus,
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mcp_workbench.downstream.remote.client import HttpResponse
-    from mcp_workbench.downstream.remote.headers import Headers, Marks
+    from mcp_workbench.downstream.remote.headers import HeaderParams, Headers
+    from mcp_workbench.downstream.remote.http_flow import HttpFlow
     from mcp_workbench.downstream.remote.outcomes import HttpRefusal
-    from mcp_workbench.downstream.remote.traffic import Traffic
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Message
 
-MOST_REPEATS: Final = 3
-SHORT_WAIT: Final = 5.0
+MAX_REPEATS: Final = 3
+MAX_RETRY_AFTER_SECONDS: Final = 5.0
 """A request is sent again when the server wants it so, up to so often and after so many seconds at most."""
-QUICKEST: Final = 0.1
-RETRY: Final = 1.0
-MOST_FAILURES: Final = 3
+MIN_RESUME_SECONDS: Final = 0.1
+RESUME_SECONDS: Final = 1.0
+MAX_RESUME_FAILURES: Final = 3
 """Seconds until a stream is taken up again, at least, and if the server does not say; how often in vain."""
-SHORTEST, LONGEST = 1.0, 60.0
+MIN_RELISTEN_SECONDS, MAX_RELISTEN_SECONDS = 1.0, 60.0
 """Seconds until what the server says by itself is listened to again: twice as long each time."""
 SESSION_ID: Final = b"Mcp-Session-Id"
 MODERN_ERRORS: Final = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
@@ -53,7 +53,7 @@ MODERN_ERRORS: Final = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION
 log = logging.getLogger(__name__)
 
 
-class Unsuited(Exception):
+class NotStreamable(Exception):
     """The server does not take a handshake in this way. It may be one of the transport before."""
 
     def __init__(self, error: WireError) -> None:
@@ -69,16 +69,16 @@ class _Handshake(msgspec.Struct):
     result: _Agreed = _Agreed()
 
 
-class Streamable:
+class StreamableHttp:
     """What is known of a server that talks so."""
 
     def __init__(
-        self, traffic: Traffic, marked: Mapping[str, Marks], on_session_over: Callable[[], None]
+        self, flow: HttpFlow, header_params: Mapping[str, HeaderParams], on_session_over: Callable[[], None]
     ) -> None:
-        self._traffic = traffic
-        self._session = traffic.connection.session
+        self._flow = flow
+        self._session = flow.connection.session
         self._log = logging.LoggerAdapter(log, {"server": self._session.label})
-        self._marked = marked
+        self._header_params = header_params
         self._on_session_over = on_session_over
         self._session_id = b""
         self._is_over = False
@@ -87,19 +87,19 @@ class Streamable:
         """What a legacy server has agreed to."""
 
     async def send(self, message: Message, body: bytes) -> None:
-        """Sends a message, and hands over all that is said to it. Raises WireError or Unsuited."""
+        """Sends a message, and hands over all that is said to it. Raises WireError or NotStreamable."""
         for repeats in count():
             headers = self._headers(message)
-            async with self._traffic.post([ACCEPT, *headers], body) as response:
+            async with self._flow.post([ACCEPT, *headers], body) as response:
                 if 200 <= response.status < 300:
                     await self._take(message, response)
                     return
                 has_session = any(name == SESSION_ID for name, _ in headers)
-                refusal = await self._traffic.refusal(message, response, has_session=has_session)
+                refusal = await self._flow.refusal(message, response, has_session=has_session)
             wait = refusal.retry_after if refusal.status == 429 else None
-            if wait is None or wait > SHORT_WAIT or repeats == MOST_REPEATS:
+            if wait is None or wait > MAX_RETRY_AFTER_SECONDS or repeats == MAX_REPEATS:
                 raise self._weigh(message, refusal)
-            if not self._traffic.has_time(message, wait):
+            if not self._flow.has_time(message, wait):
                 raise self._weigh(message, refusal)
             await asyncio.sleep(wait)
 
@@ -110,12 +110,12 @@ class Streamable:
         elif isinstance(error, RemoteError):
             if error.code == HEADER_MISMATCH and message.method == "tools/call":
                 # The tool may have other marks by now.
-                self._traffic.connection.expect_changes()
+                self._flow.connection.expect_changes()
                 return NotTaken(str(error))
             if message.method == "initialize" and error.code in MODERN_ERRORS:
                 return error
         if message.method == "initialize" and refusal.status in (400, 404, 405):
-            return Unsuited(error)
+            return NotStreamable(error)
         return error
 
     def _end_session(self) -> None:
@@ -125,7 +125,7 @@ class Streamable:
     def _headers(self, message: Message) -> Headers:
         method = message.method
         if method == "server/discover" or (self._session.is_modern and method is not None):
-            return modern_headers(method, message.params, self._marked)
+            return modern_headers(method, message.params, self._header_params)
         return [] if method == "initialize" else self._session_headers()
 
     def _session_headers(self) -> Headers:
@@ -140,20 +140,20 @@ class Streamable:
             # Without a session there is nowhere to answer to, and without events no way to ask.
             self._session.can_push = bool(self._session_id) and response.content_type == EVENTS
         if not is_request(message):
-            await let_end(response)
+            await drain(response)
             return
         kind = response.content_type
         if kind == EVENTS:
             await self._take_events(message, response)
             return
-        line = await self._traffic.read(response)
+        line = await self._flow.read(response)
         if not line:
             raise BadAnswer(f"it took the request and gave no answer (HTTP {response.status}, and no body)")
         if "json" not in kind:
             what = f"it answered with {kind or 'something of no known type'}, which is not MCP"
             raise BadStatus(response.status, what, URL_HINT)
         self._hand_over(message, line)
-        if self._traffic.is_awaited(message):
+        if self._flow.is_awaited(message):
             raise BadAnswer("its answer could not be read, or belongs to another request")
 
     def _hand_over(self, message: Message, line: Line) -> None:
@@ -162,11 +162,11 @@ class Streamable:
                 self._version = msgspec.json.decode(line, type=_Handshake).result.version.encode()
             except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
                 self._version = b""
-        self._traffic.receive(line, id_of(message))
+        self._flow.receive(line, id_of(message))
 
     async def _take_events(self, message: Message, response: HttpResponse) -> None:
         """Hands over what comes on the stream of a request, until its answer has."""
-        parser = EventParser(self._traffic.limit)
+        parser = EventParser(self._flow.limit)
         try:
             if await self._is_answered_by(message, response, parser):
                 return
@@ -179,24 +179,26 @@ class Streamable:
         await self._take_up(message, parser, reason)
 
     async def _is_answered_by(self, message: Message, response: HttpResponse, parser: EventParser) -> bool:
-        while (events := await self._traffic.events(response, parser)) is not None:
+        while (events := await self._flow.events(response, parser)) is not None:
             for event in events:
                 if event.name == "message" and event.data:
                     self._hand_over(message, event.data)
-            if not self._traffic.is_awaited(message):
-                await let_end(response)
+            if not self._flow.is_awaited(message):
+                await drain(response)
                 return True
         return False
 
     async def _take_up(self, message: Message, parser: EventParser, reason: str) -> None:
         """Goes on with a stream that the server has let go of, from the last event that it has numbered."""
         failures = 0
-        while failures < MOST_FAILURES:
-            await asyncio.sleep(RETRY if parser.retry is None else max(parser.retry, QUICKEST))
+        while failures < MAX_RESUME_FAILURES:
+            await asyncio.sleep(
+                RESUME_SECONDS if parser.retry is None else max(parser.retry, MIN_RESUME_SECONDS)
+            )
             parser = self._following(parser)
             try:
                 headers = self._listening_headers(parser.last_id)
-                async with self._traffic.client.stream("GET", headers) as response:
+                async with self._flow.client.stream("GET", headers) as response:
                     if response.status != 200 or response.content_type != EVENTS:
                         reason = f"{reason}, and it cannot be taken up again (HTTP {response.status})"
                         break
@@ -209,7 +211,7 @@ class Streamable:
         raise BrokenOff(reason)
 
     def _following(self, parser: EventParser) -> EventParser:
-        following = EventParser(self._traffic.limit)
+        following = EventParser(self._flow.limit)
         following.last_id, following.retry = parser.last_id, parser.retry
         return following
 
@@ -219,13 +221,13 @@ class Streamable:
 
     async def listen(self) -> None:
         """Hands over what a legacy server says by itself, for as long as its session lasts."""
-        parser = EventParser(self._traffic.limit)
+        parser = EventParser(self._flow.limit)
         loop = asyncio.get_running_loop()
-        delay, was_open = SHORTEST, False
+        delay, was_open = MIN_RELISTEN_SECONDS, False
         while self._session_id and not self._is_over:
             began = loop.time()
             try:
-                async with self._traffic.client.stream(
+                async with self._flow.client.stream(
                     "GET", self._listening_headers(parser.last_id)
                 ) as response:
                     if response.status == 404 and was_open:
@@ -242,21 +244,23 @@ class Streamable:
             except WireError as error:
                 self._log.debug("its stream broke off: %s", error)
             if loop.time() - began > 2 * delay:
-                delay = SHORTEST
+                delay = MIN_RELISTEN_SECONDS
             # Not sooner than it wants; later, if it keeps ending what it has just begun.
             await asyncio.sleep(
-                delay if parser.retry is None else max(parser.retry, delay - SHORTEST, QUICKEST)
+                delay
+                if parser.retry is None
+                else max(parser.retry, delay - MIN_RELISTEN_SECONDS, MIN_RESUME_SECONDS)
             )
-            delay = min(delay * 2, LONGEST)
+            delay = min(delay * 2, MAX_RELISTEN_SECONDS)
 
     async def _hear(self, response: HttpResponse, parser: EventParser) -> None:
-        while (events := await self._traffic.events(response, parser)) is not None:
+        while (events := await self._flow.events(response, parser)) is not None:
             for event in events:
                 if event.name == "message" and event.data:
-                    self._traffic.receive(event.data)
+                    self._flow.receive(event.data)
 
     async def end(self) -> None:
         """Tells the server that the session is over."""
         if self._session_id and not self._is_over:
-            async with self._traffic.client.stream("DELETE", self._session_headers()):
+            async with self._flow.client.stream("DELETE", self._session_headers()):
                 pass

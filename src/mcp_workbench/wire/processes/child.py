@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 import msgspec
 
 from mcp_workbench.wire import threads
-from mcp_workbench.wire.cancellation import to_the_end
-from mcp_workbench.wire.lines import LINE_LIMIT
+from mcp_workbench.wire.cancellation import run_to_completion
+from mcp_workbench.wire.lines import MAX_LINE_BYTES
 from mcp_workbench.wire.processes import stderr
 from mcp_workbench.wire.processes.guard import MARK
 from mcp_workbench.wire.processes.tree import ProcessTree
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.writer import Writer
 
 
-EXIT_GRACE = 2.0
+EXIT_GRACE_SECONDS = 2.0
 """Seconds for a child to finish its work after its input has ended."""
-TERM_GRACE = 0.75
+TERM_GRACE_SECONDS = 0.75
 """Seconds more after SIGTERM, before SIGKILL."""
-REAP_LIMIT = 0.3
+REAP_SECONDS = 0.3
 """Seconds for the system to report the end of a killed child."""
-CURT_GRACE = 0.5
+SHORT_GRACE_SECONDS = 0.5
 """Seconds, in place of each of the first two, for one that cannot be talked to any more."""
-PARTING_WAIT = 0.25
+CLOSING_SECONDS = 0.25
 """Seconds from the first sign of a child's end to `closed`: time for its last answer and its exit code."""
 
 
@@ -88,11 +88,11 @@ class Child:
         self._stderr_open = True
         self._given_up = False
         self._exited = asyncio.Event()
-        self._farewell: asyncio.TimerHandle | None = None
+        self._closing_timer: asyncio.TimerHandle | None = None
         self.exit_code: int | None = None
         self.stderr = self._stderr.lines
         """Its last words, masked."""
-        self.parting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.closing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done at the first sign of its end: nothing new should be sent, but answers may still come."""
         self.closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Done, with what happened, when the child can no longer be talked to."""
@@ -102,9 +102,9 @@ class Child:
 
     async def __aexit__(self, *exception: object) -> None:
         # Whoever cancels the owner wants the child gone, so that must not end the ending of the child.
-        await to_the_end(self.stop())
+        await run_to_completion(self.stop())
 
-    async def start(self, program: Program, receiver: Receiver, line_limit: int = LINE_LIMIT) -> None:
+    async def start(self, program: Program, receiver: Receiver, line_limit: int = MAX_LINE_BYTES) -> None:
         """Starts the program. Raises OSError when the system cannot."""
         number = self._guard.prepare()
         # Not through the loop: under uvloop a child would get sockets in place of pipes, and inherit more
@@ -123,7 +123,7 @@ class Child:
         self._guard.watch(self._process_tree.group)
         _watch_exit(process, self._on_exit)
         # A cancelled start goes on to this end too: half-connected pipes would belong to nobody.
-        await to_the_end(self._connect(process, receiver, line_limit, program.watched))
+        await run_to_completion(self._connect(process, receiver, line_limit, program.watched))
 
     async def _connect(
         self,
@@ -136,10 +136,10 @@ class Child:
         stdin, stdout, errors = (cast("BinaryIO", pipe) for pipe in pipes)
 
         def on_unwritten(lines: bytes) -> None:
-            self._part()
+            self._begin_closing()
             receiver.on_unwritten(lines)
 
-        self._stdin = await open_writer(stdin, self._part, receiver.on_full, on_unwritten)
+        self._stdin = await open_writer(stdin, self._begin_closing, receiver.on_full, on_unwritten)
         self._readers = [
             LineReader(
                 receiver.receive,
@@ -149,7 +149,9 @@ class Child:
                 receiver.receive_rest,
                 watched=watched,
             ),
-            LineReader(self._stderr.receive, self._on_stderr_end, self._stderr.receive_overlong, stderr.READ),
+            LineReader(
+                self._stderr.receive, self._on_stderr_end, self._stderr.receive_overlong, stderr.READ_BYTES
+            ),
         ]
         await read_lines(stdout, self._readers[0])
         await read_lines(errors, self._readers[1])
@@ -177,8 +179,8 @@ class Child:
     def give_up(self, reason: str) -> None:
         """Says that it can no longer be talked to. It is still to be stopped, which is then done at once."""
         self._given_up = True
-        if not self.parting.done():
-            self.parting.set_result(None)
+        if not self.closing.done():
+            self.closing.set_result(None)
         self._close(reason)
 
     def kill(self) -> None:
@@ -203,7 +205,7 @@ class Child:
             if not await self._exits_within(term_grace):
                 in_good_order = False
                 process_tree.kill()
-                await self._exits_within(REAP_LIMIT)
+                await self._exits_within(REAP_SECONDS)
         await process_tree.end(patiently=in_good_order)
         self._guard.forget(process_tree.group)
         self._process_tree = None  # its numbers may soon be those of strangers
@@ -217,10 +219,10 @@ class Child:
     def _graces(self) -> tuple[float, float]:
         """Seconds to go by itself, and after SIGTERM."""
         if self._given_up:
-            return 0, CURT_GRACE
+            return 0, SHORT_GRACE_SECONDS
         if self.closed.done():
-            return CURT_GRACE, CURT_GRACE
-        return EXIT_GRACE, TERM_GRACE
+            return SHORT_GRACE_SECONDS, SHORT_GRACE_SECONDS
+        return EXIT_GRACE_SECONDS, TERM_GRACE_SECONDS
 
     async def _exits_within(self, seconds: float) -> bool:
         if not seconds:
@@ -235,37 +237,37 @@ class Child:
         self._exited.set()
         # What it has left in the pipe may be answers, and is not much.
         self.resume()
-        self._part()
+        self._begin_closing()
 
     def _on_stdout_end(self) -> None:
         self._stdout_open = False
-        self._part()
+        self._begin_closing()
 
     def _on_stderr_end(self) -> None:
         self._stderr_open = False
         self._stderr.settle()
         # Not a sign by itself: many servers do without one.
-        if self.parting.done():
-            self._part()
+        if self.closing.done():
+            self._begin_closing()
 
-    def _part(self) -> None:
+    def _begin_closing(self) -> None:
         """A sign of its end was seen: `closed` follows when all have been, or shortly after."""
-        if not self.parting.done():
-            self.parting.set_result(None)
+        if not self.closing.done():
+            self.closing.set_result(None)
         if self.exit_code is not None and not (self._stdout_open or self._stderr_open):
-            self._close(self._how_it_went())
-        elif self._farewell is None:
+            self._close(self._how_it_ended())
+        elif self._closing_timer is None:
             loop = asyncio.get_running_loop()
-            self._farewell = loop.call_later(PARTING_WAIT, lambda: self._close(self._how_it_went()))
+            self._closing_timer = loop.call_later(CLOSING_SECONDS, lambda: self._close(self._how_it_ended()))
 
     def _close(self, how: str) -> None:
-        if self._farewell is not None:
-            self._farewell.cancel()
+        if self._closing_timer is not None:
+            self._closing_timer.cancel()
         self._stderr.settle()
         if not self.closed.done():
             self.closed.set_result(how)
 
-    def _how_it_went(self) -> str:
+    def _how_it_ended(self) -> str:
         if self.exit_code is None:
             return "the server closed its input" if self._stdout_open else "the server closed its output"
         if self.exit_code < 0:

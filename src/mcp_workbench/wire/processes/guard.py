@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MARK = "MCP_WORKBENCH_PROCESS"
 """The variable in the environment of a child, and so of all that it starts, that says whose it is."""
-REAP_LIMIT = 0.2
+REAP_SECONDS = 0.2
 """Seconds for the system to report the end of a guard that was killed."""
 SHELL = "/bin/sh"
 
@@ -70,7 +70,7 @@ class Guard:
         if process is not None:
             _end(process)
             loop = asyncio.get_running_loop()
-            deadline = loop.time() + REAP_LIMIT
+            deadline = loop.time() + REAP_SECONDS
             while process.poll() is None and loop.time() < deadline:  # noqa: ASYNC110 - not worth a watch
                 await asyncio.sleep(0.002)
 
@@ -109,7 +109,7 @@ class Guard:
         if process is not None:
             _end(process)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(REAP_LIMIT)
+                process.wait(REAP_SECONDS)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

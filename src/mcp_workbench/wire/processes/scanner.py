@@ -12,9 +12,9 @@ from time import monotonic
 
 import msgspec
 
-TOGETHER = 0.01
+BATCH_SECONDS = 0.01
 """Seconds that a look waits for others who want one: servers are mostly stopped many at a time."""
-RECENT = 0.05
+RECENT_SECONDS = 0.05
 """Seconds for which a look is good enough for someone who cannot wait."""
 
 _CHUNK = 64 * 1024
@@ -71,12 +71,12 @@ class ProcessScanner:
         if self._next is None:
             loop = asyncio.get_running_loop()
             self._next = loop.create_future()
-            loop.call_later(TOGETHER, self._answer, self._next)
+            loop.call_later(BATCH_SECONDS, self._answer, self._next)
         return await asyncio.shield(self._next)
 
     def recent(self) -> ProcessSnapshot:
         """The last look, or one now if that is long ago."""
-        if monotonic() - self._taken > RECENT:
+        if monotonic() - self._taken > RECENT_SECONDS:
             self._take()
         return self._latest
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 LOGGER = "mcp_workbench.stderr"
 """Whoever logs such lines does it under this name: of all that is logged, they are what can be spared."""
-KEPT = 50
-WIDTH = 2000
-READ = 8 * WIDTH
+KEPT_LINES = 50
+MAX_LINE_CHARACTERS = 2000
+READ_BYTES = 8 * MAX_LINE_CHARACTERS
 """What is looked at of a line, in bytes."""
-LINES_A_SECOND = 1000
+MAX_LINES_PER_SECOND = 1000
 
 
 class Stderr:
@@ -34,15 +34,15 @@ class Stderr:
         """Lines in this second."""
         self._held_back = 0
         """Lines since then."""
-        self._latest: deque[Line] = deque(maxlen=KEPT)
+        self._latest: deque[Line] = deque(maxlen=KEPT_LINES)
         """The last of those that are held back, as they came."""
         self._next_second: asyncio.TimerHandle | None = None
-        self.lines: deque[str] = deque(maxlen=KEPT)
+        self.lines: deque[str] = deque(maxlen=KEPT_LINES)
         """The last lines, masked."""
 
     def receive(self, line: Line) -> None:
         """Takes a line."""
-        if self._passed_on >= LINES_A_SECOND:
+        if self._passed_on >= MAX_LINES_PER_SECOND:
             self._held_back += 1
             self._latest.append(line)
             return
@@ -78,7 +78,7 @@ class Stderr:
 
     def _pass_on(self, line: Line) -> None:
         # Masked before it is cut, or the beginning of a secret at the cut would stay.
-        text = self._mask(bytes(line[:READ]).decode(errors="replace"))[:WIDTH].rstrip()
+        text = self._mask(bytes(line[:READ_BYTES]).decode(errors="replace"))[:MAX_LINE_CHARACTERS].rstrip()
         if text:
             self.lines.append(text)
             self._on_line(text)

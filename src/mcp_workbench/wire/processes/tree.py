@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from mcp_workbench.wire.processes.scanner import LiveProcess, ProcessScanner, ProcessSnapshot
 
-HELPERS_GRACE = 0.3
+HELPERS_GRACE_SECONDS = 0.3
 """Seconds for those left behind after SIGTERM, when the child has gone in good order."""
-KILL_LIMIT = 0.2
+KILL_SECONDS = 0.2
 """Seconds for them to be gone after SIGKILL: some may have started others meanwhile."""
 
 SIGKILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
@@ -53,10 +53,10 @@ class ProcessTree:
             await self._find()
             if not self._signal_all(signal.SIGTERM):
                 return
-            deadline = loop.time() + HELPERS_GRACE
+            deadline = loop.time() + HELPERS_GRACE_SECONDS
             while self._signal_all(0) and loop.time() < deadline:  # noqa: ASYNC110 - nothing reports their end
                 await asyncio.sleep(0.01)
-        deadline = loop.time() + KILL_LIMIT
+        deadline = loop.time() + KILL_SECONDS
         self._signal_all(SIGKILL)
         while await self._find() and loop.time() < deadline:
             self._signal_all(SIGKILL)

@@ -1,4 +1,4 @@
-"""What goes over the HTTP of one server, whatever its dialect: how much of it, and to whom it is brought."""
+"""What goes over the HTTP of one server, whatever its transport: how much of it, and to whom it is brought."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mcp_workbench.downstream.remote.outcomes import HttpRefusal
 from mcp_workbench.errors import TooLong, WireError
 from mcp_workbench.wire.lines import LineSplitter
 from mcp_workbench.wire.message import encode
-from mcp_workbench.wire.writer import FULL
+from mcp_workbench.wire.writer import FULL_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -32,13 +32,13 @@ ACCEPT: Final = (b"Accept", b"application/json, text/event-stream")
 ACCEPT_EVENTS: Final = (b"Accept", EVENTS.encode())
 JSON: Final = (b"Content-Type", b"application/json")
 
-LAST_GASP: Final = 1.0
+DRAIN_SECONDS: Final = 1.0
 """Seconds for a body to end when nothing more is wanted of it."""
-LOOKED_AT: Final = 64 * 1024
+ERROR_BODY_BYTES: Final = 64 * 1024
 """Bytes of a body that is no answer."""
 
 
-class Traffic:
+class HttpFlow:
     """Counts what waits to be sent, stops what comes while nobody takes it, and hands it over."""
 
     def __init__(self, client: HttpClient, connection: Connection, config: ServerConfig) -> None:
@@ -48,19 +48,19 @@ class Traffic:
         has_token = any(name.lower() == "authorization" for name in config.headers)
         in_url = "the password in `url`" if client.url.userinfo else ""
         self._credentials = "the token in `headers`" if has_token else in_url
-        self._flows = asyncio.Event()
-        self._flows.set()
+        self._may_read = asyncio.Event()
+        self._may_read.set()
         self._is_full = False
         self.waiting = 0
         """Bytes of requests that are not sent yet."""
 
     def pause(self) -> None:
         """Reads no further, so that the server has to wait."""
-        self._flows.clear()
+        self._may_read.clear()
 
     def resume(self) -> None:
         """Reads on."""
-        self._flows.set()
+        self._may_read.set()
 
     @asynccontextmanager
     async def post(
@@ -84,7 +84,7 @@ class Traffic:
 
     def _count(self, size: int) -> None:
         self.waiting += size
-        if self._is_full != (self.waiting > (0 if self._is_full else FULL)):
+        if self._is_full != (self.waiting > (0 if self._is_full else FULL_BYTES)):
             self._is_full = not self._is_full
             self.connection.on_full(self._is_full)
 
@@ -105,8 +105,8 @@ class Traffic:
         return [*parser.feed(chunk)] if chunk else None
 
     async def _chunk(self, response: HttpResponse) -> bytes:
-        if not self._flows.is_set():
-            await self._flows.wait()
+        if not self._may_read.is_set():
+            await self._may_read.wait()
         return await response.chunk()
 
     async def refusal(
@@ -114,13 +114,13 @@ class Traffic:
     ) -> HttpRefusal:
         """What a status that is no success comes with."""
         body = b""
-        while len(body) < LOOKED_AT and (chunk := await response.chunk()):
+        while len(body) < ERROR_BODY_BYTES and (chunk := await response.chunk()):
             body += chunk
         return HttpRefusal(
             response.status,
             response.headers,
             response.content_type,
-            body[:LOOKED_AT],
+            body[:ERROR_BODY_BYTES],
             response.redirect,
             b"" if message is None or not is_request(message) else encode(message.id),
             has_session,
@@ -156,10 +156,10 @@ def id_of(message: Message) -> Id | None:
     return None if message.id is msgspec.UNSET else message.id
 
 
-async def let_end(response: HttpResponse) -> None:
+async def drain(response: HttpResponse) -> None:
     """Lets an answer end of which nothing more is wanted: then its connection can be used again."""
     try:
-        async with asyncio.timeout(LAST_GASP):
+        async with asyncio.timeout(DRAIN_SECONDS):
             while await response.chunk():
                 pass
     except (TimeoutError, WireError):
