@@ -12,13 +12,13 @@ from mcp_workbench.config import Secrets
 ClientAuth = Literal["none", "client_secret_basic", "client_secret_post"]
 
 RENEWAL_MARGIN_SECONDS = 60.0
-"""Seconds before its end that a token is renewed."""
+"""Seconds before the end of its lifetime at which an access token is renewed."""
 RENEWAL_LIFETIME_SHARE = 0.2
-"""Or this part of its life, if that is less: a token for ten seconds is not renewed at every use."""
+"""Share of its lifetime before the end at which a short-lived token is renewed, if that is later."""
 
 
 class Login(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A person's login to a server, bound to who gave it: tokens and client are for no other issuer."""
+    """A person's login to a server. Tokens and client are bound to the issuer that gave them."""
 
     issuer: str
     token_endpoint: str
@@ -26,7 +26,7 @@ class Login(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     client_id: str
     client_auth: ClientAuth = "none"
     client_secret: str | None = None
-    """Of a client that registered itself. That of a configured one stays where it is configured."""
+    """Secret of a client that registered itself. The secret of a configured client is not stored."""
     redirect_uri: str
     access_token: str
     refresh_token: str | None = None
@@ -39,12 +39,12 @@ class Login(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def has_expired(self) -> bool:
-        """Whether the access token is of no use any more."""
+        """Whether the access token has expired."""
         return self.expires_at is not None and time.time() >= self.expires_at
 
     @property
     def expires_soon(self) -> bool:
-        """Whether it is time to renew it."""
+        """Whether it is time to renew the access token."""
         if self.expires_at is None:
             return False
         margin = min(RENEWAL_MARGIN_SECONDS, RENEWAL_LIFETIME_SHARE * (self.expires_at - self.obtained_at))
@@ -52,7 +52,7 @@ class Login(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def secrets(self) -> Secrets:
-        """What nobody is to read."""
+        """The values of the login that must never appear in logs or errors."""
         kept = {
             "<access token>": self.access_token,
             "<refresh token>": self.refresh_token,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config import Stamp
 
 Place = Literal["keyring", "file"]
-"""Where a login is kept."""
+"""The place where a login is stored."""
 
 
 class LoginEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -54,7 +54,7 @@ class LoginFile:
         self._directory = PrivateDirectory(data_directory(environ), "logins")
         self._name = f"{identity}.json"
         self.path = os.path.join(self._directory.path, self._name)
-        """Path of the file."""
+        """Path of the file with the login."""
 
     def stamp(self) -> Stamp | None:
         """Return a value that differs after every change of the login; None if there is no login."""

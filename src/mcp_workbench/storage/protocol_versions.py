@@ -1,6 +1,6 @@
 """Which protocol versions each server speaks, kept in the user's cache directory.
 
-It only saves time: a memory that is missing, damaged, wrong or impossible to write costs a probe.
+Only a cache: if a file is missing, damaged, wrong or impossible to write, the server is probed again.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 SpokenProtocol = Literal["legacy", "2026-07-28"]
 NOT = "!"
-"""Stands before a version in a file that the server does not speak."""
+"""Prefix of a protocol version in a file that the server does not speak."""
 MAX_BYTES: Final = 4096
-"""Size of a file that is read at all: ours have a few bytes."""
+"""Maximum size of a file that is read. The files of the workbench have a few bytes."""
 
 ABSENCE_SECONDS: Final = 7 * 24 * 3600
-"""How long it counts that a server does not speak a version: an update may have taught it."""
+"""Seconds after which it is tried again whether a server speaks a version: an update may have added it."""
 
 
 class Versions(msgspec.Struct, frozen=True):
-    """Which protocol versions a server speaks: None where nobody has tried."""
+    """Which protocol versions a server speaks; None where that was not tried yet."""
 
     legacy: bool | None = None
     modern: bool | None = None
 
     def speaks(self, *, modern: bool) -> bool | None:
-        """Whether it speaks the modern version, or a legacy one."""
+        """Whether the server speaks the modern version, or a legacy one; None if that is not known."""
         return self.modern if modern else self.legacy
 
     def with_learned(self, learned: Versions) -> Versions:
-        """The same with what was found out since, which counts where the two differ."""
+        """Return these versions updated by what was learned since."""
         return Versions(
             self.legacy if learned.legacy is None else learned.legacy,
             self.modern if learned.modern is None else learned.modern,
@@ -45,13 +45,13 @@ class Versions(msgspec.Struct, frozen=True):
 
 
 class VersionMemory:
-    """One small file for each server configuration, so that processes never write over each other."""
+    """The known protocol versions of all servers: one small file for each server configuration."""
 
     def __init__(self, directory: StrPath) -> None:
         self._files = PrivateDirectory(directory, "eras")
 
     def recall(self, identity: str) -> Versions:
-        """What is known of a configuration."""
+        """Return what is known about a server configuration."""
         try:
             found = self._files.read(_name(identity), max_bytes=MAX_BYTES)
             words = [] if found is None else found[0].decode().split()
@@ -66,7 +66,7 @@ class VersionMemory:
         return Versions(legacy, modern)
 
     def remember(self, identity: str, versions: Versions) -> None:
-        """Keeps what is known for the next start."""
+        """Store what is known about a server configuration. Errors are ignored."""
         spoken = zip(get_args(SpokenProtocol), (versions.legacy, versions.modern), strict=True)
         words = [version if speaks else NOT + version for version, speaks in spoken if speaks is not None]
         try:
@@ -75,7 +75,7 @@ class VersionMemory:
             warn_if_unsafe(error)
 
     def forget(self, identity: str) -> None:
-        """Drops what proved wrong."""
+        """Delete what is known about a server configuration, because it proved wrong."""
         with suppress(OSError):
             self._files.remove(_name(identity))
 
@@ -87,7 +87,7 @@ def _known(words: list[str], version: str) -> bool | None:
 
 
 def _name(identity: str) -> str:
-    """The name of the file for a configuration."""
+    """Return the name of the file for a server configuration."""
     import hashlib  # noqa: PLC0415 - only needed once a server starts, and it loads OpenSSL
 
     return hashlib.sha256(identity.encode()).hexdigest()[:32]
