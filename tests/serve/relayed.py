@@ -170,7 +170,7 @@ def arrived(text: bytes) -> Line:
             lines = splitter.feed(bytes(rest[:LONG_BYTES]))
             rest = rest[LONG_BYTES:]
         else:
-            room = splitter.room()
+            room = splitter.space()
             count = min(len(room), len(rest))
             room[:count] = rest[:count]
             del room

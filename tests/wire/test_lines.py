@@ -173,7 +173,7 @@ def test_what_is_put_in_place_gives_the_same_lines(sizes: tuple[int, ...]) -> No
     found: list[bytes] = []
     for size in cycle(sizes):
         if splitter.held >= LONG_BYTES:
-            room = splitter.room()
+            room = splitter.space()
             piece = stream[: min(size, len(room))]
             room[: len(piece)] = piece
             found += map(bytes, splitter.filled(len(piece)))
@@ -188,7 +188,7 @@ def test_what_is_put_in_place_gives_the_same_lines(sizes: tuple[int, ...]) -> No
 
 def test_a_line_that_gets_too_long_in_place_is_dropped_and_the_stream_recovers() -> None:
     fed = Fed(b"x" * LONG_BYTES, limit=LONG_BYTES + 10)
-    room = fed.splitter.room()
+    room = fed.splitter.space()
     room[:30] = b"y" * 20 + b"\nnext line"[:10]
     assert fed.splitter.filled(30) == []
     assert fed.overlong == [b"x" * EDGE_BYTES + b"x" * (EDGE_BYTES - 20) + b"y" * 20]
@@ -285,7 +285,7 @@ def test_a_line_read_in_place_is_watched_too() -> None:
         rest = text[LONG_BYTES:] + b"\n"
         lines: list[Line] = []
         while rest:
-            room = splitter.room()
+            room = splitter.space()
             count = min(len(room), len(rest), 1000)
             room[:count] = rest[:count]
             del room

@@ -200,16 +200,16 @@ async def test_a_request_that_is_held_takes_no_room() -> None:
     wire = Wire()
     wire.peer.limit_to(1)
     request = wire.peer.ask("x", b"{}", limit=IDLE)
-    assert (wire.peer.is_full, wire.peer.room) == (True, 0)
+    assert (wire.peer.is_full, wire.peer.free_slots) == (True, 0)
     wire.peer.hold(request)
-    assert (wire.peer.is_full, wire.peer.room) == (False, 1)
+    assert (wire.peer.is_full, wire.peer.free_slots) == (False, 1)
     wire.peer.release(request)
-    assert (wire.peer.is_full, wire.peer.room) == (True, 0)
+    assert (wire.peer.is_full, wire.peer.free_slots) == (True, 0)
     wire.peer.hold(request)
     wire.answer(1, "yes")
-    assert (wire.peer.is_full, wire.peer.room) == (False, 1)
+    assert (wire.peer.is_full, wire.peer.free_slots) == (False, 1)
     wire.peer.ask("y", b"{}", limit=IDLE)
-    assert (wire.peer.is_full, wire.peer.room) == (True, 0)
+    assert (wire.peer.is_full, wire.peer.free_slots) == (True, 0)
 
 
 async def test_requests_and_notifications_go_to_the_handler() -> None:

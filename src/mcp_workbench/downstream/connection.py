@@ -140,10 +140,10 @@ class Connection:
         """Wait until a call of a principal can be sent, which has to be done at once. False if the connection
         has ended.
         """
-        may_pass = self._room > 0 and self.turns.may_pass(principal)
+        may_pass = self._free_slots > 0 and self.turns.may_pass(principal)
         while not (may_pass or self._is_ended):
             await self.turns.wait(principal)
-            may_pass = self._room > 0
+            may_pass = self._free_slots > 0
         return not self._is_ended
 
     def suspect(self) -> None:
@@ -186,19 +186,19 @@ class Connection:
         self._review()
 
     @property
-    def _room(self) -> int:
+    def _free_slots(self) -> int:
         """How many more calls can be sent now."""
         if self._probe or self.session.is_backed_up:
             return 0
-        return self._peer.room - self.turns.granted
+        return self._peer.free_slots - self.turns.granted
 
     def _review(self) -> None:
         """Let those in whose turn it is, and note whether others may come."""
         if self._is_ended:
             self.turns.release()
         else:
-            self.turns.grant(self._room)
-        self.is_clear = self._room > 0 and not (self._is_stale or self.turns.has_next)
+            self.turns.grant(self._free_slots)
+        self.is_clear = self._free_slots > 0 and not (self._is_stale or self.turns.has_next)
 
     async def _ask_for_a_sign(self) -> None:
         try:

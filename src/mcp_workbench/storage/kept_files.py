@@ -83,7 +83,7 @@ class KeptFiles:
 
     def _directory(self) -> PrivateDirectory:
         if self._own is None:
-            # While this is held no other process cleans up, so that none sees a directory before it is locked.
+            # While this is held no other process cleans up: none sees a directory before it is locked.
             gate = self._results.open_lock(LOCK)
             try:
                 try_lock(gate, wait=True)
@@ -110,8 +110,8 @@ class KeptFiles:
         try:
             lock = self._results.below(name).open_lock(LOCK, make=False)
         except FileNotFoundError:
-            # Its process ended before it could write anything. If there are files, another program has deleted
-            # the lock and the process may live: then they stay.
+            # Its process ended before it could write anything. If there are files, another program deleted the
+            # lock and the process may still run: then the files stay.
             self._results.remove_empty_directory(name)
             return
         try:

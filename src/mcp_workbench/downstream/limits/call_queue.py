@@ -83,14 +83,14 @@ class CallQueue:
             # Later: by then the call is sent, or nothing was, and the place is left to the next.
             loop.call_soon(self._on_change)
 
-    def grant(self, room: int) -> None:
+    def grant(self, count: int) -> None:
         """Give turns to as many calls as there is room for."""
-        while room > 0 and (found := self._waiting.take(self._is_within_share)) is not None:
+        while count > 0 and (found := self._waiting.take(self._is_within_share)) is not None:
             principal, turn = found
             if not turn.done():
                 turn.set_result(None)
                 self._count(principal, 1)
-                room -= 1
+                count -= 1
 
     def release(self) -> None:
         """Let everybody go: the connection has ended."""

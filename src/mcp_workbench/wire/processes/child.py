@@ -1,7 +1,7 @@
-"""A child process: its own process group, its pipes, its last words, and its end.
+"""A child process: its process group, its pipes, the last lines of its stderr, and its end.
 
-Owns the process from start to reaping. `Child.closed` is the one signal that it can no longer be talked
-to; `stop` is the one way to end it, and leaves nothing of its family behind.
+Owns the process from start to reaping. `Child.closed` is the one signal that it can no longer be used;
+`stop` is the one way to end it, and ends its whole process tree.
 """
 
 from __future__ import annotations
@@ -35,48 +35,48 @@ if TYPE_CHECKING:
 
 
 EXIT_GRACE_SECONDS = 2.0
-"""Seconds for a child to finish its work after its input has ended."""
+"""Seconds for a child to exit by itself after its stdin was closed."""
 TERM_GRACE_SECONDS = 0.75
-"""Seconds more after SIGTERM, before SIGKILL."""
+"""Seconds between SIGTERM and SIGKILL."""
 REAP_SECONDS = 0.3
 """Seconds for the system to report the end of a killed child."""
 SHORT_GRACE_SECONDS = 0.5
-"""Seconds, in place of each of the first two, for one that cannot be talked to any more."""
+"""Seconds, in place of each of the two grace periods, for a child that can no longer be used."""
 CLOSING_SECONDS = 0.25
-"""Seconds from the first sign of a child's end to `closed`: time for its last answer and its exit code."""
+"""Seconds from the first sign of a child's end to `closed`: time for its last response and its exit code."""
 
 
 class Receiver(Protocol):
-    """Who talks to a child."""
+    """Receives what a child writes to its stdout."""
 
     def receive(self, line: Line) -> None:
-        """It has said something."""
+        """Receive a line without its newline."""
 
     def receive_rest(self, line: Line) -> None:
-        """It has said something without ending the line, and will say no more."""
+        """Receive the bytes after the last newline. Nothing more follows."""
 
     def receive_overlong(self, edges: bytes, *, is_over: bool) -> None:
-        """It says something too long to keep: this is the beginning of it, and the end if it is over."""
+        """Receive the beginning of a line that is too long, and with `is_over` also its end."""
 
     def on_full(self, is_full: bool) -> None:
-        """Much waits for it to be read, or nothing any more."""
+        """Called when much waits for the child to read it, and when nothing does any more."""
 
     def on_unwritten(self, lines: bytes) -> None:
-        """It had ended before it could be sent these."""
+        """Called with lines that were not delivered, because the child had ended before."""
 
 
 class Program(msgspec.Struct, frozen=True):
-    """What to run, and in which surroundings."""
+    """What to run: the command, its environment and its working directory."""
 
     command: list[str]
     env: dict[str, str]
     cwd: str | None
     watched: tuple[bytes, ...] = ()
-    """Byte strings that its long lines are searched for, see `LineSplitter`."""
+    """Byte strings that long lines of its stdout are searched for, see `LineSplitter`."""
 
 
 class Child:
-    """A child and everything that hangs on it. As a context manager it is sure to be stopped."""
+    """A child process with its pipes and its process tree. The context manager stops it at the end."""
 
     def __init__(self, guard: Guard, mask: Callable[[str], str], on_stderr: Callable[[str], None]) -> None:
         self._guard = guard
@@ -91,21 +91,21 @@ class Child:
         self._closing_timer: asyncio.TimerHandle | None = None
         self.exit_code: int | None = None
         self.stderr = self._stderr.lines
-        """Its last words, masked."""
+        """The last lines of its stderr, with secrets masked."""
         self.closing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done at the first sign of its end: nothing new should be sent, but answers may still come."""
+        """Done at the first sign of its end: nothing new should be sent, but responses may still arrive."""
         self.closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        """Done, with what happened, when the child can no longer be talked to."""
+        """Done when the child can no longer be used. The result says what happened."""
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        # Whoever cancels the owner wants the child gone, so that must not end the ending of the child.
+        # A task that is cancelled still has to end its child.
         await run_to_completion(self.stop())
 
     async def start(self, program: Program, receiver: Receiver, line_limit: int = MAX_LINE_BYTES) -> None:
-        """Starts the program. Raises OSError when the system cannot."""
+        """Start the program. Raises OSError if the system cannot."""
         number = self._guard.prepare()
         # Not through the loop: under uvloop a child would get sockets in place of pipes, and inherit more
         # descriptors than its own.
@@ -122,7 +122,7 @@ class Child:
         self._process_tree = ProcessTree(process, number, self._guard.scanner)
         self._guard.watch(self._process_tree.group)
         _watch_exit(process, self._on_exit)
-        # A cancelled start goes on to this end too: half-connected pipes would belong to nobody.
+        # A cancelled start completes this step too: half-connected pipes would never be closed.
         await run_to_completion(self._connect(process, receiver, line_limit, program.watched))
 
     async def _connect(
@@ -158,45 +158,45 @@ class Child:
 
     @property
     def waiting(self) -> int:
-        """How many bytes wait for it to be read."""
+        """Number of bytes that wait for the child to read them."""
         return 0 if self._stdin is None else self._stdin.waiting
 
     def write(self, line: Outgoing) -> None:
-        """Sends a line to its stdin."""
+        """Send a line to the child's stdin."""
         if self._stdin is not None:
             self._stdin.write(line)
 
     def pause(self) -> None:
-        """Reads nothing more of its stdout, so that it has to wait. Not for longer than it lives."""
+        """Stop reading the child's stdout, so that it has to wait. Ignored once it has exited."""
         if self._readers and self.exit_code is None:
             self._readers[0].pause()
 
     def resume(self) -> None:
-        """Reads its stdout again."""
+        """Read the child's stdout again."""
         if self._readers:
             self._readers[0].resume()
 
     def give_up(self, reason: str) -> None:
-        """Says that it can no longer be talked to. It is still to be stopped, which is then done at once."""
+        """Declare the child unusable. It still has to be stopped, which then takes less time."""
         self._given_up = True
         if not self.closing.done():
             self.closing.set_result(None)
         self._close(reason)
 
     def kill(self) -> None:
-        """Ends it and its family without asking. It is still to be stopped, which then takes no time."""
+        """Kill the process tree. The child still has to be stopped, which then takes no time."""
         if self._process_tree is not None:
             self._process_tree.kill()
 
     async def stop(self) -> None:
-        """Ends it and its family: input closed, then SIGTERM, then SIGKILL."""
+        """End the process tree: close stdin, then send SIGTERM, then SIGKILL."""
         process_tree = self._process_tree
         if process_tree is None:
             return
         in_good_order = self.exit_code is None
         exit_grace, term_grace = self._graces()
         process_tree.meet()
-        # One that waits for us to read could not finish its work.
+        # A child that is blocked in a write could not exit.
         self.resume()
         if self._stdin is not None:
             self._stdin.close()
@@ -208,16 +208,16 @@ class Child:
                 await self._exits_within(REAP_SECONDS)
         await process_tree.end(patiently=in_good_order)
         self._guard.forget(process_tree.group)
-        self._process_tree = None  # its numbers may soon be those of strangers
+        self._process_tree = None  # its process numbers may soon be reused
         if self._stdin is not None:
-            # Whoever was to read the rest is gone, though somebody may still hold the other end.
+            # The child has ended, but another process may still hold the other end of the pipe.
             self._stdin.abort()
         for reader in self._readers:
             reader.close()
         self._stderr.close()
 
     def _graces(self) -> tuple[float, float]:
-        """Seconds to go by itself, and after SIGTERM."""
+        """Return the seconds to exit by itself, and the seconds after SIGTERM."""
         if self._given_up:
             return 0, SHORT_GRACE_SECONDS
         if self.closed.done():
@@ -235,7 +235,7 @@ class Child:
     def _on_exit(self, code: int) -> None:
         self.exit_code = code
         self._exited.set()
-        # What it has left in the pipe may be answers, and is not much.
+        # What is left in the pipe may be responses, and is not much.
         self.resume()
         self._begin_closing()
 
@@ -246,12 +246,12 @@ class Child:
     def _on_stderr_end(self) -> None:
         self._stderr_open = False
         self._stderr.settle()
-        # Not a sign by itself: many servers do without one.
+        # Not a sign of the end by itself: many servers close their stderr.
         if self.closing.done():
             self._begin_closing()
 
     def _begin_closing(self) -> None:
-        """A sign of its end was seen: `closed` follows when all have been, or shortly after."""
+        """Note a sign of the child's end. `closed` follows when all signs were seen, or shortly after."""
         if not self.closing.done():
             self.closing.set_result(None)
         if self.exit_code is not None and not (self._stdout_open or self._stderr_open):
@@ -277,7 +277,7 @@ class Child:
 
 
 def _watch_exit(process: subprocess.Popen[bytes], on_exit: Callable[[int], None]) -> None:
-    """Reports the exit at once, whoever still holds the pipes."""
+    """Report the exit of a process at once, even if other processes still hold its pipes."""
     loop = asyncio.get_running_loop()
     try:
         descriptor = os.pidfd_open(process.pid)
