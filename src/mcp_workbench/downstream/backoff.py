@@ -1,4 +1,4 @@
-"""When a server that keeps failing may be tried again. Time is passed in, nothing is waited for here."""
+"""When a server that keeps failing may be started again. The time is passed in; nothing waits here."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from math import inf
 
 FIRST_SECONDS = 0.5
 MAX_SECONDS = 60.0
-"""Seconds before the next try: after the second failure in a row, and at most."""
+"""Maximum number of seconds before the next start. The first wait is FIRST_SECONDS, and each is twice the
+last."""
 JITTER = 0.2
-"""By this share it is longer or shorter, so that many that fail together are not tried together."""
+"""Share by which a wait varies, so that servers that fail together are not started together."""
 HEALTHY_SECONDS = 60.0
-"""Seconds after which a life counts as a good one, whatever ended it."""
+"""Seconds after which a connection counts as healthy, whatever ended it."""
 
 
 class Backoff:
-    """The failures in a row of one server.
+    """Counts the failures in a row of one server.
 
-    The first is forgiven: whatever ended a server, its next use finds it again. It is the next ones, without
-    anything good between them, that make it wait.
+    The first failure is forgiven: the next use starts the server again at once. Only further failures,
+    with nothing good between them, make the next use wait.
     """
 
     def __init__(self) -> None:
@@ -26,7 +27,7 @@ class Backoff:
         self._not_before = -inf
 
     def fail(self, now: float) -> None:
-        """It could not be started, or has ended."""
+        """Record that the server could not be started, or has ended."""
         self.failures += 1
         if self.failures > 1:
             # Doubled no more often than it takes to be the longest, or the number would grow without end.
@@ -34,13 +35,15 @@ class Backoff:
             self._not_before = now + min(steady * (1 - JITTER + 2 * JITTER * _chance()), MAX_SECONDS)
 
     def end(self, now: float, *, up: float, served: bool) -> None:
-        """A life has ended that was `up` for so many seconds, and has `served` somebody or not."""
+        """Record the end of a connection that was `up` for so many seconds, and that `served` a call or
+        not.
+        """
         if served or up >= HEALTHY_SECONDS:
             self.failures = 0
         self.fail(now)
 
     def remaining(self, now: float) -> float:
-        """Seconds until it may be tried again."""
+        """Return the seconds until the server may be started again."""
         return max(self._not_before - now, 0.0)
 
 

@@ -1,6 +1,6 @@
-"""Definitions of tools without the secrets of the configuration: the same live and in the catalogue.
+"""Tool definitions with the secrets of the configuration masked, the same live and in the catalogue.
 
-Owns what becomes of a definition that a secret stands in. A definition without one stays the same object.
+Owns what happens to a definition that contains a secret. A definition without one stays the same object.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     Mask = Callable[[str], str]
 
 INLINE_BYTES: Final = 64 * 1024
-"""Definitions that are looked through at once, which takes a few milliseconds at most."""
+"""Size up to which definitions are searched on the event loop: that takes a few milliseconds at most."""
 
 
 async def masked_in_time(tools: Tools, mask: Mask, limit: float) -> tuple[Tools, list[str]]:
-    """What `masked_tools` gives, without holding up the event loop. BadAnswer after `limit` seconds."""
+    """Return what `masked_tools` returns, without blocking the event loop. Raises BadAnswer after `limit`
+    seconds.
+    """
     if sum(map(len, tools)) <= INLINE_BYTES:
         return masked_tools(tools, mask)
     try:
@@ -37,7 +39,9 @@ async def masked_in_time(tools: Tools, mask: Mask, limit: float) -> tuple[Tools,
 
 
 def masked_tools(tools: Tools, mask: Mask) -> tuple[Tools, list[str]]:
-    """The tools with secrets masked, and a note for each that is left out because it would be of no use."""
+    """Return the tools with secrets masked, and a note for each that is left out because it could not be
+    called.
+    """
     masked: list[msgspec.Raw] = []
     notes: list[str] = []
     for tool in tools:
@@ -55,7 +59,9 @@ def masked_tools(tools: Tools, mask: Mask) -> tuple[Tools, list[str]]:
 
 
 def masked_json(raw: msgspec.Raw, mask: Mask) -> msgspec.Raw:
-    """JSON with secrets masked; ABSENT if what is left is no JSON, because the value was no text."""
+    """Return JSON with secrets masked; ABSENT if the result is not JSON, because the secret was not a
+    string.
+    """
     if not raw:
         return raw
     text = str(raw, "utf-8", "replace")
@@ -67,7 +73,7 @@ def masked_json(raw: msgspec.Raw, mask: Mask) -> msgspec.Raw:
 
 
 def objects_of(tools: Tools) -> Tools:
-    """Those of the tools that are JSON objects."""
+    """Return the tools that are JSON objects."""
     return tuple(tool for tool in tools if starts_with(tool, b"{"))
 
 

@@ -1,4 +1,4 @@
-"""What a server gets to see of our environment: enough to run, and none of our secrets."""
+"""The environment variables that a server gets: enough to run, and none of the workbench's secrets."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _WILD = frozenset("*?[")
 
 
 def child_environment(config: ServerConfig, environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a server: the safe part of ours, what `inheritEnv` adds, and its own `env`.
+    """Return the environment of a server: safe variables, those that `inheritEnv` adds, and its own `env`.
 
-    A proxy variable with credentials is no safe one: see `config.proxies`.
+    A proxy variable with credentials is not safe: see `config.masking.proxies`.
     """
     inherit = config.inherit_env
     ours = {name: value for name, value in environ.items() if name != STATE_KEY}

@@ -1,4 +1,4 @@
-"""The way to a server that is a program: a child process, started from its configuration."""
+"""The link to a server that is a child process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ProgramLink(Child):
-    """The child, and what it is started with."""
+    """A child process that is started as its configuration says."""
 
     def __init__(
         self,
@@ -39,11 +39,11 @@ class ProgramLink(Child):
 
     @property
     def last_stderr_lines(self) -> Sequence[str]:
-        """The end of its stderr."""
+        """The last lines of the child's stderr, with secrets masked."""
         return self.stderr
 
     async def open(self, connection: Connection) -> None:
-        """Starts the program. Raises StartError."""
+        """Start the program. Raises StartError."""
         config = self._config
         command = [config.command or "", *config.args]
         # Long answers are searched for links while they arrive: afterwards it would take far longer.

@@ -1,6 +1,6 @@
-"""Bringing a server up: the way to it, the protocol version that it is spoken to in, its tools; and why not.
+"""Starts a server: opens the link, negotiates a protocol version and lists the tools, or explains why not.
 
-Owns the steps from a configuration to a conversation. What becomes of them afterwards is `server`'s.
+Owns the steps from a configuration to a conversation. `supervisor` owns the connection afterwards.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 class RetryStart(Exception):
-    """The server is worth one more attempt, in another way; the message says why."""
+    """The start is worth another attempt with another approach; the message says why."""
 
 
 class Start:
-    """One start of a server, in a few attempts at most."""
+    """One start of a server, in up to three attempts."""
 
     def __init__(
         self,
@@ -54,13 +54,11 @@ class Start:
         self._may_be_modern = known.modern is not False
         self._dies_on_probe = False
         self._cannot_ask = False
-        """Whether the server cannot ask anything in a legacy session."""
+        """Whether the server cannot send requests in a legacy session."""
         self._approach = approach(config, known, for_modern=for_modern, has_failed=has_failed)
 
     async def attempt(self, link: Link, connection: Connection) -> Agreed:
-        """Opens the link, and returns when the server can be used. Raises StartError or
-        RetryStart.
-        """
+        """Open the link, and return when the server is ready. Raises StartError or RetryStart."""
         await link.open(connection)
         agreed = await self._get_ready(link, connection)
         if self._dies_on_probe:
@@ -102,8 +100,8 @@ class Start:
         raise StartError(self._name, reason, stderr=last_stderr_lines, hint=hint, wants_login=wants_login)
 
     def _review(self, session: Session, agreed: Agreed) -> None:
-        """Raises RetryStart for a legacy session in which the server cannot ask anything: a server that
-        speaks both versions can in a modern one.
+        """Raise RetryStart for a legacy session in which the server cannot send requests, if it may speak
+        the modern protocol too: there it can ask questions.
         """
         is_best = session.can_push or not self._may_be_modern
         if self._approach == "legacy first" and agreed.protocol == "legacy" and not is_best:
@@ -113,7 +111,9 @@ class Start:
 
 
 def approach(config: ServerConfig, known: Versions, *, for_modern: bool, has_failed: bool) -> Approach:
-    """How to open the conversation for a client of this protocol version, by what is known of the server."""
+    """Return how to open the conversation for a legacy or modern client, given what is known of the
+    server.
+    """
     forced = configured_versions(config)
     if forced is not None:
         return "only modern" if forced.modern else "only legacy"
@@ -127,7 +127,7 @@ def approach(config: ServerConfig, known: Versions, *, for_modern: bool, has_fai
 
 
 def configured_versions(config: ServerConfig) -> Versions | None:
-    """What the configuration says that the server speaks, if it leaves no choice."""
+    """Return the versions that the server speaks according to the configuration; None if it does not say."""
     if config.protocol == MODERN:
         return Versions(legacy=False, modern=True)
     # The transport of before is one of legacy servers.
@@ -137,7 +137,7 @@ def configured_versions(config: ServerConfig) -> Versions | None:
 
 
 def identity_of(config: ServerConfig, mask: Callable[[str], str]) -> str:
-    """What makes a configuration this one, without secrets: the key of what is known of its versions."""
+    """Return the key for the known versions of a server: its configuration without secrets."""
     if config.url is not None:
         words = [config.url, config.transport, *sorted(config.headers)]
     else:

@@ -1,8 +1,7 @@
-"""Keeps one connection to a server: made when needed, watched while it lives, made again after it has ended.
+"""Keeps one connection to a server: connects when needed, and again after the connection has ended.
 
-One task owns each life of it, from the first step to the last; callers only await what it makes. A caller
-that is cancelled therefore never takes away what others share. Which clients a connection serves, and how
-many there are to one server, is the matter of `server`.
+One task owns each connection, from start to end; callers only await its result. So a caller that is
+cancelled never ends what others share. `server` decides which clients a connection serves.
 """
 
 from __future__ import annotations
@@ -49,50 +48,52 @@ class ServerContext(msgspec.Struct, frozen=True):
     flow_control: FlowControl
     listeners: Listeners
     hide: Callable[[Secrets], None] = lambda _: None
-    """Told of secrets that the configuration does not hold."""
+    """Called with secrets that are not in the configuration, such as tokens of logins."""
     shares: Shares = msgspec.field(default_factory=Shares)
-    """How much each principal may have of what all use."""
+    """The limits for each principal."""
 
 
 class SupervisedServer(Protocol):
-    """The server that a supervisor works for."""
+    """The server that a supervisor keeps a connection to."""
 
     @property
     def config(self) -> ServerConfig:
-        """How the server is reached, by now."""
+        """The current configuration of the server."""
 
     @property
     def versions(self) -> Versions:
-        """Which protocol versions it is known to speak."""
+        """The protocol versions that the server is known to speak."""
 
     def mask(self, text: str) -> str:
-        """The text without secrets."""
+        """Return the text with secrets masked."""
 
     def mask_definition(self, text: str) -> str:
-        """The definition of a tool without secrets."""
+        """Return the definition of a tool with secrets masked."""
 
     def hide(self, secrets: Secrets) -> None:
-        """Take note of secrets that a login has brought."""
+        """Mask the tokens of a login from now on."""
 
     def on_start(self) -> None:
-        """A connection is about to be made. Raises StartError if there must not be one more."""
+        """Called before a connection is made. Raises StartError if there must not be another one."""
 
     def on_up(self, supervisor: Supervisor, connection: Connection, agreed: Agreed) -> bool:
-        """A connection can be used. Whether it is wanted: it may not speak what it was made to speak."""
+        """Called when a connection is ready. Return whether it is used, given the protocol version it
+        speaks.
+        """
 
     def on_down(self, supervisor: Supervisor) -> None:
-        """The connection cannot be used any more."""
+        """Called when the connection can no longer be used."""
 
     def on_failed_start(self) -> None:
-        """A start has failed, so that what is known of the server may be wrong."""
+        """Called when a start has failed, so that what is known of the server may be wrong."""
 
 
 class VersionMismatch(Exception):
-    """A connection came up that is not kept. Another attempt may lead to one that is."""
+    """The new connection is not used, because of its protocol version. Another attempt may succeed."""
 
 
 class Supervisor:
-    """One connection to a server, whether it is up at the moment or not."""
+    """Keeps one connection to a server, which may be up or not."""
 
     def __init__(
         self, origin: Origin, context: ServerContext, server: SupervisedServer, *, for_modern: bool
@@ -105,24 +106,24 @@ class Supervisor:
         self._context = context
         self._server = server
         self.for_modern = for_modern
-        """Whether the clients that it is made for are modern: then the server is, if it can be."""
+        """Whether the connection is for modern clients, so that the modern protocol is preferred."""
         self._lives: set[asyncio.Task[None]] = set()
         self._links: set[Link] = set()
         self._ready: asyncio.Future[Connection] | None = None
         self._last_stderr_lines: Sequence[str] = ()
         self._backoff = Backoff()
         self.start_failed = False
-        """Whether the last start did not get to anything."""
+        """Whether the last start failed."""
         self.last_failure: StartError | None = None
-        """Why it is not up, if that was not our doing."""
+        """Why there is no connection, if the last one failed or ended unexpectedly."""
         self.connection: Connection | None = None
-        """The connection, while it is up."""
+        """The connection; None while it is not up."""
         self.last_session: Session | None = None
-        """The conversation on the last connection that was up."""
+        """The session of the last connection that was up."""
 
     @property
     def is_needed(self) -> bool:
-        """Whether it is up, or is being made because somebody wants it."""
+        """Whether the connection is up or being made."""
         return self._ready is not None
 
     @property
@@ -132,16 +133,16 @@ class Supervisor:
 
     @property
     def has_remains(self) -> bool:
-        """Whether there is something of a connection, perhaps one that is being cleaned up."""
+        """Whether any connection exists, even one that is being cleaned up."""
         return bool(self._lives)
 
     @property
     def is_busy(self) -> bool:
-        """Whether somebody waits for an answer."""
+        """Whether a request waits for a response."""
         return self.connection is not None and self.connection.session.peer.is_busy
 
     def begin_to_close(self) -> tuple[asyncio.Task[None], ...]:
-        """Ends the connection, and the process if there is one. What there is to wait for."""
+        """Begin to end the connection and its process, and return the tasks to wait for."""
         if self._ready is not None:
             self._log.debug("stopping")
         self._set_down()  # whoever comes from now on gets a new life, after this one
@@ -150,12 +151,12 @@ class Supervisor:
         return tuple(self._lives)
 
     def kill(self) -> None:
-        """Ends all processes this instant."""
+        """Kill all processes at once."""
         for link in self._links:
             link.kill()
 
     def explain(self, error: WireError) -> str:
-        """What went wrong in a call, and what to do about it."""
+        """Return why a call failed, and what to do about it."""
         if isinstance(error, ConnectionClosed):
             last_stderr_lines = self._quotable(diagnosis.tail(self._last_stderr_lines))
             return diagnosis.explain_loss(error, self._wait(), last_stderr_lines)
@@ -166,11 +167,13 @@ class Supervisor:
         return self._server.mask(diagnosis.explain(error))
 
     async def connect(self) -> Connection:
-        """The connection, made first if need be. Raises StartError or VersionMismatch."""
+        """Return the connection, made first if necessary. Raises StartError or VersionMismatch."""
         return await asyncio.shield(self.begin_to_connect())
 
     def begin_to_connect(self) -> asyncio.Future[Connection]:
-        """The same, without waiting for it. Raises StartError if it must not be made now."""
+        """Return a future of the connection, made if necessary. Raises StartError while the server must
+        wait.
+        """
         if self._ready is None:
             self._refuse_during_backoff()
             self._server.on_start()
@@ -190,7 +193,7 @@ class Supervisor:
             raise StartError(self._name, reason, stderr=stderr, hint=last.hint)
 
     async def _own(self, ready: asyncio.Future[Connection], earlier: tuple[asyncio.Task[None], ...]) -> None:
-        """One life of the connection."""
+        """Run one connection from its start to its end."""
         try:
             if earlier:
                 await asyncio.wait(earlier)
@@ -204,7 +207,7 @@ class Supervisor:
         self._refuse(ready, StartError(self._name, "it was closed while it was starting"))
 
     def _fail(self, ready: asyncio.Future[Connection], error: StartError) -> None:
-        """The server did not come up. Whoever waits is told at once: to clean up takes its time."""
+        """Record a failed start. Waiting callers are told at once, because cleaning up takes time."""
         if not error.wants_login:  # which may come any moment, and costs nothing to look for
             self._backoff.fail(asyncio.get_running_loop().time())
         self.last_failure = error
@@ -214,7 +217,7 @@ class Supervisor:
         self._refuse(ready, error)
 
     def _refuse(self, ready: asyncio.Future[Connection], error: StartError | VersionMismatch) -> None:
-        """Whatever happened, nobody waits any longer, and the next use starts anew."""
+        """Fail all waiting callers. The next use starts again."""
         self._detach(ready)
         if not ready.done():
             ready.set_exception(error)
@@ -296,7 +299,7 @@ class Supervisor:
             self._context.flow_control.remove(connection)
 
     def _on_closed(self, connection: Connection, how: str) -> None:
-        """The server can no longer be talked to. If it was of use until now, that was not our doing."""
+        """Close the connection after its link has ended. If it was ready, that counts as a failure."""
         if connection.up_since is not None:
             now = asyncio.get_running_loop().time()
             up = now - connection.up_since
@@ -306,7 +309,7 @@ class Supervisor:
         connection.close(how)
 
     def _detach(self, ready: asyncio.Future[Connection]) -> None:
-        """The next use starts a new life, even while this one is still being cleaned up."""
+        """Let the next use start a new connection, even while this one is being cleaned up."""
         if self._ready is ready:
             self._set_down()
 
@@ -315,12 +318,12 @@ class Supervisor:
         self._server.on_down(self)
 
     def _wait(self) -> float:
-        """Seconds until it may be started again."""
+        """Return the seconds until the server may be started again."""
         return self._backoff.remaining(asyncio.get_running_loop().time())
 
     def _quotable(self, stderr: Sequence[str]) -> Sequence[str]:
-        """What is quoted in an error of the stderr of a server that was in use. It may be about the calls of
-        another principal than the one who reads the error.
+        """Return the lines of stderr that an error may quote. With several principals that is none: the
+        lines may be about another's calls.
         """
         return [diagnosis.STDERR_IN_LOG] if stderr and self._context.listeners.is_shared else stderr
 

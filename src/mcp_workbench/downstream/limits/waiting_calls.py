@@ -1,4 +1,4 @@
-"""The room in which calls wait for a server that is not ready for them, and how many it holds."""
+"""The calls that wait for a server that is not ready for them, and how many may wait."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 MAX_CALLS = 10_000
 MAX_BYTES = 64 * 1024 * 1024
-"""Of the arguments of all that wait together; one call alone may have more."""
+"""Maximum size of the arguments of all waiting calls together. One call alone may have more."""
 MAX_BYTES_PER_PRINCIPAL = 8 * 1024 * 1024
-"""The same for the calls of one principal."""
+"""Maximum size of the arguments of one principal's waiting calls. One call alone may have more."""
 
 
 class WaitingCalls:
-    """Calls that wait for one server."""
+    """Counts the calls that wait for one server, and refuses too many."""
 
     def __init__(self, shares: Shares | None = None) -> None:
         self._shares = shares or Shares()
@@ -31,7 +31,7 @@ class WaitingCalls:
 
     @contextmanager
     def place(self, size: int, principal: str = "") -> Iterator[None]:
-        """Keep a place for a call with arguments of that size while it waits. Raises Overloaded."""
+        """Count a call with arguments of that size for as long as it waits. Raises Overloaded."""
         self._require_room(size, principal)
         self.calls += 1
         self.bytes += size
