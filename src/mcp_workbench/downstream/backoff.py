@@ -6,6 +6,7 @@ import os
 from math import inf
 
 FIRST_SECONDS = 0.5
+"""Seconds before the next start after the second failure in a row."""
 MAX_SECONDS = 60.0
 """Maximum number of seconds before the next start. The first wait is FIRST_SECONDS, and each is twice the
 last."""
@@ -30,7 +31,7 @@ class Backoff:
         """Record that the server could not be started, or has ended."""
         self.failures += 1
         if self.failures > 1:
-            # Doubled no more often than it takes to be the longest, or the number would grow without end.
+            # The exponent is limited, or the number would grow without end.
             steady = min(FIRST_SECONDS * 2 ** min(self.failures - 2, 10), MAX_SECONDS)
             self._not_before = now + min(steady * (1 - JITTER + 2 * JITTER * _chance()), MAX_SECONDS)
 
@@ -48,5 +49,5 @@ class Backoff:
 
 
 def _chance() -> float:
-    # The module `random` takes longer to load than all else that a start of a server needs.
+    # Importing `random` takes longer than everything else that the start of a server needs.
     return int.from_bytes(os.urandom(2), "big") / 0xFFFF

@@ -103,7 +103,7 @@ class Connection:
         self._peer = self.session.peer
         self._peer.on_capacity = self._review
         self.adopt(config)
-        # As whoever reads from the server calls them, without a step between.
+        # Called by the reader directly, to save a call for each line.
         self.receive = self._peer.receive
         self.receive_rest = self._peer.receive_rest
         self.receive_overlong = self._peer.receive_overlong
@@ -131,7 +131,7 @@ class Connection:
 
     async def tools(self) -> Tools:
         """Return the tools, listed again if the server has announced a change."""
-        # At most two: the one under way may have been asked for before the change, the next one not.
+        # At most two: the listing in progress may have been requested before the change, the next one not.
         for _ in range(2):
             if self._is_stale:
                 await asyncio.shield(self._refreshing())
@@ -208,7 +208,7 @@ class Connection:
             reason = f"the server no longer answers anything, not even a ping within {PROBE_SECONDS:g} s"
             self._channel.give_up(reason)
         except WireError:
-            pass  # it has ended, which everyone knows
+            pass  # the connection has ended, which is reported elsewhere
         finally:
             self._probe = None
             self._review()

@@ -37,13 +37,13 @@ def child_environment(config: ServerConfig, environ: Mapping[str, str]) -> dict[
     if inherit is True:
         return {**ours, **config.env}
     names = set(SAFE if inherit is False else (*SAFE, *inherit))
-    # Each pattern is compiled once, which takes longer than all the rest of this.
+    # Each pattern is compiled only once: that takes longer than everything else here.
     patterns = [name for name in names if not _WILD.isdisjoint(name)]
     passed = {
         name: value
         for name, value in ours.items()
         if (name in names or any(fnmatchcase(name, pattern) for pattern in patterns))
-        # A password is for those who ask for it.
+        # A proxy's password is passed only to servers that ask for the variable.
         and not (name in PASSED_ON and has_credentials(name, value) and not asks_for(config, name))
     }
     return {**passed, **config.env}

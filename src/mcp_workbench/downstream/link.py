@@ -55,7 +55,7 @@ def link_to(
     """Return the link to a server, given by toolbox and name. Nothing is started or connected yet."""
     if config.url is None:
         return ProgramLink(origin[1], config, environ, guard, mask=mask, on_stderr=on_stderr)
-    from mcp_workbench.downstream.remote.link import RemoteLink  # noqa: PLC0415 - few have such servers
+    from mcp_workbench.downstream.remote.link import RemoteLink  # noqa: PLC0415 - few configurations have remote servers
 
     def authorize() -> httpx2.Auth | None:
         from mcp_workbench.downstream.oauth import authorization  # noqa: PLC0415 - loaded with HTTP by then

@@ -46,7 +46,7 @@ class ProgramLink(Child):
         """Start the program. Raises StartError."""
         config = self._config
         command = [config.command or "", *config.args]
-        # Long answers are searched for links while they arrive: afterwards it would take far longer.
+        # Long responses are searched for links while they arrive: afterwards that would take far longer.
         program = Program(command, child_environment(config, self._environ), config.cwd, URI_SIGNS)
         try:
             await self.start(program, connection, config.message_limit)

@@ -87,7 +87,7 @@ class Recorder:
                     async with asyncio.timeout(DELAY_SECONDS):
                         await self._is_urgent.wait()
                 record, self._latest = self._latest, None
-                with suppress(TimeoutError):  # then it goes on alone
+                with suppress(TimeoutError):  # the thread goes on
                     await in_thread(partial(self._keep, self._key, record), WRITE_TIMEOUT_SECONDS)
         finally:
             self._writing = None

@@ -142,14 +142,14 @@ class Server:
             supervisor = self._supervisor(modern=modern)
             other = self._supervisors.get(not modern)
             if supervisor.start_failed and other not in (None, supervisor) and other.connection is not None:
-                # Some programs cannot run twice. Nobody waits while that is found out again.
+                # Some programs cannot run twice. No caller waits while that is tried again.
                 with suppress(StartError):
                     supervisor.begin_to_connect()
                 return other.connection
             try:
                 return await supervisor.connect()
             except VersionMismatch:
-                continue  # by now it is known what the server speaks
+                continue  # by now the server's versions are known
             except StartError:
                 other = self._supervisors.get(not modern)
                 if other is None or other is supervisor or not other.is_needed:
@@ -192,7 +192,7 @@ class Server:
         if kept is supervisor:
             return True
         if kept is None or not kept.is_needed:
-            # No other connection is there for those who speak what the server speaks, so this one serves all.
+            # There is no other connection in the server's version, so this one serves all clients.
             self._supervisors[is_modern] = supervisor
             if kept is not None:
                 self._drop(kept)
@@ -213,8 +213,8 @@ class Server:
     def on_down(self, supervisor: Supervisor) -> None:
         """Take a connection out of use.
 
-        If the server speaks the version that the connection was made for, the next one will use that
-        version, and so serve only the clients of that version.
+        The next connection is made in the version of its clients, if the server speaks that, and then
+        serves only clients of that version.
         """
         own, others = supervisor.for_modern, not supervisor.for_modern
         if self._supervisors.get(others) is supervisor and self.versions.speaks(modern=own) is not False:

@@ -83,7 +83,7 @@ class Start:
                 await connection.list_tools(limit)
         except ConnectionClosed as error:
             if self._approach in ("modern first", "probe") and agreed is None:
-                # Servers on some SDKs end themselves when the first message is not `initialize`.
+                # Servers on some SDKs exit when the first message is not `initialize`.
                 self._approach = "legacy first"
                 self._dies_on_probe = True
                 self._may_be_modern = False
@@ -121,8 +121,8 @@ def approach(config: ServerConfig, known: Versions, *, for_modern: bool, has_fai
         return "modern first" if known.legacy is False else "legacy first"
     if known.modern is not None:
         return "modern first" if known.modern else "legacy first"
-    # One that has just failed is not probed: it may have ended because of that, and if not, to find that out
-    # would take two starts each time.
+    # A server that has just failed is not probed: the probe may be why it ended, and to find that out would
+    # take two starts each time.
     return "legacy first" if has_failed and config.url is None else "probe"
 
 
@@ -130,7 +130,7 @@ def configured_versions(config: ServerConfig) -> Versions | None:
     """Return the versions that the server speaks according to the configuration; None if it does not say."""
     if config.protocol == MODERN:
         return Versions(legacy=False, modern=True)
-    # The transport of before is one of legacy servers.
+    # Only legacy servers use the HTTP+SSE transport.
     if config.protocol == "legacy" or config.transport == "sse":
         return Versions(legacy=True, modern=False)
     return None

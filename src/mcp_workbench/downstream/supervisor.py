@@ -145,7 +145,7 @@ class Supervisor:
         """Begin to end the connection and its process, and return the tasks to wait for."""
         if self._ready is not None:
             self._log.debug("stopping")
-        self._set_down()  # whoever comes from now on gets a new life, after this one
+        self._set_down()  # later callers get a new connection, after this one has ended
         for life in self._lives:
             life.cancel()
         return tuple(self._lives)
@@ -180,7 +180,7 @@ class Supervisor:
             self._ready = ready = asyncio.get_running_loop().create_future()
             life = asyncio.create_task(self._own(ready, tuple(self._lives)), name=self._label)
             self._lives.add(life)
-            # Not in the task itself: one that is cancelled before its first step runs nothing of it.
+            # Not in the task itself: a task that is cancelled before its first step never runs.
             life.add_done_callback(lambda life: self._on_end_of_life(life, ready))
         return self._ready
 
@@ -188,7 +188,7 @@ class Supervisor:
         last = self.last_failure
         if last is not None and (wait := self._wait()):
             reason = diagnosis.must_wait(self._backoff.failures, wait, last.reason)
-            # What it said before it was ready is about nobody's call.
+            # What a server wrote before it was ready is about no call.
             stderr = last.stderr if self.start_failed else self._quotable(last.stderr)
             raise StartError(self._name, reason, stderr=stderr, hint=last.hint)
 
@@ -198,7 +198,7 @@ class Supervisor:
             if earlier:
                 await asyncio.wait(earlier)
             await self._live(ready)
-        except Exception:  # noqa: BLE001 - nobody is to wait for ever
+        except Exception:  # noqa: BLE001 - callers must not wait for ever
             self._log.exception("failed inside the workbench")
             self._fail(ready, StartError(self._name, "a fault of the workbench; its log has the details"))
 
@@ -208,7 +208,7 @@ class Supervisor:
 
     def _fail(self, ready: asyncio.Future[Connection], error: StartError) -> None:
         """Record a failed start. Waiting callers are told at once, because cleaning up takes time."""
-        if not error.wants_login:  # which may come any moment, and costs nothing to look for
+        if not error.wants_login:  # the user may log in at any moment
             self._backoff.fail(asyncio.get_running_loop().time())
         self.last_failure = error
         self.start_failed = True
@@ -221,7 +221,7 @@ class Supervisor:
         self._detach(ready)
         if not ready.done():
             ready.set_exception(error)
-            ready.exception()  # seen: whoever asked may have gone away since
+            ready.exception()  # retrieved: all callers may have been cancelled
 
     async def _live(self, ready: asyncio.Future[Connection]) -> None:
         self._log.info("starting")
@@ -236,7 +236,7 @@ class Supervisor:
         while True:
             try:
                 await self._live_once(ready, start)
-            except RetryStart:  # which a start makes twice at most
+            except RetryStart:  # raised twice at most
                 continue
             return
 
@@ -278,7 +278,7 @@ class Supervisor:
         self._log.info("ready: %s, tools: %d", agreed.protocol, len(connection.listed))
         self.last_failure = None
         self.start_failed = False
-        connection.adopt(server.config)  # which may have changed while it was starting
+        connection.adopt(server.config)  # it may have changed during the start
         self.connection = connection
         self.last_session = connection.session
         if not server.on_up(self, connection, agreed):

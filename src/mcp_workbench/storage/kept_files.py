@@ -110,8 +110,8 @@ class KeptFiles:
         try:
             lock = self._results.below(name).open_lock(LOCK, make=False)
         except FileNotFoundError:
-            # Its process ended before it could write anything. If there are files, another program deleted the
-            # lock and the process may still run: then the files stay.
+            # Its process ended before it could write anything. If there are files, another program deleted
+            # the lock and the process may still run: then the files stay.
             self._results.remove_empty_directory(name)
             return
         try:

@@ -42,5 +42,5 @@ def _backend() -> KeyringBackend:
     backend = keyring.core.get_keyring()
     # Backends that fail, store nothing, or write plain text are not recommended ones.
     if not keyring.core.recommended(backend):
-        raise NoKeychain("there is no keyring of use on this system")
+        raise NoKeychain("there is no usable keyring on this system")
     return backend

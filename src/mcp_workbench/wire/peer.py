@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LATE_TIMER_SECONDS = 1.0
 """Seconds by which a timer may be late before the process counts as having been suspended."""
 
-ENDED_BEFORE = "the server had ended before it could be sent the call"
+ENDED_BEFORE = "the server had ended before the call could be sent"
 
 ID_DIGITS = 18
 """Maximum number of digits of an id that is read as a number: more than any id that is sent has."""

@@ -72,8 +72,8 @@ class Request(msgspec.Struct, kw_only=True, eq=False):
 
     def touch(self) -> None:
         """Restart the idle timeout, because there was progress."""
-        # The peer's timer is not moved, but looks at the new end when it fires: there may be very many progress
-        # notifications.
+        # The peer's timer is not moved, but looks at the new end when it fires: there may be thousands of
+        # progress notifications.
         self.heard = asyncio.get_running_loop().time()
 
     def timeout(self) -> RequestTimeout:

@@ -117,7 +117,7 @@ async def test_a_damaged_file_is_told_and_left_alone(tmp_path: Path, content: by
     await save(kept)
     (file,) = (tmp_path / "mcp-workbench" / "logins").glob("*.json")
     file.write_bytes(content)
-    with pytest.raises(StoreError, match="is no login of this version"):
+    with pytest.raises(StoreError, match="leads to no login that this version can read"):
         await kept.load()
     assert file.read_bytes() == content
     await save(kept)

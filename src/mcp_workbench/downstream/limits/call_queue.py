@@ -82,7 +82,7 @@ class CallQueue:
         finally:
             if not turn.cancelled():
                 self._count(principal, -1)
-            # Later: by then the call is sent, or nothing was, and the place is left to the next.
+            # Later: by then the call is sent, or the next call can have its place.
             loop.call_soon(self._on_change)
 
     def grant(self, count: int) -> None:

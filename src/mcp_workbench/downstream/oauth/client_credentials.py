@@ -1,7 +1,7 @@
-"""An access token that nobody logs in for: by the credentials of a client that is the workbench itself.
+"""Access tokens without a person's login, by the client credentials grant.
 
-Owns when a token is asked for, and that all requests share it. Tokens are kept in memory only: a new one
-costs three requests and nobody's time.
+Owns when a token is requested, and that all requests share it. Tokens are kept in memory only: a new one
+takes three requests, and no person.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config import OAuthConfig
 
 TIMEOUT_SECONDS = 60.0
-"""Seconds to get a token, with the import of the SDK on a machine that is busy."""
+"""Seconds to get a token, including the import of the SDK on a busy machine."""
 
 
 class _Token(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class _Token(msgspec.Struct, frozen=True):
 
 
 class ClientCredentialsAuth(httpx2.Auth):
-    """Authorizes requests to one server by tokens that the workbench asks for itself."""
+    """Authorizes requests to one server with tokens that the workbench requests for itself."""
 
     def __init__(self, url: str, oauth: OAuthConfig, hide: Callable[[Secrets], None]) -> None:
         self._url = url
@@ -48,7 +48,7 @@ class ClientCredentialsAuth(httpx2.Auth):
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Adds the token, once the server has asked for one. Raises TokenUnavailable."""
+        """Add the token, once the server has required one. Raises TokenUnavailable."""
         used = self._token
         if used is not None and used.renew_at is not None and time.time() >= used.renew_at:
             used = await self._new_token(used)
@@ -73,7 +73,7 @@ class ClientCredentialsAuth(httpx2.Auth):
 
     async def _new_token(self, used: _Token | None) -> _Token:
         if self._token is not None and self._token is not used:
-            return self._token  # another task has seen to it meanwhile
+            return self._token  # another task has got it meanwhile
         if self._asking is None:
             self._asking = asyncio.create_task(self._ask())
             self._asking.add_done_callback(self._on_asked)
@@ -96,12 +96,12 @@ class ClientCredentialsAuth(httpx2.Auth):
             raise TokenUnavailable(f"its authorization server could not be reached: {what}") from None
 
     async def _ask_by_the_sdk(self) -> _Token:
-        from mcp_workbench.downstream.oauth import sdk_credentials  # noqa: PLC0415 - loaded beside the loop by now
+        from mcp_workbench.downstream.oauth import sdk_credentials  # noqa: PLC0415 - a thread has loaded it by now
 
         scope = self._oauth.scope or self._challenge.scope
         asked = Challenge(scope=scope, resource_metadata=self._challenge.resource_metadata)
         tokens, issuer = await sdk_credentials.ask(self._url, self._oauth, self._issuer, asked)
-        # The first to be named: from now on the credentials go to no other.
+        # Bound to the first issuer: from now on the credentials are sent to no other.
         self._issuer = self._issuer or issuer
         self._hide(Secrets({tokens.access_token: "<access token>"}))
         if tokens.expires_in is None:

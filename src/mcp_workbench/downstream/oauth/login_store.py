@@ -77,7 +77,7 @@ class LoginStore:
                 return entry.login
             return await self._in_keyring(self._file.read_keyring, KEYRING_TIMEOUT_SECONDS)
         except msgspec.DecodeError:
-            raise StoreError(f"what {self.path} leads to is no login of this version") from None
+            raise StoreError(f"{self.path} leads to no login that this version can read") from None
 
     async def save(self, login: Login, *, limit: float = KEYRING_TIMEOUT_SECONDS) -> Place:
         """Replace the login, and return where the new one is. The caller holds the lock. Raises StoreError.

@@ -1,7 +1,7 @@
-"""One request for new tokens, by a refresh token, to the token endpoint that gave it.
+"""Renews a login: one request with the refresh token, to the token endpoint that issued it.
 
-Not by the SDK's client: it forgets the tokens when the request fails, and its import takes most of a second.
-What is asked and answered is a dozen lines of RFC 6749.
+Without the SDK's client: it forgets the tokens when the request fails, and its import takes most of a
+second. Request and response are a dozen lines of RFC 6749.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from mcp_workbench.storage.login_record import Login
 
 TIMEOUT_SECONDS = 30.0
-"""Seconds for the authorization server to answer."""
+"""Seconds for the authorization server to respond."""
 MAX_RESPONSE_BYTES = 1024 * 1024
 TRANSIENT_ERRORS = ("server_error", "slow_down", "temporarily_unavailable")
-"""What an authorization server says that may say something else the next time."""
+"""OAuth error codes after which a renewal is worth another attempt."""
 
 
 class RenewalPostponed(Exception):
-    """No answer, or none that decides anything: the login may be as good as before."""
+    """The renewal failed for a reason that may pass: the login may still be valid."""
 
 
 class RenewalRefused(Exception):
-    """The authorization server will not renew this login, however often it is asked."""
+    """The authorization server refused to renew the login, for good."""
 
 
 class _Answer(msgspec.Struct):
@@ -48,7 +48,7 @@ class _Failure(msgspec.Struct):
 
 
 async def renew(login: Login, client_secret: str | None) -> Login:
-    """The login with new tokens. Raises NotNow or Refused."""
+    """Return the login with new tokens. Raises RenewalPostponed or RenewalRefused."""
     if login.refresh_token is None:
         raise RenewalRefused("there is no refresh token to renew it with")
     form = {

@@ -1,7 +1,7 @@
-"""The headers in which a modern request repeats parts of its body, for whoever passes it on unread.
+"""The headers of a modern HTTP request that repeat parts of its body, so that proxies need not parse it.
 
-Owns their names, how values are written in them, and which marks in a tool's schema are right, as the
-specification's Streamable HTTP has it. Knows nothing of HTTP itself.
+Owns the `x-mcp-header` keyword, by which a tool's schema asks for a parameter in a header, as the
+specification of Streamable HTTP defines it. How values are encoded is in `protocol.headers`.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _SCHEMAS: Final = frozenset(
         *("unevaluatedProperties", "not", "if", "then", "else", "contentSchema"),
     )
 )
-"""Keywords of a schema whose value is one."""
+"""Keywords of a JSON schema whose value is a schema."""
 _SCHEMA_LISTS: Final = frozenset(("allOf", "anyOf", "oneOf", "prefixItems"))
 _SCHEMA_MAPS: Final = frozenset(("patternProperties", "dependentSchemas", "$defs", "definitions"))
 
 
 class BadHeaderParam(Exception):
-    """A tool marks a parameter in a way that the specification does not allow."""
+    """A tool's schema uses `x-mcp-header` in a way that the specification does not allow."""
 
 
 class HeaderParams(msgspec.Struct, frozen=True):
-    """The parameters of a tool that go into headers: where each is, and the header it goes into."""
+    """The parameters of a tool that are repeated in headers: the path to each, and its header."""
 
     headers: Mapping[Path, bytes]
 
@@ -63,7 +63,7 @@ _decode_params = msgspec.json.Decoder(_Params).decode
 
 
 def modern_headers(method: str, params: msgspec.Raw, header_params: Mapping[str, HeaderParams]) -> Headers:
-    """Those of a request, with the marks of the tools that have some."""
+    """Return the headers of a request, given the header parameters of the tools that have some."""
     headers = [(VERSION, MODERN.encode()), (b"Mcp-Method", method.encode())]
     if method not in NAMED_BY:
         return headers
@@ -98,18 +98,18 @@ def _written(value: object) -> str | None:
         return None
     try:
         return str(value)
-    except ValueError:  # a number of thousands of digits
+    except ValueError:  # an integer of thousands of digits
         return None
 
 
 def read_header_params(tool: msgspec.Raw) -> tuple[str, HeaderParams | None]:
-    """The name of a tool and its marks, if it has any. Raises BadHeaderParam, with what is wrong."""
+    """Return the name of a tool and its header parameters, if it has any. Raises BadHeaderParam."""
     if SCHEMA_KEY.encode() not in bytes(tool):
         return "", None
     try:
         found = _decode_tool(tool)
     except (msgspec.DecodeError, RecursionError):
-        return "", None  # whoever lists the tools says what is wrong with it
+        return "", None  # the listing reports what is wrong with it
     headers: dict[Path, bytes] = {}
     seen: set[str] = set()
     for path, schema in _positions(found.schema):
@@ -131,7 +131,7 @@ def read_header_params(tool: msgspec.Raw) -> tuple[str, HeaderParams | None]:
 
 
 def _positions(root: object) -> Iterator[tuple[Path | None, dict[str, Any]]]:
-    """All places in a schema where one stands. Each with the path to it, if that is of `properties` only."""
+    """Yield every schema inside a schema, with the path to it if that leads through `properties` only."""
     stack: list[tuple[Path | None, object]] = [((), root)]
     while stack:
         path, schema = stack.pop()

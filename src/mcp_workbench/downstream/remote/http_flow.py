@@ -1,4 +1,4 @@
-"""What goes over the HTTP of one server, whatever its transport: how much of it, and to whom it is brought."""
+"""HTTP messages to and from one server, for both transports: backpressure, and delivery to the connection."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ ACCEPT_EVENTS: Final = (b"Accept", EVENTS.encode())
 JSON: Final = (b"Content-Type", b"application/json")
 
 DRAIN_SECONDS: Final = 1.0
-"""Seconds for a body to end when nothing more is wanted of it."""
+"""Seconds to read the rest of a body that is not needed."""
 ERROR_BODY_BYTES: Final = 64 * 1024
-"""Bytes of a body that is no answer."""
+"""Bytes of the body of an error response that are read."""
 
 
 class HttpFlow:
-    """Counts what waits to be sent, stops what comes while nobody takes it, and hands it over."""
+    """Sends requests and delivers what the server sends, with backpressure in both directions."""
 
     def __init__(self, client: HttpClient, connection: Connection, config: ServerConfig) -> None:
         self.client = client
@@ -52,21 +52,21 @@ class HttpFlow:
         self._may_read.set()
         self._is_full = False
         self.waiting = 0
-        """Bytes of requests that are not sent yet."""
+        """Number of bytes of requests that are not sent yet."""
 
     def pause(self) -> None:
-        """Reads no further, so that the server has to wait."""
+        """Stop reading responses, so that the server has to wait."""
         self._may_read.clear()
 
     def resume(self) -> None:
-        """Reads on."""
+        """Read responses again after a pause."""
         self._may_read.set()
 
     @asynccontextmanager
     async def post(
         self, headers: Headers, body: bytes, url: httpx2.URL | None = None
     ) -> AsyncIterator[HttpResponse]:
-        """Sends a body, and has the answer from when its headers have come. Raises WireError."""
+        """Send a body, and yield the response as soon as its headers are there. Raises WireError."""
         unsent = [len(body)]
         self._count(len(body))
 
@@ -89,18 +89,18 @@ class HttpFlow:
             self.connection.on_full(self._is_full)
 
     async def read(self, response: HttpResponse) -> Line:
-        """A body that is one message, whole and as a line. Raises WireError."""
-        # As JSON sees it, a newline between its tokens is a space.
+        """Return a body that is one message, as a line. Raises WireError."""
+        # A newline between JSON tokens means the same as a space.
         splitter = LineSplitter(self._on_overlong, self.limit)
         while chunk := await self._chunk(response):
             splitter.feed(chunk.replace(b"\n", b" ").replace(b"\r", b" "))
         return splitter.finish() or b""
 
-    def _on_overlong(self, edges: bytes, *, is_over: bool) -> None:  # noqa: ARG002 - as it is called
+    def _on_overlong(self, edges: bytes, *, is_over: bool) -> None:  # noqa: ARG002 - OnOverlong
         raise TooLong(self.limit)
 
     async def events(self, response: HttpResponse, parser: EventParser) -> list[Event] | None:
-        """The next events of a body, or none yet; None at its end. Raises WireError."""
+        """Return the next events of a body, which may be none yet; None at its end. Raises WireError."""
         chunk = await self._chunk(response)
         return [*parser.feed(chunk)] if chunk else None
 
@@ -112,7 +112,7 @@ class HttpFlow:
     async def refusal(
         self, message: Message | None, response: HttpResponse, *, has_session: bool
     ) -> HttpRefusal:
-        """What a status that is no success comes with."""
+        """Return the details of a response whose status is not a success. Raises WireError."""
         body = b""
         while len(body) < ERROR_BODY_BYTES and (chunk := await response.chunk()):
             body += chunk
@@ -128,7 +128,7 @@ class HttpFlow:
         )
 
     def receive(self, line: Line, about: Id | None = None) -> None:
-        """Hands over what the server has said, on the stream of that request or on that of none."""
+        """Deliver a message that arrived on the stream of the request `about`, or on no request's stream."""
         attribution = self.connection.session.attribution
         attribution.certain = about
         try:
@@ -137,27 +137,27 @@ class HttpFlow:
             attribution.certain = None
 
     def is_awaited(self, message: Message) -> bool:
-        """Whether somebody still waits for the answer to it."""
+        """Whether the request still waits for its response."""
         return self.connection.session.peer.find(id_of(message)) is not None
 
     def has_time(self, message: Message, wait: float) -> bool:
-        """Whether it can still be answered after so many seconds."""
+        """Whether the request can still be answered after that many seconds."""
         request = self.connection.session.peer.find(id_of(message))
         return request is None or asyncio.get_running_loop().time() + wait < request.end
 
 
 def is_request(message: Message) -> bool:
-    """Whether it wants an answer."""
+    """Whether a message is a request."""
     return message.method is not None and message.id is not msgspec.UNSET
 
 
 def id_of(message: Message) -> Id | None:
-    """Its id, if it has one."""
+    """Return the id of a message, if it has one."""
     return None if message.id is msgspec.UNSET else message.id
 
 
 async def drain(response: HttpResponse) -> None:
-    """Lets an answer end of which nothing more is wanted: then its connection can be used again."""
+    """Read the rest of a response that is not needed, so that its connection can be used again."""
     try:
         async with asyncio.timeout(DRAIN_SECONDS):
             while await response.chunk():

@@ -1,6 +1,6 @@
-"""The way to a server over HTTP: each line that is written becomes a request, in a task of its own.
+"""The link to a remote server: each line that is written becomes an HTTP request, in a task of its own.
 
-Owns these tasks and their end. What is said in which way is the transport's.
+Owns these tasks and their end. `streamable` and `old_sse` implement the two transports.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Id, Message, Outgoing
 
 END_SESSION_SECONDS: Final = 1.0
-"""Seconds to tell the server that its session is over."""
+"""Seconds to tell the server that its session has ended."""
 CLOSING_SECONDS: Final = 0.25
-"""Seconds for what is in flight when the session is over: it may still be answered."""
+"""Seconds for the requests in flight when the session has ended: they may still be answered."""
 ORDER_TIMEOUT_SECONDS: Final = 5.0
-"""Seconds that requests wait for one that has to come before them."""
+"""Maximum number of seconds that requests wait for a message that has to be delivered first."""
 IN_ORDER: Final = frozenset(("notifications/initialized", "logging/setLevel"))
-"""What is to be taken before whatever is sent after it."""
+"""Methods that have to be delivered before anything that is sent after them."""
 CANCELLED: Final = "notifications/cancelled"
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class _Cancelled(msgspec.Struct):
 
 
 class RemoteLink:
-    """A way over HTTP, from its opening to its end. As a context manager it is sure to be taken down."""
+    """A link over HTTP, from its start to its end. The context manager closes it."""
 
     def __init__(
         self,
@@ -69,19 +69,19 @@ class RemoteLink:
         self._flow: HttpFlow | None = None
         self._transport: StreamableHttp | HttpSse | None = None
         self._header_params: dict[str, HeaderParams] = {}
-        """The tools that have parameters for headers."""
+        """The header parameters of the tools that have some, by name."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._requests: dict[Id, asyncio.Task[None]] = {}
         self._first: asyncio.Task[None] | None = None
-        """What has to be taken before anything else is sent."""
+        """The task that sends a message that has to be delivered first."""
         self._is_given_up = False
         self._closing_timer: asyncio.TimerHandle | None = None
         self.last_stderr_lines: Sequence[str] = ()
-        """It has none: what it says, it says in HTTP."""
+        """Always empty: a remote server has no stderr here."""
         self.closing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when nothing new should be sent: the session is over."""
+        """Done when nothing new should be sent, because the session has ended."""
         self.closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        """Done, with what happened, when it cannot be used any more."""
+        """Done when the link can no longer be used. The result says what happened."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -90,7 +90,7 @@ class RemoteLink:
         await run_to_completion(self._take_down())
 
     async def open(self, connection: Connection) -> None:
-        """Makes ready to send. Of the old transport, opens the stream. Raises StartError."""
+        """Prepare the HTTP client; for HTTP+SSE, also open the stream. Raises StartError."""
         try:
             client = (await load())(self._config.url or "", self._config.headers, self._authorize())
             self._client = client
@@ -114,29 +114,29 @@ class RemoteLink:
 
     @property
     def waiting(self) -> int:
-        """How many bytes wait to be sent."""
+        """Number of bytes that are not sent yet."""
         return 0 if self._flow is None else self._flow.waiting
 
     def pause(self) -> None:
-        """Reads no answers, so that the server has to wait."""
+        """Stop reading responses, so that the server has to wait."""
         if self._flow is not None:
             self._flow.pause()
 
     def resume(self) -> None:
-        """Reads them again."""
+        """Read responses again after a pause."""
         if self._flow is not None:
             self._flow.resume()
 
     def write(self, line: Outgoing) -> None:
-        """Sends a line."""
+        """Send a line as an HTTP request, in a task."""
         if self.closed.done() or self._flow is None:
             return
         body = (line if isinstance(line, bytes) else b"".join(line)).rstrip(b"\n")
         try:
             message = decode(body)
         except Undecodable as problem:
-            # What a client may send at most can be too much by the step that is ours.
-            self._fail(problem.request_id, BadAnswer(f"the request could not be looked at: {problem}"))
+            # A request nested as deeply as a client may send can be too deep with the envelope around it.
+            self._fail(problem.request_id, BadAnswer(f"the request could not be decoded: {problem}"))
             return
         if message.method == CANCELLED:
             self._cancel(message, body, self._flow.connection.session.is_modern)
@@ -149,7 +149,7 @@ class RemoteLink:
             task.add_done_callback(lambda _: self._requests.pop(request_id, None))
 
     def _cancel(self, message: Message, body: bytes, is_modern: bool) -> None:
-        """In the modern era a request is cancelled by closing the stream of its answer, and not by a word."""
+        """Cancel a request. A modern one is cancelled by closing its stream, without a notification."""
         request = self._requests.get(msgspec.json.decode(message.params, type=_Cancelled).request_id)
         if is_modern:
             if request is not None:
@@ -193,7 +193,7 @@ class RemoteLink:
 
     def _fail(self, request_id: Id | None, error: WireError) -> None:
         if self._flow is not None:
-            # After those who are told that the session is over: the request may be made anew at once.
+            # Later: first it has to be known that the session is over, because the request may be sent again.
             peer = self._flow.connection.session.peer
             asyncio.get_running_loop().call_soon(peer.fail, request_id, error)
 
@@ -204,7 +204,7 @@ class RemoteLink:
             self._closing_timer = loop.call_later(CLOSING_SECONDS, self._close, SESSION_OVER)
 
     def give_up(self, reason: str) -> None:
-        """Says that it cannot be used any more."""
+        """Declare the link unusable, and why."""
         self._is_given_up = True
         if not self.closing.done():
             self.closing.set_result(None)
@@ -215,7 +215,7 @@ class RemoteLink:
             self.closed.set_result(reason)
 
     def kill(self) -> None:
-        """Ends it without a word to the server."""
+        """Cancel all requests, without telling the server."""
         self._is_given_up = True
         for task in self._tasks:
             task.cancel()
@@ -248,7 +248,7 @@ class RemoteLink:
             log.error("a fault of the workbench", exc_info=fault, extra={"server": self._name})
 
     def _screen(self, tools: Tools) -> tuple[Tools, list[str]]:
-        """The tools that can be called over HTTP, and why others cannot."""
+        """Return the tools that can be called over HTTP, and why others cannot."""
         self._header_params.clear()
         if self._flow is None or not self._flow.connection.session.is_modern:
             return tools, []

@@ -1,6 +1,4 @@
-"""The HTTP+SSE transport of before: one stream of events for all that the server says, and an address that it
-names for all that is said to it.
-"""
+"""The deprecated HTTP+SSE transport: one event stream from the server, and an address for requests to it."""
 
 from __future__ import annotations
 
@@ -21,11 +19,11 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Message
 
 ENDPOINT_TIMEOUT_SECONDS: Final = 10.0
-"""Seconds from the beginning of the stream to the address."""
+"""Seconds from the start of the stream until the server names the address for requests."""
 
 
 class HttpSse:
-    """What is known of a server that talks so. Its session lasts for as long as its stream."""
+    """One session over HTTP+SSE. It lasts for as long as its event stream."""
 
     def __init__(self, flow: HttpFlow, on_lost: Callable[[str], None]) -> None:
         self._flow = flow
@@ -33,7 +31,7 @@ class HttpSse:
         self._address: asyncio.Future[httpx2.URL] = asyncio.get_running_loop().create_future()
 
     async def opened(self) -> None:
-        """Returns when the server has named the address. Raises WireError."""
+        """Wait until the server has named the address for requests. Raises WireError."""
         try:
             async with asyncio.timeout(ENDPOINT_TIMEOUT_SECONDS):
                 await asyncio.shield(self._address)
@@ -43,7 +41,7 @@ class HttpSse:
             ) from None
 
     async def listen(self) -> None:
-        """Hands over what the server says, to the end of its stream."""
+        """Deliver what the server sends, until the event stream ends."""
         try:
             async with self._flow.client.stream("GET", [ACCEPT_EVENTS]) as response:
                 await self._take(response)
@@ -52,7 +50,7 @@ class HttpSse:
                 self._on_lost(str(error))
             else:
                 self._address.set_exception(error)
-                self._address.exception()  # seen: whoever waited may have given up
+                self._address.exception()  # retrieved: the caller may have been cancelled
 
     async def _take(self, response: HttpResponse) -> None:
         if not 200 <= response.status < 300:
@@ -75,11 +73,11 @@ class HttpSse:
         return url
 
     async def send(self, message: Message, body: bytes) -> None:
-        """Sends a message; what is said to it comes on the stream. Raises WireError."""
+        """Send a message. The response arrives on the event stream. Raises WireError."""
         async with self._flow.post([ACCEPT], body, self._address.result()) as response:
             if not 200 <= response.status < 300:
                 raise (await self._flow.refusal(message, response, has_session=False)).error()
             await drain(response)
 
     async def end(self) -> None:
-        """The end of the stream is the end of the session."""
+        """Do nothing: the session ends with its event stream."""

@@ -1,7 +1,7 @@
-"""Streamable HTTP: each message a POST, each answer JSON or a stream of events. Both eras of it.
+"""The Streamable HTTP transport: each message is a POST, each response is JSON or an event stream.
 
-A modern request stands for itself. A legacy one belongs to a session, whose server may also say something by
-itself, and may let go of a stream and have it taken up again.
+A modern request is independent. A legacy one belongs to a session, in which the server may also send
+messages on a stream of its own, and may close a stream that the client then resumes.
 """
 
 from __future__ import annotations
@@ -39,14 +39,18 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Message
 
 MAX_REPEATS: Final = 3
+"""How often a request is sent again because the server asks for that with a 429."""
 MAX_RETRY_AFTER_SECONDS: Final = 5.0
-"""A request is sent again when the server wants it so, up to so often and after so many seconds at most."""
+"""Maximum `Retry-After` of a 429 after which a request is sent again."""
 MIN_RESUME_SECONDS: Final = 0.1
+"""Minimum number of seconds before a stream is resumed, whatever the server says."""
 RESUME_SECONDS: Final = 1.0
+"""Seconds before a stream is resumed, if the server does not say."""
 MAX_RESUME_FAILURES: Final = 3
-"""Seconds until a stream is taken up again, at least, and if the server does not say; how often in vain."""
+"""How often in a row a stream fails to resume before its request fails."""
 MIN_RELISTEN_SECONDS, MAX_RELISTEN_SECONDS = 1.0, 60.0
-"""Seconds until what the server says by itself is listened to again: twice as long each time."""
+"""Seconds until the server's own stream is opened again: at first, and at most. Each wait is twice the
+last."""
 SESSION_ID: Final = b"Mcp-Session-Id"
 MODERN_ERRORS: Final = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
 
@@ -54,7 +58,7 @@ log = logging.getLogger(__name__)
 
 
 class NotStreamable(Exception):
-    """The server does not take a handshake in this way. It may be one of the transport before."""
+    """The server refuses `initialize` over Streamable HTTP. It may support HTTP+SSE only."""
 
     def __init__(self, error: WireError) -> None:
         self.error = error
@@ -70,7 +74,7 @@ class _Handshake(msgspec.Struct):
 
 
 class StreamableHttp:
-    """What is known of a server that talks so."""
+    """The conversation with one server over Streamable HTTP."""
 
     def __init__(
         self, flow: HttpFlow, header_params: Mapping[str, HeaderParams], on_session_over: Callable[[], None]
@@ -82,12 +86,12 @@ class StreamableHttp:
         self._on_session_over = on_session_over
         self._session_id = b""
         self._is_over = False
-        """Whether the server has forgotten that session."""
+        """Whether the server no longer knows the session."""
         self._version = b""
-        """What a legacy server has agreed to."""
+        """The protocol version that was agreed with a legacy server."""
 
     async def send(self, message: Message, body: bytes) -> None:
-        """Sends a message, and hands over all that is said to it. Raises WireError or NotStreamable."""
+        """Send a message, and deliver everything on its response. Raises WireError or NotStreamable."""
         for repeats in count():
             headers = self._headers(message)
             async with self._flow.post([ACCEPT, *headers], body) as response:
@@ -109,7 +113,7 @@ class StreamableHttp:
             self._end_session()
         elif isinstance(error, RemoteError):
             if error.code == HEADER_MISMATCH and message.method == "tools/call":
-                # The tool may have other marks by now.
+                # The header parameters of the tool may have changed.
                 self._flow.connection.expect_changes()
                 return NotTaken(str(error))
             if message.method == "initialize" and error.code in MODERN_ERRORS:
@@ -133,11 +137,11 @@ class StreamableHttp:
         return [*headers, (SESSION_ID, self._session_id)] if self._session_id else headers
 
     async def _take(self, message: Message, response: HttpResponse) -> None:
-        """Hands an answer over."""
+        """Deliver the response to a message. Raises WireError."""
         if message.method == "initialize":
             given = response.headers.get("mcp-session-id", "")
             self._session_id = given.encode() if given.isascii() and given.isprintable() else b""
-            # Without a session there is nowhere to answer to, and without events no way to ask.
+            # Without a session an answer has no address, and without events there can be no question.
             self._session.can_push = bool(self._session_id) and response.content_type == EVENTS
         if not is_request(message):
             await drain(response)
@@ -165,7 +169,7 @@ class StreamableHttp:
         self._flow.receive(line, id_of(message))
 
     async def _take_events(self, message: Message, response: HttpResponse) -> None:
-        """Hands over what comes on the stream of a request, until its answer has."""
+        """Deliver the events on the stream of a request, until it has its response. Raises WireError."""
         parser = EventParser(self._flow.limit)
         try:
             if await self._is_answered_by(message, response, parser):
@@ -189,7 +193,7 @@ class StreamableHttp:
         return False
 
     async def _take_up(self, message: Message, parser: EventParser, reason: str) -> None:
-        """Goes on with a stream that the server has let go of, from the last event that it has numbered."""
+        """Resume a stream that the server has closed, after the last event with an id. Raises BrokenOff."""
         failures = 0
         while failures < MAX_RESUME_FAILURES:
             await asyncio.sleep(
@@ -220,7 +224,7 @@ class StreamableHttp:
         return [ACCEPT_EVENTS, *self._session_headers(), *at]
 
     async def listen(self) -> None:
-        """Hands over what a legacy server says by itself, for as long as its session lasts."""
+        """Deliver what a legacy server sends on its own stream, for as long as the session lasts."""
         parser = EventParser(self._flow.limit)
         loop = asyncio.get_running_loop()
         delay, was_open = MIN_RELISTEN_SECONDS, False
@@ -234,7 +238,7 @@ class StreamableHttp:
                         self._end_session()
                         return
                     if response.status < 500 and (response.status != 200 or response.content_type != EVENTS):
-                        return  # it says nothing by itself
+                        return  # the server has no stream of its own
                     if response.status == 200:
                         if was_open and not parser.last_id:
                             self._session.suspect_changes()
@@ -245,7 +249,7 @@ class StreamableHttp:
                 self._log.debug("its stream broke off: %s", error)
             if loop.time() - began > 2 * delay:
                 delay = MIN_RELISTEN_SECONDS
-            # Not sooner than it wants; later, if it keeps ending what it has just begun.
+            # Not sooner than the server asks for; later, if it keeps closing new streams.
             await asyncio.sleep(
                 delay
                 if parser.retry is None
@@ -260,7 +264,7 @@ class StreamableHttp:
                     self._flow.receive(event.data)
 
     async def end(self) -> None:
-        """Tells the server that the session is over."""
+        """End the session on the server, if there is one. Raises WireError."""
         if self._session_id and not self._is_over:
             async with self._flow.client.stream("DELETE", self._session_headers()):
                 pass
