@@ -82,8 +82,8 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     "a pointer to nothing": (NoSuchPart("as it is"), "as it is"),
     "a regular expression that is none": (BadPattern("as it is"), "as it is"),
     "a login that failed": (
-        LoginFailed("nobody agreed", "Start again"),
-        "nobody agreed. Start again",
+        LoginFailed("the user refused", "Start again"),
+        "the user refused. Start again",
     ),
     "a login that needs more rights": (
         LoginRequired("my box", "s", "it asks for more", scope="read write"),
@@ -269,13 +269,13 @@ def branches(error: type[WorkbenchError], level: int) -> Iterator[tuple[int, str
         (StartError("fs", "it is not there"), "Failed to connect to MCP server 'fs': it is not there"),
     ],
 )
-def test_a_failed_start_is_explained_with_the_last_words_and_the_remedy(
+def test_a_failed_start_is_explained_with_the_last_lines_of_stderr_and_the_remedy(
     error: StartError, explained: str
 ) -> None:
     assert error.explained() == explained
 
 
-def test_a_server_without_last_words_is_not_quoted() -> None:
+def test_a_server_without_stderr_is_not_quoted() -> None:
     assert (quote_stderr([]), quote_stderr(["x"])) == ("", "\nIts stderr ended with:\n  x")
 
 

@@ -7,7 +7,7 @@ import pytest
 from mcp_workbench.downstream.backoff import HEALTHY_SECONDS, JITTER, MAX_SECONDS, Backoff
 
 ROUNDING = 1e-6
-"""Of sums and differences of times."""
+"""Tolerance for sums and differences of times."""
 
 
 def waits(failures: int) -> list[float]:

@@ -1,4 +1,4 @@
-"""Whatever a server lists is in the catalogue soon after, and nobody waits for that."""
+"""What a server lists is in the catalogue soon after, and no caller waits for that."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ERAS = {"legacy": "legacy", "modern": "2026-07-28"}
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is to be served first."""
+    """Write records without delay."""
     monkeypatch.setattr(recorder, "DELAY_SECONDS", 0.0)
 
 

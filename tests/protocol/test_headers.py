@@ -1,4 +1,4 @@
-"""Text in a header is the same text on the other side, whatever characters it has."""
+"""Text in a header is decoded to the same text, whatever characters it has."""
 
 from __future__ import annotations
 

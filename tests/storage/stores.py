@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = "mcp-workbench"
 DIRECTORIES: Final = {
-    "eras": "eras",
+    "protocol versions": "eras",
     "catalogue": "catalogue",
     "vectors": "vectors",
     "kept results": "results",
@@ -37,14 +37,14 @@ LOGIN: Final = Login(
     resource="https://wiki.example.com/mcp",
     client_id="me",
     redirect_uri="http://localhost:1/callback",
-    access_token="access",  # noqa: S106 - of nobody
+    access_token="access",  # noqa: S106 - not a real token
     obtained_at=0.0,
 )
 LEGACY: Final = Versions(legacy=True)
 RECORD: Final = Record((msgspec.Raw(b'{"name":"a"}'),), msgspec.Raw(b""), "legacy", 1.0)
 
 
-def use_eras(home: Path) -> None:
+def use_versions(home: Path) -> None:
     memory = VersionMemory(home / ROOT)
     memory.recall("server")
     memory.forget("server")
@@ -85,7 +85,7 @@ def use_logins(home: Path) -> None:
 
 
 USES: Final[dict[str, Callable[[Path], None]]] = {
-    "eras": use_eras,
+    "protocol versions": use_versions,
     "catalogue": use_catalogue,
     "vectors": use_vectors,
     "kept results": use_results,

@@ -1,4 +1,4 @@
-"""What a server offered is remembered for whoever looks for tools, and a bad memory does no harm."""
+"""What a server offered is remembered for searches, and a damaged catalogue does no harm."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ NOON = 1_760_000_000.0
 ODD = b'{ "name":"caf\xc3\xa9", "x-unknown": [1, 2.50, 1e400],\n "description":"\\ud83d\\ude00" }'
 
 
-def record(*tools: bytes, info: bytes = b'{"name":"s"}', era: str = "legacy", at: float = NOON) -> Record:
+def record(
+    *tools: bytes, info: bytes = b'{"name":"s"}', protocol: str = "legacy", at: float = NOON
+) -> Record:
     listed = tools or (b'{"name":"a"}', b'{"name":"b"}')
-    return Record(tuple(map(msgspec.Raw, listed)), msgspec.Raw(info), era, at)
+    return Record(tuple(map(msgspec.Raw, listed)), msgspec.Raw(info), protocol, at)
 
 
 def files(directory: Path) -> list[Path]:
@@ -50,7 +52,7 @@ def kept(directory: Path, what: Record) -> Path:
     [
         record(),
         record(ODD),
-        record(era="2026-07-28", info=b""),
+        record(protocol="2026-07-28", info=b""),
         Record((), ABSENT, "legacy", NOON + 0.123456),
         record(*(b'{"name":"%d"}' % number for number in range(1000))),
     ],
@@ -144,7 +146,7 @@ def test_a_record_from_the_future_is_replaced(tmp_path: Path) -> None:
     assert Catalogue(tmp_path).recall("server") == record()
 
 
-@pytest.mark.parametrize("change", [{"info": b'{"name":"t"}'}, {"era": "2026-07-28"}], ids=str)
+@pytest.mark.parametrize("change", [{"info": b'{"name":"t"}'}, {"protocol": "2026-07-28"}], ids=str)
 def test_any_change_is_written(tmp_path: Path, change: dict[str, str]) -> None:
     kept(tmp_path, record())
     kept(tmp_path, record(**change))  # type: ignore[arg-type]  # one member or another
@@ -270,7 +272,7 @@ def age(path: Path, seconds: float) -> None:
     os.utime(path, (then, then))
 
 
-def test_what_nobody_has_used_for_long_is_dropped(tmp_path: Path) -> None:
+def test_records_that_were_not_used_for_long_are_dropped(tmp_path: Path) -> None:
     old = kept(tmp_path, record())
     draft, new_draft = (old.with_suffix(f".json.{digit * 12}.draft") for digit in "ab")
     draft.touch()

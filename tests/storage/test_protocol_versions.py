@@ -1,4 +1,4 @@
-"""The era of a server is remembered for the next start, and a bad memory does no harm."""
+"""The versions that a server speaks are remembered for the next start, and a damaged memory does no harm."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_damaged_memory_is_none_and_can_be_written_anew(tmp_path: Path, damage
     assert memory.recall("server") == MODERN
 
 
-def test_a_newline_that_somebody_added_is_no_damage(tmp_path: Path) -> None:
+def test_a_newline_that_an_editor_added_is_no_damage(tmp_path: Path) -> None:
     memory = VersionMemory(tmp_path)
     memory.remember("server", LEGACY)
     (file,) = files(tmp_path)

@@ -1,4 +1,4 @@
-"""The house has floors, and imports go downstairs only."""
+"""Imports point from upper layers to lower ones only."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ IGNORE_END = "while :; do sleep 0.02; done"
 HELPER = "(trap '' TERM; exec sleep 600) & echo $!"
 """Leaves a helper behind that holds its pipes and outlives SIGTERM, and says which."""
 DISTANT_HELPER = "(trap '' TERM; exec setsid sh -c 'echo $$; exec sleep 600') &"
-"""The same in a session of its own."""
+"""A helper process in a session of its own."""
 
 
 def python(code: str) -> list[str]:

@@ -1,4 +1,6 @@
-"""Which era a server speaks is found out by asking, whatever it answers, and without waiting for long."""
+"""The protocol version that a server speaks is found by asking, whatever it answers, and without a long
+wait.
+"""
 
 from __future__ import annotations
 

@@ -61,12 +61,12 @@ class Line:
         self.connection.receive(json.dumps(line).encode())
 
     def call(self, principal: str = "") -> Awaited:
-        """Sends a call at once."""
+        """Send a call without waiting for a turn."""
         tally = self.connection.turns.tally(principal) if principal else None
         return call_tool(self.connection.session, "read", TIMEOUT, tally=tally)
 
     async def call_in_turn(self, principal: str = "") -> int:
-        """Sends a call when its turn has come, and returns its id."""
+        """Send a call when its turn has come, and return its id."""
         assert await self.connection.turn(principal)
         return self.call(principal).id
 
@@ -95,7 +95,7 @@ async def test_calls_beyond_the_limit_wait_and_go_out_in_their_order() -> None:
     assert line.connection.is_clear
 
 
-async def test_whoever_gives_up_waiting_leaves_its_place_to_the_next() -> None:
+async def test_a_call_that_gives_up_waiting_leaves_its_place_to_the_next() -> None:
     line = Line(call_limit=1)
     call = line.call()
     waiting = [asyncio.create_task(line.call_in_turn()) for _ in range(3)]
@@ -166,7 +166,7 @@ async def test_a_call_that_waits_for_its_client_is_not_counted_until_it_goes_on(
     assert line.connection.turns.tally("alice").count == 0
 
 
-async def test_a_turn_that_was_given_is_nobody_elses_until_it_is_taken() -> None:
+async def test_a_turn_that_was_given_is_kept_until_it_is_used() -> None:
     line = Line(call_limit=1)
     call = line.call("alice")
     waiting = asyncio.create_task(line.call_in_turn("alice"))
@@ -190,7 +190,7 @@ async def test_a_principal_that_gives_up_after_its_turn_was_given_leaves_it_to_a
     assert line.connection.turns.tally("alice").count == 0
 
 
-async def test_nobody_waits_for_a_connection_that_has_ended() -> None:
+async def test_no_call_waits_for_a_connection_that_has_ended() -> None:
     line = Line(call_limit=1)
     call = line.call()
     waiting = [asyncio.create_task(line.connection.turn()) for _ in range(5)]

@@ -27,8 +27,8 @@ LOGIN = Login(
     resource=URL,
     client_id="me",
     redirect_uri="http://localhost:1/callback",
-    access_token="access",  # noqa: S106 - of nobody
-    refresh_token="refresh",  # noqa: S106 - of nobody
+    access_token="access",  # noqa: S106 - not a real token
+    refresh_token="refresh",  # noqa: S106 - not a real token
     obtained_at=0.0,
     expires_at=3600.0,
 )
@@ -75,7 +75,7 @@ async def test_every_change_is_seen_by_its_stamp(tmp_path: Path) -> None:
     assert (stamps[0], kept.stamp(), len(set(stamps))) == (None, None, 3)
 
 
-async def test_nobody_else_can_read_it(tmp_path: Path) -> None:
+async def test_no_other_user_can_read_it(tmp_path: Path) -> None:
     kept = logins(tmp_path)
     await save(kept)
     directory = tmp_path / "mcp-workbench" / "logins"

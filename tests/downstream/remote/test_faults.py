@@ -1,4 +1,4 @@
-"""Whatever goes wrong on the way, whoever waits is told soon, in words, and the next call is served."""
+"""Whatever goes wrong over HTTP, the caller is told soon and in words, and the next call is served."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ async def test_a_start_fails_soon_and_with_words(
 
 
 def closed_port() -> socket.socket:
-    """A port on which nobody listens, for as long as this is open."""
+    """Hold a port that no server listens on for the length of the block."""
     taken = socket.socket()
     taken.bind(("127.0.0.1", 0))
     return taken
@@ -228,9 +228,7 @@ def own_certificate(tmp_path_factory: pytest.TempPathFactory) -> SSLContext:
     return context
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_not_trusted(
-    tmp_path: Path, own_certificate: SSLContext
-) -> None:
+async def test_a_self_signed_certificate_is_not_trusted(tmp_path: Path, own_certificate: SSLContext) -> None:
     async with serving(said(), own_certificate) as http, server({"url": http.url}, tmp_path) as it:
         with pytest.raises(StartError) as raised:
             await it.connect(modern=True)

@@ -1,4 +1,4 @@
-"""A child is talked to over real pipes, in a group of its own, and its last words are kept."""
+"""A child is used over real pipes, in its own process group, and the last lines of its stderr are kept."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def test_fifty_of_them_leave_no_descriptor_open() -> None:
     await poll(lambda: open_descriptors() <= before)
 
 
-async def test_only_its_last_words_are_kept_but_all_are_heard() -> None:
+async def test_only_the_last_lines_of_stderr_are_kept_but_all_are_passed_on() -> None:
     async with started("seq 1 500 >&2; echo done") as it:
         await it.line()
         await poll(lambda: len(it.stderr) == 500)

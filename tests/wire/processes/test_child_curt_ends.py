@@ -1,4 +1,4 @@
-"""Ending a child that nobody can talk to any more, or at once: less patience, and nothing of it left."""
+"""A child that can no longer be used is ended sooner, and its whole process tree with it."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ async def test_one_that_is_stopped_while_it_is_paused_can_finish_its_work() -> N
 
 
 async def test_what_one_never_read_is_forgotten_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also when a process that we know nothing of still holds the other end of its input."""
+    """Even if an unknown process still holds the other end of its stdin."""
     monkeypatch.setattr(child_module, "EXIT_GRACE_SECONDS", 0.1)
     guard = Guard({})
     async with started("echo ready; exec cat", guard) as first:

@@ -103,7 +103,7 @@ async def test_the_first_sign_of_an_end_is_told_before_the_end() -> None:
         await it.closed()
 
 
-async def test_what_nobody_was_there_to_read_is_told_and_ends_it() -> None:
+async def test_a_line_that_was_not_read_is_reported_and_ends_the_child() -> None:
     async with started("echo $$; exec sleep 100") as it:
         pid = int(await it.line())
         os.kill(pid, signal.SIGKILL)

@@ -37,11 +37,11 @@ async def test_a_polite_one_ends_with_its_input_and_gets_no_signal() -> None:
 
 
 async def test_what_it_says_while_it_ends_is_still_heard() -> None:
-    async with started("echo ready; while read line; do :; done; echo bye; echo last words >&2") as it:
+    async with started("echo ready; while read line; do :; done; echo bye; echo last line >&2") as it:
         await it.line()
         await it.stop()
         await it.closed()
-    assert (it.lines, it.stderr) == ([b"ready", b"bye"], ["last words"])
+    assert (it.lines, it.stderr) == ([b"ready", b"bye"], ["last line"])
 
 
 @pytest.mark.usefixtures("short_graces")

@@ -1,4 +1,4 @@
-"""A child that writes without end is heard in part, and what it said last is never lost."""
+"""A child that writes to stderr without end is logged in part, and its last lines are never lost."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def test_the_next_second_is_heard_again() -> None:
     assert heard == ["calm", "again"]
 
 
-async def test_its_last_words_are_there_as_soon_as_it_ends() -> None:
+async def test_the_last_lines_of_stderr_are_there_as_soon_as_the_child_ends() -> None:
     heard: list[str] = []
     it = flooded(heard)
     it.close()

@@ -61,7 +61,7 @@ async def test_a_helper_in_a_session_of_its_own_is_gone_however_the_child_went(l
 
 
 @pytest.mark.parametrize("leader", WAYS)
-async def test_one_that_nobody_is_the_parent_of_is_gone_however_the_child_went(leader: str) -> None:
+async def test_an_orphan_is_ended_however_the_child_ended(leader: str) -> None:
     daemon = "(setsid sh -c \"(trap '' TERM; echo \\$\\$; exec sleep 600) &\" &)"
     async with started(f"{daemon}; {leader}") as it:
         await it.line()
@@ -158,7 +158,7 @@ async def test_children_that_are_stopped_together_share_a_look(looks: list[Proce
     await guard.close()
 
 
-async def test_marks_are_told_apart_and_zombies_are_nobody() -> None:
+async def test_marks_are_told_apart_and_zombies_are_not_counted() -> None:
     run = "0123456789abcdef"
     scanner = ProcessScanner(run)
     with (

@@ -107,7 +107,7 @@ class Attribution:
         if self._listeners.is_shared:
             now = asyncio.get_running_loop().time()
             given_up = self._given_up.values()
-            found.update(it.principal for it in given_up if now - it.at < GIVEN_UP_SECONDS)
+            found.update(call.principal for call in given_up if now - call.at < GIVEN_UP_SECONDS)
             found.update(name for name, at in self._ended_calls().items() if now - at < ENDED_SECONDS)
             found.update(name for name, at in self._crowded_out.items() if now - at < GIVEN_UP_SECONDS)
         return found
@@ -150,11 +150,11 @@ class Attribution:
     def _forget_old(self) -> None:
         self._sweep = None
         now = asyncio.get_running_loop().time()
-        for request_id, it in list(self._given_up.items()):
-            if now - it.at >= GIVEN_UP_SECONDS:
+        for request_id, call in list(self._given_up.items()):
+            if now - call.at >= GIVEN_UP_SECONDS:
                 del self._given_up[request_id]
-            elif now - it.at >= LATE_QUESTION_SECONDS and it.conversation is not None:
-                self._given_up[request_id] = msgspec.structs.replace(it, conversation=None)
+            elif now - call.at >= LATE_QUESTION_SECONDS and call.conversation is not None:
+                self._given_up[request_id] = msgspec.structs.replace(call, conversation=None)
         if self._given_up:
             self._forget_later()
 
@@ -174,7 +174,7 @@ class Attribution:
         """
         since = asyncio.get_running_loop().time() - LATE_QUESTION_SECONDS
         return [
-            it.conversation
-            for it in self._given_up.values()
-            if it.conversation is not None and it.next_id > before and it.at > since
+            call.conversation
+            for call in self._given_up.values()
+            if call.conversation is not None and call.next_id > before and call.at > since
         ]
