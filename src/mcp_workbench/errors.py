@@ -109,7 +109,11 @@ class CannotListen(WorkbenchError):
 
 
 class Undecodable(WorkbenchError):
-    """A line is not a JSON-RPC message; the message of the error says why."""
+    """A line of `size` bytes is not a JSON-RPC message; the error's message says why.
+
+    `request_id` is the id in it, if it is JSON and has one. A line that does not even begin like JSON is
+    `is_hopeless`: it contains no id to look for. One that is nested too deeply to decode is `is_deep`.
+    """
 
     def __init__(
         self,
@@ -123,17 +127,11 @@ class Undecodable(WorkbenchError):
         is_blank: bool = False,
     ) -> None:
         self.size = size
-        """Length of the line in bytes."""
         self.request_id = request_id
-        """The id in the line, if it is JSON and has one."""
         self.is_json = is_json
-        """Whether the line is JSON."""
         self.is_deep = is_deep
-        """Whether the line is nested too deeply to decode."""
         self.is_hopeless = is_hopeless
-        """Whether the line does not even begin like JSON, so that it contains no id to look for."""
         self.is_blank = is_blank
-        """Whether the line is blank."""
         super().__init__(reason)
 
 

@@ -25,7 +25,7 @@ LAYERS = (
 )
 """From the top down; what is not a layer here is an attribute of the package itself, such as `__version__`.
 
-The wire stands below the protocol's names: it knows nothing of MCP.
+The wire is below the protocol: it knows nothing of MCP. Storage is below the wire: it only knows files.
 """
 
 ASIDE = {"demo": {"demo", "errors", "protocol"}}

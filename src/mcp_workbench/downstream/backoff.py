@@ -8,8 +8,7 @@ from math import inf
 FIRST_SECONDS = 0.5
 """Seconds before the next start after the second failure in a row."""
 MAX_SECONDS = 60.0
-"""Maximum number of seconds before the next start. The first wait is FIRST_SECONDS, and each is twice the
-last."""
+"""Maximum number of seconds before the next start. Each wait is twice the last."""
 JITTER = 0.2
 """Share by which a wait varies, so that servers that fail together are not started together."""
 HEALTHY_SECONDS = 60.0
@@ -36,8 +35,8 @@ class Backoff:
             self._not_before = now + min(steady * (1 - JITTER + 2 * JITTER * _chance()), MAX_SECONDS)
 
     def end(self, now: float, *, up: float, served: bool) -> None:
-        """Record the end of a connection that was `up` for so many seconds, and that `served` a call or
-        not.
+        """Record the end of a connection that was `up` for that many seconds, and whether it `served` a
+        call.
         """
         if served or up >= HEALTHY_SECONDS:
             self.failures = 0

@@ -90,8 +90,7 @@ class Connection:
         self.mask_definition: Callable[[str], str] = lambda text: text
         """Masks the configured secrets in the definition of a tool."""
         self.is_clear = True
-        """Whether a call can be sent at once: the list is current, no other call is next, and the server
-        accepts more."""
+        """Whether a call can be sent at once: current list, no other call next, capacity left."""
         self.session = Session(
             origin,
             channel.write,
@@ -138,9 +137,7 @@ class Connection:
         return self.listed
 
     async def turn(self, principal: str = "") -> bool:
-        """Wait until a call of a principal can be sent, which has to be done at once. Return False if the
-        connection has ended.
-        """
+        """Wait until a call can be sent, which has to be done at once. False if the connection has ended."""
         may_pass = self._free_slots > 0 and self.turns.may_pass(principal)
         while not (may_pass or self._is_ended):
             await self.turns.wait(principal)

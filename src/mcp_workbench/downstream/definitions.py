@@ -27,9 +27,7 @@ INLINE_BYTES: Final = 64 * 1024
 
 
 async def masked_in_time(tools: Tools, mask: Mask, limit: float) -> tuple[Tools, list[str]]:
-    """Return what `masked_tools` returns, without blocking the event loop. Raises BadAnswer after `limit`
-    seconds.
-    """
+    """Return what `masked_tools` returns, without blocking the event loop. Raises BadAnswer."""
     if sum(map(len, tools)) <= INLINE_BYTES:
         return masked_tools(tools, mask)
     try:
@@ -39,9 +37,7 @@ async def masked_in_time(tools: Tools, mask: Mask, limit: float) -> tuple[Tools,
 
 
 def masked_tools(tools: Tools, mask: Mask) -> tuple[Tools, list[str]]:
-    """Return the tools with secrets masked, and a note for each that is left out because it could not be
-    called.
-    """
+    """Return the tools with secrets masked, and a note for each that could not be called any more."""
     masked: list[msgspec.Raw] = []
     notes: list[str] = []
     for tool in tools:
@@ -59,9 +55,7 @@ def masked_tools(tools: Tools, mask: Mask) -> tuple[Tools, list[str]]:
 
 
 def masked_json(raw: msgspec.Raw, mask: Mask) -> msgspec.Raw:
-    """Return JSON with secrets masked; ABSENT if the result is not JSON, because the secret was not a
-    string.
-    """
+    """Return JSON with secrets masked; ABSENT if that is not JSON: the secret was not in a string."""
     if not raw:
         return raw
     text = str(raw, "utf-8", "replace")

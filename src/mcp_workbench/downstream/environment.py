@@ -33,15 +33,15 @@ def child_environment(config: ServerConfig, environ: Mapping[str, str]) -> dict[
     A proxy variable with credentials is not safe: see `config.masking.proxies`.
     """
     inherit = config.inherit_env
-    ours = {name: value for name, value in environ.items() if name != STATE_KEY}
+    inheritable = {name: value for name, value in environ.items() if name != STATE_KEY}
     if inherit is True:
-        return {**ours, **config.env}
+        return {**inheritable, **config.env}
     names = set(SAFE if inherit is False else (*SAFE, *inherit))
     # Each pattern is compiled only once: that takes longer than everything else here.
     patterns = [name for name in names if not _WILD.isdisjoint(name)]
     passed = {
         name: value
-        for name, value in ours.items()
+        for name, value in inheritable.items()
         if (name in names or any(fnmatchcase(name, pattern) for pattern in patterns))
         # A proxy's password is passed only to servers that ask for the variable.
         and not (name in PASSED_ON and has_credentials(name, value) and not asks_for(config, name))

@@ -54,15 +54,11 @@ class Recorder:
         self._identity = ""
 
     def recall(self) -> Record | None:
-        """Return what the server offered when it was last listed, by this process or another; None if not
-        known.
-        """
+        """Return what the server offered when it was last listed, by any process; None if not known."""
         return self._memory.recall(self._key)
 
     def take(self, connection: Connection, protocol: SpokenProtocol) -> None:
-        """Schedule a record of what the server has just listed. A later list replaces one that is not
-        written yet.
-        """
+        """Schedule a record of what the server has just listed. A later list may replace it."""
         info = connection.session.offer.server_info
         self._latest = Record(connection.listed, info, protocol, time.time())
         if self._writing is None:

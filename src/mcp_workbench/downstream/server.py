@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mcp_workbench.storage.catalogue import Record
     from mcp_workbench.storage.protocol_versions import Versions
 
-State = Literal["idle", "starting", "ready", "failed", "stopping"]
+ServerState = Literal["idle", "starting", "ready", "failed", "stopping"]
 
 MAX_ATTEMPTS: Final = 3
 """How often a connection is made for one caller, if the server turns out to speak another version."""
@@ -71,8 +71,7 @@ class Server:
         self.watches = ResourceWatches()
         """The resources of the server that clients subscribe to."""
         self.offer: Offer | None = None
-        """What the server offers, from its first connection until `leave`, even if its process has ended
-        since."""
+        """What the server offers, from its first connection until `leave`, even while it is not connected."""
 
     @property
     def up(self) -> list[Connection]:
@@ -82,8 +81,8 @@ class Server:
         return [connection for connection in found if connection is not None]
 
     @property
-    def state(self) -> State:
-        """State of the server, as `check` and the log show it."""
+    def state(self) -> ServerState:
+        """ServerState of the server, as `check` and the log show it."""
         supervisors = self._supervisors.values()
         if any(supervisor.connection is not None for supervisor in supervisors):
             return "ready"
@@ -171,9 +170,7 @@ class Server:
         return found
 
     def on_up(self, supervisor: Supervisor, connection: Connection, agreed: Agreed) -> bool:
-        """Use a new connection for the clients that it can serve, and store what was learned. Return
-        whether it is used.
-        """
+        """Use a new connection for the clients that it can serve. Return whether it is used."""
         self._learn(agreed.learned)
         if not self._takes(supervisor, is_modern=connection.session.is_modern):
             return False
@@ -222,9 +219,7 @@ class Server:
         self._review()
 
     def on_failed_start(self) -> None:
-        """Forget which versions the server speaks, unless they are configured: they may be why the start
-        failed.
-        """
+        """Forget which versions the server speaks, unless configured: they may have been wrong."""
         if configured_versions(self.config) is None:
             self._versions = None
             self._context.memory.forget(self._identity)
@@ -246,9 +241,7 @@ class Server:
         return identity_of(self.config, self.mask)
 
     def recalled(self) -> Record | None:
-        """Return what the server offered when it was last listed, by this process or another; None if not
-        known.
-        """
+        """Return what the server offered when it was last listed, by any process; None if not known."""
         return self._recorder.recall()
 
     async def close(self) -> None:
@@ -286,9 +279,7 @@ class Server:
         return self._tokens.mask(self.secrets.mask(text))
 
     def mask_definition(self, text: str) -> str:
-        """Return the definition of a tool with secrets masked. Plain words and paths stay, because a model
-        needs them.
-        """
+        """Return a tool's definition with secrets masked. Plain words stay: a model needs them."""
         return self._tokens.mask(self.secrets.certain.mask(text))
 
     def holds_secret(self, data: bytes) -> bool:

@@ -111,9 +111,7 @@ class Start:
 
 
 def approach(config: ServerConfig, known: Versions, *, for_modern: bool, has_failed: bool) -> Approach:
-    """Return how to open the conversation for a legacy or modern client, given what is known of the
-    server.
-    """
+    """Return how to open the conversation for a legacy or modern client with what is known."""
     forced = configured_versions(config)
     if forced is not None:
         return "only modern" if forced.modern else "only legacy"

@@ -77,9 +77,7 @@ class SupervisedServer(Protocol):
         """Called before a connection is made. Raises StartError if there must not be another one."""
 
     def on_up(self, supervisor: Supervisor, connection: Connection, agreed: Agreed) -> bool:
-        """Called when a connection is ready. Return whether it is used, given the protocol version it
-        speaks.
-        """
+        """Called when a connection is ready. Return whether its protocol version can be used."""
 
     def on_down(self, supervisor: Supervisor) -> None:
         """Called when the connection can no longer be used."""
@@ -171,9 +169,7 @@ class Supervisor:
         return await asyncio.shield(self.begin_to_connect())
 
     def begin_to_connect(self) -> asyncio.Future[Connection]:
-        """Return a future of the connection, made if necessary. Raises StartError while the server must
-        wait.
-        """
+        """Return a future of the connection. Raises StartError while the server must wait."""
         if self._ready is None:
             self._refuse_during_backoff()
             self._server.on_start()

@@ -120,9 +120,7 @@ def declared_by(callers: Iterable[Caller]) -> bytes:
 
 
 def _named(capability: str, has: Members) -> Members:
-    """Return the modes of a capability. An empty `elicitation` means forms, which has to be explicit in a
-    union.
-    """
+    """Return the modes of a capability. An empty `elicitation` means forms."""
     return has or ({"form": msgspec.Raw(b"{}")} if capability == "elicitation" else {})
 
 

@@ -174,11 +174,11 @@ class Catalogue:
 
     def _write(self, identity: str, record: Record) -> None:
         name = _name(identity)
-        ours = self._files.replace(name, _lines(record))
+        written = self._files.replace(name, _lines(record))
         status = os.lstat(os.path.join(self.directory, name))
         self._written += status.st_size
         # Unless another process has replaced the file since.
-        if (status.st_ino, status.st_mtime_ns) == (ours.st_ino, ours.st_mtime_ns):
+        if (status.st_ino, status.st_mtime_ns) == (written.st_ino, written.st_mtime_ns):
             self._known[identity] = stamp_of(status), record
 
     def _sweep_now_and_then(self) -> None:

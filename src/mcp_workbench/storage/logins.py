@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import Stamp
 
-Place = Literal["keyring", "file"]
+LoginPlace = Literal["keyring", "file"]
 """The place where a login is stored."""
 
 
@@ -36,7 +36,7 @@ class LoginEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     server: str
     url: str
-    kept: Place
+    kept: LoginPlace
     login: Login | None = None
     """The login itself, if it is kept in the file and not in the keyring."""
 
@@ -77,7 +77,7 @@ class LoginFile:
 
         The caller holds the lock, so no other process has a draft of the file.
         """
-        kept: Place = "keyring" if login is None else "file"
+        kept: LoginPlace = "keyring" if login is None else "file"
         entry = LoginEntry(server=self._server, url=self._url, kept=kept, login=login)
         self._directory.remove_drafts(of=self._name)
         self._directory.replace(self._name, [msgspec.json.encode(entry)], durable=True)

@@ -152,9 +152,7 @@ class PrivateDirectory:
                     self.remove(name)
 
     def scan(self) -> list[tuple[str, os.stat_result]]:
-        """Return the names in the directory with their status, links not followed; empty if it does not
-        exist.
-        """
+        """Return the names in the directory with their status; empty if it does not exist."""
         found: list[tuple[str, os.stat_result]] = []
         try:
             with self._opened() as here, os.scandir(here.scannable) as entries:

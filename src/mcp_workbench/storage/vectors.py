@@ -51,9 +51,7 @@ class VectorMemory:
         return {records[at : at + KEY_BYTES]: records[at + KEY_BYTES : at + record] for at in starts}
 
     def remember(self, model: str, size: int, vectors: Mapping[bytes, bytes]) -> None:
-        """Add vectors to the file. If two processes do so at once, one of them may have to compute its own
-        again.
-        """
+        """Add vectors to the file. If two processes do so at once, those of one may be lost."""
         kept = {**self.recall(model, size), **vectors}
         records = b"".join([key + vector for key, vector in list(kept.items())[-MAX_VECTORS:]])
         try:

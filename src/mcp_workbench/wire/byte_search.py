@@ -24,9 +24,7 @@ find: Callable[[bytes, bytes], object] = _find_first
 
 
 def may_hold(data: bytes, wanted: tuple[bytes, ...]) -> bool:
-    """Whether the data contains one of the byte strings, or a zero byte, which would end the search for
-    them.
-    """
+    """Whether the data contains one of the byte strings, or a zero byte, which would end the search."""
     return any(find(data, one) for one in wanted) or b"\0" in data
 
 

@@ -9,8 +9,7 @@ from typing import Protocol
 from mcp_workbench.wire import byte_search
 
 Line = bytes | memoryview
-"""A line without its newline. A long line is a view of its `LongLine` if it is UTF-8, and bytes if it is
-not."""
+"""A line without its newline: a view of its `LongLine` if it is long and UTF-8, else bytes."""
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 EDGE_BYTES = 4096
@@ -82,9 +81,7 @@ class LineSplitter:
         self._last_long = 0
 
     def space(self) -> memoryview:
-        """Return the buffer for the next bytes. `filled` says how many were read; the view must not be
-        kept after that.
-        """
+        """Return the buffer for the next bytes. The view must not be kept after `filled` is called."""
         self._reserve(LONG_BYTES)
         return memoryview(self._buffer)[self.held : self.held + GROWTH_BYTES]
 

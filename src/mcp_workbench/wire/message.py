@@ -251,8 +251,7 @@ def result_line(request_id: Id, *result: Body) -> Outgoing:
 
 _ANSWER: Final = b'{"jsonrpc":"2.0","id":'
 _ENDS_ID: Final = b',"'
-"""What follows an id. Inside of an id the quote would be escaped; only an id that ends with a comma is
-special."""
+"""What follows an id. An id cannot contain it, because the quote would be escaped."""
 
 
 def _end_of_id(line: bytes) -> int:
@@ -280,9 +279,7 @@ def error_code(line: Outgoing) -> int | None:
 
 
 def error_line(request_id: Id | None, code: int, message: str, data: object = msgspec.UNSET) -> bytes:
-    """Return the line of an error response. Without an id the member is left out, as MCP's schema
-    requires.
-    """
+    """Return the line of an error response. Without an id the member is left out, as MCP requires."""
     body = encode({"code": code, "message": message} | ({} if data is msgspec.UNSET else {"data": data}))
     if request_id is None:
         return b'{"jsonrpc":"2.0","error":%b}\n' % body

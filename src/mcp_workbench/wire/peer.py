@@ -106,9 +106,7 @@ class Peer:
         return bool(self._in_flight)
 
     def ask(self, method: str, params: bytes, *, limit: float) -> AwaitedRequest:
-        """Send a request, and return it. The caller awaits its `answer`, and calls `forget` afterwards in
-        any case.
-        """
+        """Send a request. The caller awaits its `answer`, and calls `forget` afterwards in any case."""
         request = AwaitedRequest(self._loop.create_future(), idle=limit, total=limit)
         self.start(request, rpc.request_line(self.next_id, method, params))
         return request
@@ -116,9 +114,7 @@ class Peer:
     def start(
         self, request: Request, line: Outgoing, write: Callable[[Outgoing], None] | None = None
     ) -> None:
-        """Send a request whose line has the next id, and start its timeout. `write` may replace the way
-        out.
-        """
+        """Send a request whose line has the next id, with `write` if given, and start its timeout."""
         now = self._loop.time()
         request.id = request_id = self.next_id
         request.started = request.heard = now
@@ -150,9 +146,7 @@ class Peer:
         return self._in_flight.get(request_id) or self._streams.get(request_id)
 
     def open_stream(self, stream: Request, method: str, params: bytes) -> None:
-        """Send a request that stays open without a timeout until the remote end responds. It uses no
-        capacity.
-        """
+        """Send a request that stays open until the remote end responds, without a timeout."""
         stream.id = self.next_id
         self.next_id += 1
         if self._closed is None:
@@ -160,9 +154,7 @@ class Peer:
             self._write(rpc.request_line(stream.id, method, params))
 
     def hold(self, request: Request) -> None:
-        """Stop the timeout of a request while the remote end waits for an answer. It uses no capacity
-        meanwhile.
-        """
+        """Stop the timeout of a request while the remote end waits for an answer. It uses no capacity."""
         if request.held_at is None and request.id in self._in_flight:
             request.held_at = self._loop.time()
             self._held += 1
@@ -293,9 +285,7 @@ class Peer:
             self._handler.on_request(request_id, message.method, message.params)
 
     def receive_rest(self, line: Line) -> None:
-        """Receive the bytes after the last newline of a stream that has ended: a message, or the beginning
-        of one.
-        """
+        """Receive the bytes after the last newline of a stream that has ended."""
         try:
             rpc.decode(line)
         except Undecodable:
@@ -376,9 +366,7 @@ class Peer:
                 self.on_capacity()
 
     def _wake_at(self, end: float) -> None:
-        """Set the timer. There is one timer for all requests, set to the earliest timeout; most never
-        fire.
-        """
+        """Set the timer. One timer serves all requests: it is set to the earliest timeout."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer_end = end

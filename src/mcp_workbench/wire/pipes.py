@@ -16,9 +16,7 @@ WIDE_PIPE_BYTES = 1024 * 1024
 
 
 def can_be_watched(file: BinaryIO) -> bool:
-    """Whether the event loop can watch a file: it can watch pipes, sockets and terminals, not regular
-    files.
-    """
+    """Whether the event loop can watch a file: pipes, sockets and terminals, not regular files."""
     if sys.platform == "win32":
         return False
     mode = os.fstat(file.fileno()).st_mode

@@ -35,9 +35,7 @@ async def read_lines(file: BinaryIO, reader: LineReader) -> None:
 
 
 class LineReader(asyncio.Protocol):
-    """Calls `on_line` for each line that is not empty, `on_rest` for the bytes after the last newline, and
-    `on_end` once.
-    """
+    """Calls `on_line` for each line, `on_rest` for the bytes after the last newline, and `on_end` once."""
 
     def __init__(
         self,

@@ -50,8 +50,7 @@ class Request(msgspec.Struct, kw_only=True, eq=False):
     started: float = 0.0
     heard: float = 0.0
     held_at: float | None = None
-    """Time since when the request is on hold, because the remote end waits for an answer; None if it is
-    not."""
+    """Time since when the request is on hold, because the remote end waits for an answer."""
     held_for: float = 0.0
     """Seconds that the request was on hold before."""
 

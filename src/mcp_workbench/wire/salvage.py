@@ -44,9 +44,7 @@ def find_answered_id(line: Line) -> int | str | None:
 
 
 def without_deep_values(line: bytes, level: int, depth: int) -> bytes:
-    """Return the line with null in place of each array or object at that `level` that is nested deeper
-    than `depth`.
-    """
+    """Return the line with null in place of values at `level` that are nested deeper than `depth`."""
     kept: list[bytes] = []
     copied_to = start = reached = at = 0
     for token in re.finditer(_TOKEN, line, re.DOTALL):

@@ -180,9 +180,7 @@ class ThreadWriter:
 
 
 async def in_thread(work: Callable[[], T], limit: float) -> T:
-    """Run the work in a thread, and return its result. Raises TimeoutError after `limit` seconds: the
-    thread goes on.
-    """
+    """Run the work in a thread, and return its result. Raises TimeoutError after `limit` seconds."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 

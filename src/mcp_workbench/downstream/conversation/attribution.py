@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.peer import Peer
 
 LATE_QUESTION_SECONDS: Final = 5.0
-"""Seconds in which a server may still ask something for a call that was given up, unless it has responded
-to it."""
+"""Seconds in which a server may still ask something for a call that was given up."""
 GIVEN_UP_SECONDS: Final = 30.0
 """Seconds for which a call that was given up keeps questions from other principals, unless the server has
 responded to it. Longer than LATE_QUESTION_SECONDS, because a refused question does less harm than one that
@@ -85,9 +84,7 @@ class Attribution:
         return able if len(conversations) == 1 else None
 
     def concerned(self) -> set[str] | None:
-        """Return the principal that the server's message may concern, as a set of at most one; None if
-        there may be several.
-        """
+        """Return the principal that a message may concern, as a set; None if there may be several."""
         certain = self._peer.find(self.certain)
         if isinstance(certain, Call):
             return {certain.principal}
@@ -100,9 +97,7 @@ class Attribution:
         return possible if len(possible) <= 1 else None
 
     def _possible(self) -> set[str]:
-        """Return the principals of all calls in flight, including those on hold, and of calls that ended a
-        moment ago.
-        """
+        """Return the principals of all calls in flight, and of calls that ended a moment ago."""
         found = {request.principal for request in self._peer.requests if isinstance(request, Call)}
         if self._listeners.is_shared:
             now = asyncio.get_running_loop().time()

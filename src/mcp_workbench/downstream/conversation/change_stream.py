@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 METHOD = "subscriptions/listen"
 URIS = "resourceSubscriptions"
 MIN_REOPEN_SECONDS, MAX_REOPEN_SECONDS = 1.0, 60.0
-"""Seconds until a stream that the server has ended is opened again: at first, and at most. Each wait is
-twice the last."""
+"""Seconds until a stream that the server has ended is opened again: at first, and at most."""
 
 
 class ChangeStream(Request):
@@ -80,8 +79,6 @@ class ChangeStream(Request):
         self.break_off()
 
     def fail(self, error: WireError) -> None:
-        """Open the stream again if the connection broke. If the server refused or ended, that would not
-        help.
-        """
+        """Open the stream again if the connection broke. A server that refused would refuse again."""
         if isinstance(error, (BrokenOff, Unreachable)):
             self.break_off()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Members = dict[str, msgspec.Raw]
 
-Kind = Literal["prompts", "resources"]
+ListKind = Literal["prompts", "resources"]
 
 
 class Update(msgspec.Struct, frozen=True):
@@ -69,7 +69,7 @@ class Listener(Protocol):
     def on_log(self, session: Session, level: int, members: Members, about: Call | None) -> None:
         """Handle a log message of a server, perhaps about this call."""
 
-    def on_list_changed(self, kind: Kind) -> None:
+    def on_list_changed(self, kind: ListKind) -> None:
         """Handle a change in the list of prompts or resources."""
 
     def on_updated(self, update: Update) -> None:
@@ -124,15 +124,15 @@ class Listeners:
     @property
     def log_level(self) -> int | None:
         """The lowest log level that any client has asked for; None if none has."""
-        asked = [caller.log_level for caller in self._callers if caller.log_level is not None]
-        return self.log_level_with(min(asked)) if asked else None
+        levels = [caller.log_level for caller in self._callers if caller.log_level is not None]
+        return self.log_level_with(min(levels)) if levels else None
 
     def log_level_with(self, level: int) -> int:
         """Return the lowest log level that is wanted, including this one of a client that may be gone."""
-        asked = [caller.log_level for caller in self._callers if caller.log_level is not None]
+        levels = [caller.log_level for caller in self._callers if caller.log_level is not None]
         # A legacy client that has set no level gets all messages, whatever the others have set.
         wants_all = any(not caller.is_modern and caller.log_level is None for caller in self._callers)
-        return 0 if wants_all else min([level, *asked])
+        return 0 if wants_all else min([level, *levels])
 
     def ask(self, inquiry: Pushed) -> None:
         """Ask the one client that the question can be for. Refuse it if there are several."""
@@ -148,12 +148,12 @@ class Listeners:
         session: Session,
         level: int,
         members: Members,
-        told: Collection[object],
+        notified: Collection[object],
         concerned: Collection[str],
     ) -> None:
         """Pass a log message on to the clients that the server works for now.
 
-        If it works for none, all clients get it, if they are of one principal. Clients in `told` have it
+        If it works for none, all clients get it, if they are of one principal. Clients in `notified` have it
         already. With `concerned`, only clients of these principals get it.
         """
         listeners = self._of(session.origin[0])
@@ -161,21 +161,19 @@ class Listeners:
         calls = {call.client: call for call in session.calls} if legacy else {}
         for listener in legacy:
             about = calls.get(listener.client)
-            if listener.client in told or (concerned and listener.principal not in concerned):
+            if listener.client in notified or (concerned and listener.principal not in concerned):
                 continue
             if about or (not calls and self._are_of_one(listeners, session)):
                 listener.on_log(session, level, members, about)
 
     def _are_of_one(self, listeners: Collection[Listener], session: Session) -> bool:
-        """Whether all listeners are of one principal, and no other principal has ever made a call in the
-        session.
-        """
+        """Whether one principal has all listeners, and has made all calls in the session."""
         principals = {listener.principal for listener in listeners}
         if self.is_shared:
             principals |= session.attribution.served()
         return len(principals) == 1
 
-    def list_changed(self, toolbox: str, kind: Kind) -> None:
+    def list_changed(self, toolbox: str, kind: ListKind) -> None:
         """Tell all clients that may use the toolbox that its prompts or resources have changed."""
         for listener in self._of(toolbox):
             listener.on_list_changed(kind)

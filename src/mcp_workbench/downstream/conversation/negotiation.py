@@ -48,8 +48,7 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS: Final = 0.75
 """Seconds that a silent server has to respond to the probe."""
 REMOTE_PATIENCE_SECONDS: Final = 5.0
-"""Seconds that a remote server has to respond to the probe. Over HTTP, a server that does not know it says
-so."""
+"""Seconds that a remote server has to respond to the probe."""
 UNANSWERED_SECONDS: Final = 5.0
 """Seconds that a server that has responded to the probe has to respond to `initialize` as well."""
 REFUSALS: Final = (UNSUPPORTED_VERSION, METHOD_NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST)
@@ -159,9 +158,7 @@ class _Agreement:
         raise refusal
 
     async def _probe(self, patience: float) -> Agreed:
-        """Send `initialize` only if the server gives no modern response to the probe within `patience`
-        seconds.
-        """
+        """Send `initialize` only if there is no modern response to the probe within `patience` seconds."""
         with self._discovering() as discover:
             await asyncio.wait([discover.answer], timeout=patience)
             if discover.answer.done() and (agreed := _read_discovered(discover)).protocol == MODERN:
@@ -219,9 +216,7 @@ def _read_initialized(answer: msgspec.Raw) -> Agreed:
 
 
 def _read_discovered(discover: AwaitedRequest) -> Agreed:
-    """Return what the response to a probe says. Raises WireError if the connection failed or no version is
-    shared.
-    """
+    """Return what the response to a probe says. Raises WireError."""
     offer = Offer()
     try:
         found = msgspec.json.decode(discover.answer.result(), type=_Discovered)
@@ -238,8 +233,8 @@ def _read_discovered(discover: AwaitedRequest) -> Agreed:
     if MODERN in supported:
         return Agreed(MODERN, offer, Versions(modern=True))
     if supported and not any(version in LEGACY_VERSIONS for version in supported):
-        ours = ", ".join((MODERN, *LEGACY_VERSIONS))
-        raise BadAnswer(f"it speaks only MCP {', '.join(supported)}; the workbench speaks {ours}")
+        spoken = ", ".join((MODERN, *LEGACY_VERSIONS))
+        raise BadAnswer(f"it speaks only MCP {', '.join(supported)}; the workbench speaks {spoken}")
     return Agreed("legacy")
 
 

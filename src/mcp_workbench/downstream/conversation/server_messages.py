@@ -98,18 +98,18 @@ class ServerMessages:
         else:
             self._on_question(request_id, Question(method, params))
 
-    def _on_question(self, request_id: Id, asked: Question) -> None:
+    def _on_question(self, request_id: Id, question: Question) -> None:
         """Pass a question on, if it is certain which client it is for. A question does not name its call."""
         attribution = self._session.attribution
         is_shared = attribution.concerned() is None
         calls = None if is_shared else attribution.calls()
-        inquiry = Pushed(self._session, request_id, asked, calls or [])
+        inquiry = Pushed(self._session, request_id, question, calls or [])
         self._session.pushed[request_id] = inquiry
         if is_shared:
-            self._note_refusal(asked.method)
-            inquiry.refuse(INTERNAL_ERROR, f"{asked.method}: {SHARED}")
+            self._note_refusal(question.method)
+            inquiry.refuse(INTERNAL_ERROR, f"{question.method}: {SHARED}")
         elif calls is None:
-            inquiry.refuse(INTERNAL_ERROR, f"{asked.method}: {AMBIGUOUS}")
+            inquiry.refuse(INTERNAL_ERROR, f"{question.method}: {AMBIGUOUS}")
         elif calls:
             calls[0].on_inquiry(inquiry)
         else:
@@ -186,15 +186,15 @@ class ServerMessages:
         concerned = self._session.attribution.concerned() if self._listeners.is_shared else set()
         if concerned is None:
             return  # it may be about a call of any principal
-        told: set[object] = set()
+        notified: set[object] = set()
         for call in self._session.logged:
             if concerned and call.principal not in concerned:
                 continue
             wanted = call.caller.log_level
-            if call.is_heard and wanted is not None and wanted <= number and call.client not in told:
-                told.add(call.client)
+            if call.is_heard and wanted is not None and wanted <= number and call.client not in notified:
+                notified.add(call.client)
                 call.on_log(members)
-        self._listeners.log(self._session, number, members, told, concerned)
+        self._listeners.log(self._session, number, members, notified, concerned)
 
     def _on_updated(self, members: dict[str, msgspec.Raw]) -> None:
         if (uri := decode_text(members.get("uri", ABSENT))) is None:

@@ -114,9 +114,7 @@ class Session:
         self.peer.on_stray = self.attribution.on_stray
 
     def declare(self) -> bytes:
-        """Return the capabilities for the handshake with a legacy server: the union of the clients'
-        capabilities.
-        """
+        """Return the capabilities of all clients, for the handshake with a legacy server."""
         capabilities = self.listeners.capabilities
         self._knows_roots = b'"roots"' in capabilities
         return capabilities

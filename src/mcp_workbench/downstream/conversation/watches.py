@@ -62,9 +62,9 @@ class _Watch:
         self.users = 0
         self._uri = uri
         self.session = session
-        """The session in which the server was asked."""
+        """The session in which the server was request."""
         self._stream: _ResourceStream | None = None
-        self.asked = asyncio.create_task(self._ask(limit))
+        self.request = asyncio.create_task(self._ask(limit))
         """The request to the server, which all clients share. Done when the server has agreed."""
 
     async def _ask(self, limit: float) -> None:
@@ -88,8 +88,8 @@ class _Watch:
 
     def end(self) -> None:
         """End the subscription, because no client needs it any more."""
-        is_refused = self.asked.done() and self.asked.exception() is not None
-        self.asked.cancel()
+        is_refused = self.request.done() and self.request.exception() is not None
+        self.request.cancel()
         if self._stream is not None:
             self._stream.close()
         elif not is_refused:
@@ -123,7 +123,7 @@ class ResourceWatches:
             watch = self._watches[key] = _Watch(uri, session, limit)
         watch.users += 1
         try:
-            await asyncio.shield(watch.asked)
+            await asyncio.shield(watch.request)
         except BaseException:
             self._leave(key, watch)
             raise

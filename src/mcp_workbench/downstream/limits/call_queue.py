@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 
 class PrincipalCount:
-    """The number of calls of one principal in flight on one connection. The peer that sends them updates
-    it.
-    """
+    """The number of calls of one principal in flight on one connection. The peer updates it."""
 
     def __init__(self, on_leave: Callable[[], None]) -> None:
         self.count = 0

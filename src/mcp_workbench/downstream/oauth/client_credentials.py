@@ -99,8 +99,8 @@ class ClientCredentialsAuth(httpx2.Auth):
         from mcp_workbench.downstream.oauth import sdk_credentials  # noqa: PLC0415 - a thread has loaded it by now
 
         scope = self._oauth.scope or self._challenge.scope
-        asked = Challenge(scope=scope, resource_metadata=self._challenge.resource_metadata)
-        tokens, issuer = await sdk_credentials.ask(self._url, self._oauth, self._issuer, asked)
+        wanted = Challenge(scope=scope, resource_metadata=self._challenge.resource_metadata)
+        tokens, issuer = await sdk_credentials.ask(self._url, self._oauth, self._issuer, wanted)
         # Bound to the first issuer: from now on the credentials are sent to no other.
         self._issuer = self._issuer or issuer
         self._hide(Secrets({tokens.access_token: "<access token>"}))

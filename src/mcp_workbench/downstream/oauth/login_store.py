@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import Stamp
     from mcp_workbench.storage.login_record import Login
-    from mcp_workbench.storage.logins import Place
+    from mcp_workbench.storage.logins import LoginPlace
 
     T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class LoginStore:
         self._file = LoginFile(environ, origin, url)
         self.path = self._file.path
         """Path of the file that holds the login, or that says that it is in the keyring."""
-        self._place: Place | None = None
+        self._place: LoginPlace | None = None
 
     def stamp(self) -> Stamp | None:
         """Return a value that differs after every change of the login; None if there is no login."""
@@ -79,12 +79,12 @@ class LoginStore:
         except msgspec.DecodeError:
             raise StoreError(f"{self.path} leads to no login that this version can read") from None
 
-    async def save(self, login: Login, *, limit: float = KEYRING_TIMEOUT_SECONDS) -> Place:
+    async def save(self, login: Login, *, limit: float = KEYRING_TIMEOUT_SECONDS) -> LoginPlace:
         """Replace the login, and return where the new one is. The caller holds the lock. Raises StoreError.
 
         A login that was in a file stays in a file: every process that could read it can read the new one.
         """
-        place: Place = "file"
+        place: LoginPlace = "file"
         if self._place != "file":
             try:
                 await self._in_keyring(partial(self._file.write_keyring, login), limit)

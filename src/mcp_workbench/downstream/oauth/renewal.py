@@ -63,7 +63,7 @@ async def renew(login: Login, client_secret: str | None) -> Login:
         headers["Authorization"] = f"Basic {b64encode(credentials.encode()).decode()}"
     elif client_secret is not None:
         form["client_secret"] = client_secret
-    asked_at = time.time()
+    requested_at = time.time()
     status, body = await _post(login.token_endpoint, form, headers)
     if status != 200:
         raise _why_not(status, body)
@@ -77,8 +77,8 @@ async def renew(login: Login, client_secret: str | None) -> Login:
         access_token=answer.access_token,
         refresh_token=answer.refresh_token or login.refresh_token,
         scope=login.scope if answer.scope is None else answer.scope,
-        obtained_at=asked_at,
-        expires_at=None if lifetime is None else asked_at + lifetime,
+        obtained_at=requested_at,
+        expires_at=None if lifetime is None else requested_at + lifetime,
     )
 
 

@@ -51,9 +51,7 @@ _QUESTION = {
 
 
 async def request_challenge(config: ServerConfig, token: str | None = None) -> tuple[int, Challenge]:
-    """Send a request, and return the status and the challenge of the response. Raises LoginFailed without
-    one.
-    """
+    """Send a request, and return the status and the challenge of the response. Raises LoginFailed."""
     headers = {
         **config.headers,
         "MCP-Protocol-Version": MODERN,

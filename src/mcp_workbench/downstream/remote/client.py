@@ -1,6 +1,6 @@
 """The HTTP client for one server: pooled connections, TLS, proxies, redirects, and error texts.
 
-The only module that knows the HTTP library; its errors leave as ours. Does not interpret statuses.
+The only module that knows the HTTP library; its errors leave as WireErrors. Does not interpret statuses.
 """
 
 from __future__ import annotations

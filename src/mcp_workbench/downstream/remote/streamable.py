@@ -49,8 +49,7 @@ RESUME_SECONDS: Final = 1.0
 MAX_RESUME_FAILURES: Final = 3
 """How often in a row a stream fails to resume before its request fails."""
 MIN_RELISTEN_SECONDS, MAX_RELISTEN_SECONDS = 1.0, 60.0
-"""Seconds until the server's own stream is opened again: at first, and at most. Each wait is twice the
-last."""
+"""Seconds until the server's own stream is opened again: at first, and at most."""
 SESSION_ID: Final = b"Mcp-Session-Id"
 MODERN_ERRORS: Final = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
 

@@ -29,9 +29,7 @@ _SCRIPT = f"{__file__.removesuffix('.py')}.sh"
 
 
 class Guard:
-    """Knows the process groups of all children. If the guard cannot be started, everything else works as
-    usual.
-    """
+    """Knows the process groups of all children. If it cannot be started, everything else still works."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._path = environ.get("PATH", os.defpath)

@@ -52,10 +52,10 @@ class ProcessSnapshot(msgspec.Struct, frozen=True):
         lives.
         """
         marked = set(self.marked.get(number, ()))
-        ours = {child} | {session for pid in marked if (session := self.sessions.get(pid))}
-        while more := {session for session, origin in self.origins.items() if origin in ours} - ours:
-            ours |= more
-        return marked | {pid for pid, session in self.sessions.items() if session in ours}
+        sessions = {child} | {session for pid in marked if (session := self.sessions.get(pid))}
+        while more := {session for session, origin in self.origins.items() if origin in sessions} - sessions:
+            sessions |= more
+        return marked | {pid for pid, session in self.sessions.items() if session in sessions}
 
 
 class ProcessScanner:
@@ -81,10 +81,10 @@ class ProcessScanner:
             self._take()
         return self._latest
 
-    def _answer(self, asked: asyncio.Future[ProcessSnapshot]) -> None:
+    def _answer(self, waiting: asyncio.Future[ProcessSnapshot]) -> None:
         self._next = None
         self._take()
-        asked.set_result(self._latest)
+        waiting.set_result(self._latest)
 
     def _take(self) -> None:
         self._taken = monotonic()

@@ -29,9 +29,7 @@ SIGKILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
 
 
 class ProcessTree:
-    """A child, which leads its process group, and its descendants. Those outside the group are found on
-    Linux only.
-    """
+    """A child and its descendants. Those outside of its process group are found on Linux only."""
 
     def __init__(self, process: subprocess.Popen[bytes], number: int, scanner: ProcessScanner) -> None:
         self._process = process
