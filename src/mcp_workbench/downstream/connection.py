@@ -147,7 +147,7 @@ class Connection:
     def suspect(self) -> None:
         """Probe the server after a request timed out. A server that does not respond to that is given up."""
         if self._probe is None and not self._is_ended:
-            self._probe = asyncio.create_task(self._ask_for_a_sign())
+            self._probe = asyncio.create_task(self._probe_server())
             self._review()
 
     def expect_changes(self) -> None:
@@ -198,7 +198,7 @@ class Connection:
             self.turns.grant(self._free_slots)
         self.is_clear = self._free_slots > 0 and not (self._is_stale or self.turns.has_next)
 
-    async def _ask_for_a_sign(self) -> None:
+    async def _probe_server(self) -> None:
         try:
             await self.session.probe(limit=PROBE_SECONDS)
         except RequestTimeout:

@@ -90,7 +90,7 @@ class Server:
             return "starting"
         if any(supervisor.last_failure is not None for supervisor in supervisors):
             return "failed"
-        return "stopping" if any(supervisor.has_remains for supervisor in supervisors) else "idle"
+        return "stopping" if any(supervisor.has_tasks for supervisor in supervisors) else "idle"
 
     @property
     def in_use(self) -> bool:
@@ -201,7 +201,7 @@ class Server:
 
     def _drop(self, supervisor: Supervisor) -> None:
         """Stop using a supervisor. Its connection ends by itself, or with the server."""
-        self._surplus = {ending for ending in (*self._surplus, supervisor) if ending.has_remains}
+        self._surplus = {ending for ending in (*self._surplus, supervisor) if ending.has_tasks}
 
     def on_start(self) -> None:
         """Call `before_start`, which may refuse the start. Raises StartError."""

@@ -105,7 +105,7 @@ class Supervisor:
         self._server = server
         self.for_modern = for_modern
         """Whether the connection is for modern clients, so that the modern protocol is preferred."""
-        self._lives: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._links: set[Link] = set()
         self._ready: asyncio.Future[Connection] | None = None
         self._last_stderr_lines: Sequence[str] = ()
@@ -130,9 +130,9 @@ class Supervisor:
         return self._ready is not None and self.connection is None
 
     @property
-    def has_remains(self) -> bool:
+    def has_tasks(self) -> bool:
         """Whether any connection exists, even one that is being cleaned up."""
-        return bool(self._lives)
+        return bool(self._tasks)
 
     @property
     def is_busy(self) -> bool:
@@ -144,9 +144,9 @@ class Supervisor:
         if self._ready is not None:
             self._log.debug("stopping")
         self._set_down()  # later callers get a new connection, after this one has ended
-        for life in self._lives:
-            life.cancel()
-        return tuple(self._lives)
+        for task in self._tasks:
+            task.cancel()
+        return tuple(self._tasks)
 
     def kill(self) -> None:
         """Kill all processes at once."""
@@ -174,10 +174,10 @@ class Supervisor:
             self._refuse_during_backoff()
             self._server.on_start()
             self._ready = ready = asyncio.get_running_loop().create_future()
-            life = asyncio.create_task(self._own(ready, tuple(self._lives)), name=self._label)
-            self._lives.add(life)
+            task = asyncio.create_task(self._run_task(ready, tuple(self._tasks)), name=self._label)
+            self._tasks.add(task)
             # Not in the task itself: a task that is cancelled before its first step never runs.
-            life.add_done_callback(lambda life: self._on_end_of_life(life, ready))
+            task.add_done_callback(lambda task: self._on_task_done(task, ready))
         return self._ready
 
     def _refuse_during_backoff(self) -> None:
@@ -188,18 +188,20 @@ class Supervisor:
             stderr = last.stderr if self.start_failed else self._quotable(last.stderr)
             raise StartError(self._name, reason, stderr=stderr, hint=last.hint)
 
-    async def _own(self, ready: asyncio.Future[Connection], earlier: tuple[asyncio.Task[None], ...]) -> None:
+    async def _run_task(
+        self, ready: asyncio.Future[Connection], earlier: tuple[asyncio.Task[None], ...]
+    ) -> None:
         """Run one connection from its start to its end."""
         try:
             if earlier:
                 await asyncio.wait(earlier)
-            await self._live(ready)
+            await self._run(ready)
         except Exception:  # noqa: BLE001 - callers must not wait for ever
             self._log.exception("failed inside the workbench")
             self._fail(ready, StartError(self._name, "a fault of the workbench; its log has the details"))
 
-    def _on_end_of_life(self, life: asyncio.Task[None], ready: asyncio.Future[Connection]) -> None:
-        self._lives.discard(life)
+    def _on_task_done(self, task: asyncio.Task[None], ready: asyncio.Future[Connection]) -> None:
+        self._tasks.discard(task)
         self._refuse(ready, StartError(self._name, "it was closed while it was starting"))
 
     def _fail(self, ready: asyncio.Future[Connection], error: StartError) -> None:
@@ -219,7 +221,7 @@ class Supervisor:
             ready.set_exception(error)
             ready.exception()  # retrieved: all callers may have been cancelled
 
-    async def _live(self, ready: asyncio.Future[Connection]) -> None:
+    async def _run(self, ready: asyncio.Future[Connection]) -> None:
         self._log.info("starting")
         start = Start(
             self._name,
@@ -231,12 +233,12 @@ class Supervisor:
         )
         while True:
             try:
-                await self._live_once(ready, start)
+                await self._attempt(ready, start)
             except RetryStart:  # raised twice at most
                 continue
             return
 
-    async def _live_once(self, ready: asyncio.Future[Connection], start: Start) -> None:
+    async def _attempt(self, ready: asyncio.Future[Connection], start: Start) -> None:
         context = self._context
         link = link_to(
             self._origin,
@@ -250,11 +252,11 @@ class Supervisor:
         self._links.add(link)
         try:
             async with link:
-                await self._live_through(link, ready, start)
+                await self._run_link(link, ready, start)
         finally:
             self._links.discard(link)
 
-    async def _live_through(self, link: Link, ready: asyncio.Future[Connection], start: Start) -> None:
+    async def _run_link(self, link: Link, ready: asyncio.Future[Connection], start: Start) -> None:
         self._last_stderr_lines = link.last_stderr_lines
         server, context = self._server, self._context
         connection = Connection(

@@ -219,7 +219,7 @@ class Peer:
             self._fail(request, error)
 
     def take_back(self, lines: bytes) -> None:
-        """Fail calls in lines that were never delivered with NotTaken: another process may be sent them."""
+        """Fail the calls in undelivered lines with NotTaken: they can be sent to the next process."""
         for line in lines.split(b"\n"):
             with suppress(Undecodable):
                 sent = rpc.decode(line)

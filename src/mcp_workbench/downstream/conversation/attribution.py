@@ -37,9 +37,9 @@ class _GivenUp(msgspec.Struct, frozen=True):
 
     principal: str
     conversation: object
-    """The conversation that its questions went to; None after LATE_QUESTION_SECONDS."""
+    """The conversation that its questions went to; None if the server can ask nothing more about it."""
     next_id: int
-    """The id of the next call after this one was given up."""
+    """The id that the next request had when this call was given up."""
     at: float
     """Time when the call was given up."""
 
@@ -129,7 +129,7 @@ class Attribution:
             self._forget_later()
 
     def on_stray(self, request_id: Id) -> None:
-        """Note a response to a call that was given up: the server will ask nothing more about it."""
+        """Note a response to a call that was given up: it has ended in the server too."""
         given_up = self._given_up.pop(request_id, None)
         if self._listeners.is_shared:
             now = asyncio.get_running_loop().time()

@@ -93,7 +93,7 @@ class ServerMessages:
             taken = f"Invalid Request: id {request_id!r} is in use by a request in flight"
             self._session.reply(error_line(request_id, INVALID_REQUEST, taken))
         elif len(self._session.pushed) >= MAX_OPEN_QUESTIONS:
-            self._hear_noise(NOTIFICATION_BYTES)
+            self._count_noise(NOTIFICATION_BYTES)
             self._session.reply(error_line(request_id, INTERNAL_ERROR, CROWDED))
         else:
             self._on_question(request_id, Question(method, params))
@@ -148,18 +148,18 @@ class ServerMessages:
             case "notifications/cancelled":
                 self._on_cancelled(params)
             case _:
-                self._hear_noise(NOTIFICATION_BYTES)
+                self._count_noise(NOTIFICATION_BYTES)
                 self._log.debug("%s", method)
 
     def on_garbage(self, problem: Undecodable) -> None:
         """Skip and count a line that is no message: a banner on stdout must not break the conversation."""
         self._garbage += 1
-        self._hear_noise(problem.size)
+        self._count_noise(problem.size)
         if self._garbage == 1:
             self._log.info("writes to its stdout what is not MCP; such lines are skipped")
         self._log.debug("skipped line %d of %d bytes: %s", self._garbage, problem.size, problem)
 
-    def _hear_noise(self, size: int) -> None:
+    def _count_noise(self, size: int) -> None:
         """Count useless bytes. A server may send them without end."""
         self._noise += size
         if self._noise > MAX_NOISE_BYTES:

@@ -155,15 +155,15 @@ class RemoteLink:
             if request is not None:
                 request.cancel()
             return
-        telling = self._spawn(self._send(message, body, self._first))
+        notification = self._spawn(self._send(message, body, self._first))
         if request is not None:
-            telling.add_done_callback(lambda _: request.cancel())
+            notification.add_done_callback(lambda _: request.cancel())
 
     async def _send(self, message: Message, body: bytes, first: asyncio.Task[None] | None) -> None:
         if first is not None and not first.done():
             await asyncio.wait([first], timeout=ORDER_TIMEOUT_SECONDS)
         try:
-            await self._send_somehow(message, body)
+            await self._send_by_transport(message, body)
         except WireError as error:
             self._fail_message(message, error)
         except Exception:
@@ -172,7 +172,7 @@ class RemoteLink:
         if message.method == "notifications/initialized" and isinstance(self._transport, StreamableHttp):
             self._spawn(self._transport.listen())
 
-    async def _send_somehow(self, message: Message, body: bytes) -> None:
+    async def _send_by_transport(self, message: Message, body: bytes) -> None:
         if self._transport is None or self._flow is None:
             return
         try:
@@ -215,7 +215,7 @@ class RemoteLink:
             self.closed.set_result(reason)
 
     def kill(self) -> None:
-        """Cancel all requests, without telling the server."""
+        """Cancel all requests, without notification the server."""
         self._is_given_up = True
         for task in self._tasks:
             task.cancel()

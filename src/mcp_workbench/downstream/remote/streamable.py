@@ -95,18 +95,18 @@ class StreamableHttp:
             headers = self._headers(message)
             async with self._flow.post([ACCEPT, *headers], body) as response:
                 if 200 <= response.status < 300:
-                    await self._take(message, response)
+                    await self._deliver(message, response)
                     return
                 has_session = any(name == SESSION_ID for name, _ in headers)
                 refusal = await self._flow.refusal(message, response, has_session=has_session)
             wait = refusal.retry_after if refusal.status == 429 else None
             if wait is None or wait > MAX_RETRY_AFTER_SECONDS or repeats == MAX_REPEATS:
-                raise self._weigh(message, refusal)
+                raise self._error_for(message, refusal)
             if not self._flow.has_time(message, wait):
-                raise self._weigh(message, refusal)
+                raise self._error_for(message, refusal)
             await asyncio.sleep(wait)
 
-    def _weigh(self, message: Message, refusal: HttpRefusal) -> Exception:
+    def _error_for(self, message: Message, refusal: HttpRefusal) -> Exception:
         error = refusal.error()
         if refusal.ends_session:
             self._end_session()
@@ -135,7 +135,7 @@ class StreamableHttp:
         headers = [(VERSION, self._version)] if self._version else []
         return [*headers, (SESSION_ID, self._session_id)] if self._session_id else headers
 
-    async def _take(self, message: Message, response: HttpResponse) -> None:
+    async def _deliver(self, message: Message, response: HttpResponse) -> None:
         """Deliver the response to a message. Raises WireError."""
         if message.method == "initialize":
             given = response.headers.get("mcp-session-id", "")
@@ -147,7 +147,7 @@ class StreamableHttp:
             return
         kind = response.content_type
         if kind == EVENTS:
-            await self._take_events(message, response)
+            await self._deliver_events(message, response)
             return
         line = await self._flow.read(response)
         if not line:
@@ -167,7 +167,7 @@ class StreamableHttp:
                 self._version = b""
         self._flow.receive(line, id_of(message))
 
-    async def _take_events(self, message: Message, response: HttpResponse) -> None:
+    async def _deliver_events(self, message: Message, response: HttpResponse) -> None:
         """Deliver the events on the stream of a request, until it has its response. Raises WireError."""
         parser = EventParser(self._flow.limit)
         try:
@@ -179,7 +179,7 @@ class StreamableHttp:
             reason = "the stream of the answer ended before the answer came"
         if not parser.last_id or self._session.is_modern:
             raise BrokenOff(reason)
-        await self._take_up(message, parser, reason)
+        await self._resume(message, parser, reason)
 
     async def _is_answered_by(self, message: Message, response: HttpResponse, parser: EventParser) -> bool:
         while (events := await self._flow.events(response, parser)) is not None:
@@ -191,7 +191,7 @@ class StreamableHttp:
                 return True
         return False
 
-    async def _take_up(self, message: Message, parser: EventParser, reason: str) -> None:
+    async def _resume(self, message: Message, parser: EventParser, reason: str) -> None:
         """Resume a stream that the server has closed, after the last event with an id. Raises BrokenOff."""
         failures = 0
         while failures < MAX_RESUME_FAILURES:
@@ -243,7 +243,7 @@ class StreamableHttp:
                             self._session.suspect_changes()
                         was_open = True
                         parser = self._following(parser)
-                        await self._hear(response, parser)
+                        await self._deliver_stream(response, parser)
             except WireError as error:
                 self._log.debug("its stream broke off: %s", error)
             if loop.time() - began > 2 * delay:
@@ -256,7 +256,7 @@ class StreamableHttp:
             )
             delay = min(delay * 2, MAX_RELISTEN_SECONDS)
 
-    async def _hear(self, response: HttpResponse, parser: EventParser) -> None:
+    async def _deliver_stream(self, response: HttpResponse, parser: EventParser) -> None:
         while (events := await self._flow.events(response, parser)) is not None:
             for event in events:
                 if event.name == "message" and event.data:

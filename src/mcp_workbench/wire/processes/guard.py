@@ -59,7 +59,7 @@ class Guard:
             self._start()
 
     def forget(self, group: int) -> None:
-        """Tell the guard that a process group has ended: its number may soon belong to a stranger."""
+        """Tell the guard that a process group has ended: its number may soon be reused."""
         if group in self._groups:
             self._groups.remove(group)
             self._tell(f"-{group}\n")
