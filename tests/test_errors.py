@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_workbench import errors
 from mcp_workbench.errors import (
     BadAnswer,
+    BadPattern,
     BadStatus,
     BrokenOff,
     CallError,
     CannotListen,
     ConfigError,
     ConnectionClosed,
+    Denied,
     ExecutionFailed,
     InputMissing,
     InvalidCall,
     LoginFailed,
     LoginRequired,
+    NoSuchPart,
     NotKept,
     NoTokens,
     NotTaken,
@@ -32,6 +36,7 @@ from mcp_workbench.errors import (
     ServerNotFound,
     ShareUsedUp,
     StartError,
+    StoreError,
     TokenUnavailable,
     TooDeep,
     ToolboxNotFound,
@@ -39,11 +44,15 @@ from mcp_workbench.errors import (
     TooLong,
     ToolsNotFound,
     TooManyRequests,
+    Undecodable,
     Unreachable,
     WireError,
     WorkbenchError,
     quote_stderr,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ONE = Problem("toolboxes.dev", "is wrong", "Put it right.")
 TWO = Problem("", "the whole file is wrong", "")
@@ -67,9 +76,14 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
             "  - toolboxes.dev: is wrong\n    Put it right."
         ),
     ),
-    "a login that did not come about": (
-        LoginFailed("nobody agreed", "Start again"),
-        "nobody agreed. Start again",
+    "a request that is not admitted": (Denied(401, "no token"), "401: no token"),
+    "a line that is no message": (Undecodable("`method` is missing", 2), "`method` is missing"),
+    "a login that cannot be stored": (StoreError("as it is"), "as it is"),
+    "a pointer to nothing": (NoSuchPart("as it is"), "as it is"),
+    "a regular expression that is none": (BadPattern("as it is"), "as it is"),
+    "a login that failed": (
+        LoginFailed("the user refused", "Start again"),
+        "the user refused. Start again",
     ),
     "a login that needs more rights": (
         LoginRequired("my box", "s", "it asks for more", scope="read write"),
@@ -223,14 +237,26 @@ def test_an_error_says(error: WorkbenchError, wording: str) -> None:
 
 
 def test_every_error_has_its_wording_here() -> None:
-    classes = {it for it in vars(errors).values() if isinstance(it, type) and issubclass(it, WorkbenchError)}
+    classes = {it for it in vars(errors).values() if isinstance(it, type) and issubclass(it, Exception)}
     assert classes == {type(error) for error, _ in WORDINGS.values()}
 
 
-def test_every_error_stands_in_the_tree_at_the_top_of_the_file() -> None:
-    assert errors.__doc__ is not None
-    drawn = [line.lstrip("│├└─ ").partition(" ")[0] for line in errors.__doc__.splitlines()]
-    assert {type(error).__name__ for error, _ in WORDINGS.values()} <= set(drawn)
+def test_the_tree_at_the_top_of_the_file_is_the_tree_of_the_classes() -> None:
+    _, tree, *_ = (errors.__doc__ or "").split("\n\n")
+    assert [read_branch(line) for line in tree.splitlines()] == [*branches(WorkbenchError, 0)]
+
+
+def read_branch(line: str) -> tuple[int, str]:
+    """How far a line of the tree is indented, in levels, and the name in it."""
+    name = line.lstrip("│├└─ ").split()[0]
+    return line.index(name) // 4, name
+
+
+def branches(error: type[WorkbenchError], level: int) -> Iterator[tuple[int, str]]:
+    yield level, error.__name__
+    for below in error.__subclasses__():
+        if below.__module__ == errors.__name__:  # a layer may have subclasses of its own
+            yield from branches(below, level + 1)
 
 
 @pytest.mark.parametrize(
@@ -243,13 +269,13 @@ def test_every_error_stands_in_the_tree_at_the_top_of_the_file() -> None:
         (StartError("fs", "it is not there"), "Failed to connect to MCP server 'fs': it is not there"),
     ],
 )
-def test_a_failed_start_is_explained_with_the_last_words_and_the_remedy(
+def test_a_failed_start_is_explained_with_the_last_lines_of_stderr_and_the_remedy(
     error: StartError, explained: str
 ) -> None:
     assert error.explained() == explained
 
 
-def test_a_server_without_last_words_is_not_quoted() -> None:
+def test_a_server_without_stderr_is_not_quoted() -> None:
     assert (quote_stderr([]), quote_stderr(["x"])) == ("", "\nIts stderr ended with:\n  x")
 
 

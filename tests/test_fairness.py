@@ -1,4 +1,4 @@
-"""A gate that is fair between principals: each has its share of the places, and those who wait take turns."""
+"""A semaphore is fair between principals: each has its share of the places, and waiting ones take turns."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from mcp_workbench.fairness import FairSemaphore
 
 
 async def settle() -> None:
-    """Lets everyone take the steps that they can take."""
+    """Let every task run as far as it can."""
     for _ in range(10):
         await asyncio.sleep(0)
 
 
 class Visits:
-    """Who is inside of a gate, in the order in which they came in. Each stays until it is let out."""
+    """The holders of places in a semaphore, in the order in which they got them."""
 
     def __init__(self, gate: FairSemaphore) -> None:
         self._gate = gate
@@ -32,7 +32,7 @@ class Visits:
             await end.wait()
 
     async def let_out(self) -> None:
-        """Ends the visit of whoever came in first."""
+        """Release the place of the first holder."""
         self._inside.pop(0).set()
         await settle()
 
@@ -58,7 +58,7 @@ async def test_principals_that_wait_take_turns() -> None:
     await asyncio.gather(*tasks)
 
 
-async def test_where_nobody_says_who_they_are_there_is_no_share() -> None:
+async def test_without_a_principal_there_is_no_share() -> None:
     visits = Visits(FairSemaphore(3, lambda: 1))
     tasks = visits.begin("", "", "", "")
     await settle()
@@ -68,7 +68,7 @@ async def test_where_nobody_says_who_they_are_there_is_no_share() -> None:
     await asyncio.gather(*tasks)
 
 
-async def test_whoever_gives_up_leaves_its_place_to_the_next_even_in_the_moment_it_gets_it() -> None:
+async def test_a_task_that_gives_up_leaves_its_place_to_the_next_even_in_the_moment_it_gets_it() -> None:
     gate = FairSemaphore(1, lambda: 1)
     await gate.enter("alice")
     given, waiting, gone = [asyncio.create_task(gate.enter(name)) for name in ("bob", "carol", "dave")]

@@ -1,13 +1,13 @@
-"""What `mcp-workbench` and `python -m mcp_workbench` run."""
+"""The entry point of `mcp-workbench` and `python -m mcp_workbench`."""
 
 import gc
 import sys
 
 
 def main() -> int:
-    """Runs the command line."""
-    # Nothing that is made while modules are loaded becomes garbage, and looking for it is 8 % of a start.
-    # Serving switches it on again when all is loaded, the other commands do so at once.
+    """Run the command line, and return its exit code."""
+    # Loading modules creates no garbage, and collecting it would take 8 % of a start. Serving switches the
+    # collector on again when all is loaded, the other commands do so at once.
     gc.disable()
     from mcp_workbench import cli  # noqa: PLC0415 - not before that
 

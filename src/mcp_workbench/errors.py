@@ -1,41 +1,47 @@
-"""Every error that the workbench raises on purpose.
+"""The errors that one layer raises and another catches.
 
 WorkbenchError
-├── ConfigError              the file cannot be used: the person has to edit it
-│   └── NoTokens             it is the token file, and holds none or is gone
-├── WireError                a JSON-RPC connection did not deliver an answer
-│   ├── ConnectionClosed     the other side is gone
-│   ├── RequestTimeout       it said nothing in time
-│   ├── BadAnswer            it answered something that is not an answer
-│   │   ├── TooDeep          or something nested too deeply to be looked into
-│   │   ├── TooLong          or more than is taken from it
-│   │   └── BadStatus        or a status of HTTP and nothing else
-│   ├── RemoteError          it answered with a JSON-RPC error
-│   ├── Unreachable          there is no way to it: nothing was sent
-│   ├── BrokenOff            the way to it broke before its answer had come
-│   ├── Refused              it does not take the request from us, or not now
-│   ├── NotTaken             it did not take the request as it was: it can be made anew
-│   ├── InputMissing         it asked for something that the client does not give
-│   ├── LoginRequired        it lets nobody in who is not logged in
-│   ├── TokenUnavailable     it wants an access token, and none can be had just now
-│   └── Overloaded           it was not even asked: too many wait for it already
-├── CannotListen             nobody could reach us at the address that we were given
-├── LoginFailed              a person's login to a server did not come about
-├── StartError               a downstream server could not be brought up
-└── CallError                a call cannot be done: its text is what the model reads
-    ├── InvalidCall          the call is malformed
-    ├── ToolboxNotFound
-    ├── ServerNotFound
-    ├── ToolNotFound
-    ├── ToolsNotFound        none of those is there whose definitions are wanted
-    ├── NotKept              a handle that leads to no result, or not any more
-    ├── TooManyRequests      the client has more in flight than is kept
-    ├── ShareUsedUp          the principal has all that it may have of something that is shared
-    ├── CallRefused          a policy does not allow the call: nothing was sent
-    ├── OpeningFailed        too little of a toolbox came up for it to be of use
-    └── ExecutionFailed      the server behind the tool did not deliver
+├── ConfigError              the configuration file cannot be used: the user has to edit it
+│   └── NoTokens             the token file is missing or contains no token
+├── Denied                   an HTTP request is refused before it is handled
+├── CannotListen             the HTTP server cannot listen on the address that it was given
+├── Undecodable              a line is not a JSON-RPC message
+├── WireError                a request to a server has no result
+│   ├── ConnectionClosed     the connection to the server has ended
+│   ├── RequestTimeout       the server did not respond in time
+│   ├── BadAnswer            the response cannot be used
+│   │   ├── TooDeep          the response is nested too deeply to decode
+│   │   ├── TooLong          the response is longer than the limit
+│   │   └── BadStatus        the response is an HTTP status without a JSON-RPC message
+│   ├── RemoteError          the server responded with a JSON-RPC error
+│   ├── Unreachable          no connection to the server can be made, so nothing was sent
+│   ├── BrokenOff            the connection broke after the request was sent
+│   ├── Refused              the server refused the request, for now or for good
+│   ├── NotTaken             the server ignored the request, which can safely be sent again
+│   ├── InputMissing         the server needs input that the client does not provide
+│   ├── LoginRequired        the server requires a login, and the user has to do it
+│   ├── TokenUnavailable     the server requires an access token, and none can be obtained now
+│   └── Overloaded           too many requests wait for the server already, so nothing was sent
+├── StoreError               a stored login cannot be read or written
+├── LoginFailed              a login to a server failed
+├── StartError               a server could not be started or connected to
+├── NoSuchPart               a JSON pointer leads to nothing in a kept result
+├── BadPattern               a regular expression is invalid, or takes too long
+└── CallError                a call failed: the message is what the model reads
+    ├── InvalidCall          the arguments of the call are wrong
+    ├── ToolboxNotFound      no toolbox has that name
+    ├── ServerNotFound       the toolbox has no server of that name
+    ├── ToolNotFound         the server has no tool of that name
+    ├── ToolsNotFound        no tool is known by any of the names
+    ├── NotKept              no result is kept under that handle
+    ├── TooManyRequests      the client has too many requests in flight
+    ├── ShareUsedUp          the principal has used its whole share of a shared resource
+    ├── CallRefused          a decider does not allow the call, so nothing was sent
+    ├── OpeningFailed        the servers of a toolbox failed
+    └── ExecutionFailed      the server of the tool failed
 
-Messages are made here, from attributes, so that each wording stands in one place.
+Errors that never leave their layer are defined there. Messages are made here from attributes, so that each
+wording is in one place.
 """
 
 from __future__ import annotations
@@ -52,11 +58,11 @@ if TYPE_CHECKING:
 
 
 class WorkbenchError(Exception):
-    """Base of all of them."""
+    """Base class of all errors that the workbench raises on purpose."""
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One mistake in the configuration: where, what, and how to put it right."""
+    """One mistake in the configuration: where it is, what is wrong, and how to fix it."""
 
     where: str
     what: str
@@ -64,7 +70,7 @@ class Problem(msgspec.Struct, frozen=True):
 
     @property
     def brief(self) -> str:
-        """Without the remedy, in one line."""
+        """The problem in one line, without the remedy."""
         return f"{self.where}: {self.what}" if self.where else self.what
 
     def __str__(self) -> str:
@@ -72,7 +78,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class ConfigError(WorkbenchError):
-    """The configuration file cannot be used; carries all of its problems."""
+    """The configuration file cannot be used. `problems` has every mistake in it."""
 
     def __init__(self, path: StrPath, problems: Sequence[Problem]) -> None:
         self.path = path
@@ -83,22 +89,66 @@ class ConfigError(WorkbenchError):
 
 
 class NoTokens(ConfigError):
-    """The token file is missing or holds no token: nobody may enter with a token of it."""
+    """The token file is missing or contains no token, so no client can authenticate with one."""
+
+
+class Denied(WorkbenchError):
+    """An HTTP request is refused before it is handled. The reason is for the sender, and quotes no token."""
+
+    def __init__(self, status: int, reason: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        self.status = status
+        self.reason = reason
+        self.headers = list(headers)
+        super().__init__(f"{status}: {reason}")
+
+
+class CannotListen(WorkbenchError):
+    """The HTTP server cannot listen on an address."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"cannot listen on {address}: {reason}")
+
+
+class Undecodable(WorkbenchError):
+    """A line of `size` bytes is not a JSON-RPC message; the error's message says why.
+
+    `request_id` is the id in it, if it is JSON and has one. A line that does not even begin like JSON is
+    `is_hopeless`: it contains no id to look for. One that is nested too deeply to decode is `is_deep`.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        size: int,
+        *,
+        request_id: int | str | None = None,
+        is_json: bool = True,
+        is_deep: bool = False,
+        is_hopeless: bool = False,
+        is_blank: bool = False,
+    ) -> None:
+        self.size = size
+        self.request_id = request_id
+        self.is_json = is_json
+        self.is_deep = is_deep
+        self.is_hopeless = is_hopeless
+        self.is_blank = is_blank
+        super().__init__(reason)
 
 
 class WireError(WorkbenchError):
-    """A JSON-RPC connection did not deliver an answer."""
+    """A request to a server has no result."""
 
     hint = ""
-    """What a person can do about it."""
+    """What the user can do about the error."""
 
 
 class ConnectionClosed(WireError):
-    """The other side is gone; the message says how it went."""
+    """The connection to the server has ended; the message says why."""
 
 
 class RequestTimeout(WireError):
-    """Nothing was heard in time."""
+    """The server did not respond in time."""
 
     def __init__(self, waited: float, *, capped: bool) -> None:
         self.waited = waited
@@ -108,11 +158,11 @@ class RequestTimeout(WireError):
 
 
 class BadAnswer(WireError):
-    """An answer came, but not one that can be passed on."""
+    """The server responded, but the response cannot be used."""
 
 
 class TooDeep(BadAnswer):
-    """An answer came that is nested too deeply to be decoded. Whoever knows its form may still read it."""
+    """The response is nested too deeply to decode. `line` has it, for code that knows what to look for."""
 
     def __init__(self, line: bytes) -> None:
         self.line = line
@@ -120,7 +170,7 @@ class TooDeep(BadAnswer):
 
 
 class TooLong(BadAnswer):
-    """An answer came that is longer than is allowed."""
+    """The response is longer than the limit."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -128,7 +178,7 @@ class TooLong(BadAnswer):
 
 
 class BadStatus(BadAnswer):
-    """A status of HTTP came that is no answer to what was asked."""
+    """The response is an HTTP status without a JSON-RPC message."""
 
     def __init__(self, status: int, message: str, hint: str = "") -> None:
         self.status = status
@@ -137,12 +187,12 @@ class BadStatus(BadAnswer):
 
 
 def size_of(count: int) -> str:
-    """A number of bytes as people say it."""
+    """Return a number of bytes as text: in MiB from 1 MiB on, else in bytes."""
     return f"{count / 2**20:g} MiB" if count >= 2**20 else f"{count:,} bytes"
 
 
 class RemoteError(WireError):
-    """The other side answered with a JSON-RPC error, kept as it came."""
+    """The server responded with a JSON-RPC error. `data` is the JSON text that it sent."""
 
     def __init__(self, code: int, message: str, data: bytes | None) -> None:
         self.code = code
@@ -153,7 +203,7 @@ class RemoteError(WireError):
 
 
 class Unreachable(WireError):
-    """The other side could not be reached, and has heard nothing of the request."""
+    """No connection to the server can be made, so nothing was sent."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         self.hint = hint
@@ -161,11 +211,11 @@ class Unreachable(WireError):
 
 
 class BrokenOff(WireError):
-    """The connection broke after the request was sent. It may have been taken, and acted upon."""
+    """The connection broke after the request was sent. The server may have executed it."""
 
 
 class Refused(WireError):
-    """The other side lets us not do this, or not now."""
+    """The server refused the request, for now or for good."""
 
     def __init__(self, message: str, hint: str = "", *, may_have_acted: bool = False) -> None:
         self.hint = hint
@@ -174,20 +224,20 @@ class Refused(WireError):
 
 
 class NotTaken(WireError):
-    """The other side did not even look at the request, for a reason that another attempt would not have."""
+    """The server ignored the request, for a reason that a second attempt does not have."""
 
     def __init__(self, message: str, params: msgspec.Raw | None = None) -> None:
         self.params = params
-        """What was to be sent, where whoever sent it may have given it up."""
+        """The parameters of the request, where its sender may not have them any more."""
         super().__init__(message)
 
 
 class InputMissing(WireError):
-    """The other side cannot go on without something that the client does not give."""
+    """The server needs input that the client does not provide."""
 
 
 class LoginRequired(WireError):
-    """The other side wants an access token, and there is none, or none that can be had without the user."""
+    """The server requires an access token that only a login by the user can obtain."""
 
     def __init__(self, toolbox: str, server: str, reason: str, *, scope: str = "") -> None:
         import shlex  # noqa: PLC0415 - names may hold spaces, and few servers want a login
@@ -197,15 +247,19 @@ class LoginRequired(WireError):
 
 
 class TokenUnavailable(WireError):
-    """The other side wants an access token, and none can be had at the moment; the message says why."""
+    """The server requires an access token, and none can be obtained now; the message says why."""
 
 
 class Overloaded(WireError):
-    """Too many requests wait for the other side already."""
+    """Too many requests wait for the server already, so nothing was sent."""
+
+
+class StoreError(WorkbenchError):
+    """A stored login cannot be read or written; the message says why."""
 
 
 class LoginFailed(WorkbenchError):
-    """A login did not come about; the message says why, and what to do."""
+    """A login to a server failed; the message says why, and what to do."""
 
     def __init__(self, reason: str, remedy: str = "") -> None:
         self.reason = reason
@@ -214,19 +268,12 @@ class LoginFailed(WorkbenchError):
 
 
 def quote_stderr(lines: Sequence[str]) -> str:
-    """A server's last words, to stand after a message; nothing if it had none."""
+    """Return the last lines of a server's stderr as text to append to a message; empty without lines."""
     return "\nIts stderr ended with:\n" + "\n".join(f"  {line}" for line in lines) if lines else ""
 
 
-class CannotListen(WorkbenchError):
-    """Nobody could reach us at an address."""
-
-    def __init__(self, address: str, reason: str) -> None:
-        super().__init__(f"cannot listen on {address}: {reason}")
-
-
 class StartError(WorkbenchError):
-    """A downstream server could not be brought up."""
+    """A server could not be started or connected to."""
 
     def __init__(
         self,
@@ -245,21 +292,29 @@ class StartError(WorkbenchError):
         super().__init__(f"Failed to connect to MCP server '{server}': {reason}")
 
     def explained(self) -> str:
-        """The message with the server's last words and what to do about it."""
+        """Return the message with the last lines of the server's stderr and the hint."""
         hint = f"\n{self.hint}" if self.hint else ""
         return f"{self}{quote_stderr(self.stderr)}{hint}"
 
 
+class NoSuchPart(WorkbenchError):
+    """A JSON pointer leads to nothing; the message says how far it leads, and what is there."""
+
+
+class BadPattern(WorkbenchError):
+    """A regular expression is invalid, or takes too long to search for; the message says why."""
+
+
 class CallError(WorkbenchError):
-    """A call of the client's cannot be done; the text is what the model reads."""
+    """A call of the client failed; the message is what the model reads."""
 
 
 class InvalidCall(CallError):
-    """The arguments of a meta-tool do not say what to do."""
+    """The arguments of a meta-tool are malformed or incomplete."""
 
 
 class ToolboxNotFound(CallError):
-    """No toolbox of that name is configured."""
+    """No toolbox with the given name is configured."""
 
     def __init__(self, toolbox: str, available: Sequence[str]) -> None:
         self.toolbox = toolbox
@@ -268,7 +323,7 @@ class ToolboxNotFound(CallError):
 
 
 class ServerNotFound(CallError):
-    """The toolbox has no server of that name, or it is switched off."""
+    """The toolbox has no server of that name, or the server is disabled."""
 
     def __init__(self, server: str, toolbox: str, available: Sequence[str], *, disabled: bool) -> None:
         self.server = server
@@ -281,7 +336,7 @@ class ServerNotFound(CallError):
 
 
 class ToolNotFound(CallError):
-    """The server has no tool of that name, or its filters hide it."""
+    """The server has no tool of that name, or the tool filters hide it."""
 
     def __init__(self, tool: str, server: str, toolbox: str, similar: Sequence[str]) -> None:
         self.tool = tool
@@ -295,7 +350,7 @@ class ToolNotFound(CallError):
 
 
 class ToolsNotFound(CallError):
-    """No tool is known by any of the names."""
+    """No tool is known by any of the given names."""
 
     def __init__(self, where: str, similar: Mapping[str, Sequence[str]]) -> None:
         self.similar = similar
@@ -310,12 +365,12 @@ class ToolsNotFound(CallError):
 
 
 class NotKept(CallError):
-    """Nothing is kept under a handle for this client. Whether it is another's is not said."""
+    """No result is kept under a handle for this client. The message does not tell whether another has it."""
 
     def __init__(self, handle: str, *, is_elsewhere: bool = False) -> None:
         self.handle = handle
         self.is_elsewhere = is_elsewhere
-        """Whether another workbench process has made the handle."""
+        """Whether another workbench process made the handle."""
         if is_elsewhere:
             why = (
                 "it belongs to another workbench process, or to this one before a restart, and only "
@@ -332,7 +387,7 @@ class NotKept(CallError):
 
 
 class TooManyRequests(CallError):
-    """The client sends more than it waits for."""
+    """The client has too many requests in flight."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -343,7 +398,7 @@ class TooManyRequests(CallError):
 
 
 class ShareUsedUp(CallError):
-    """A principal has its whole share of something, and is told when to try again."""
+    """A principal has used its whole share of a shared resource. The message says when to try again."""
 
     def __init__(self, taken: str, key: str, seconds: float) -> None:
         self.key = key
@@ -364,7 +419,7 @@ class CallRefused(CallError):
 
 
 class OpeningFailed(CallError):
-    """All servers of a toolbox failed, or one that it cannot do without."""
+    """All servers of a toolbox failed, or one that is marked as required."""
 
     def __init__(self, toolbox: str, failures: Sequence[StartError]) -> None:
         self.toolbox = toolbox
@@ -374,7 +429,7 @@ class OpeningFailed(CallError):
 
 
 class ExecutionFailed(CallError):
-    """A server did not deliver, what a tool was called for or something else."""
+    """A server failed to execute a tool, or another request if `tool` is None."""
 
     def __init__(self, tool: str | None, server: str, toolbox: str, reason: str) -> None:
         self.tool = tool
@@ -383,13 +438,3 @@ class ExecutionFailed(CallError):
         self.reason = reason
         what = "Error" if tool is None else f"Error executing tool '{tool}'"
         super().__init__(f"{what} in server '{server}' (toolbox '{toolbox}'): {reason}")
-
-
-class Denied(Exception):
-    """Nothing was done for the request. The reason is for whoever sent it, and quotes no token."""
-
-    def __init__(self, status: int, reason: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
-        self.status = status
-        self.reason = reason
-        self.headers = list(headers)
-        super().__init__(f"{status}: {reason}")

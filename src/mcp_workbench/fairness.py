@@ -1,8 +1,8 @@
-"""What one principal may take of what all share, and whose turn is next when there is not enough.
+"""Fair use of what all principals share: limits for each, and queues in which principals take turns.
 
-Owns the limits that hold by now, and the queue that is fair between principals. What is taken is counted
-where it is taken. Requests without a principal (stdio, or HTTP where nobody has to say who they are) have no
-share: there is nobody to share with.
+Owns the current limits, and a queue and a semaphore that are fair between principals. What is in use is
+counted where it is used. Requests without a principal (stdio, or HTTP without authentication) have no limit
+of their own: they share with no one.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="Hashable")
 
 RETRY_SECONDS = 5
-"""After which a principal that is over its share is told to try again."""
+"""Seconds after which a principal that is over its share is told to try again."""
 
 
 class Shares:
-    """The limits for one principal, as they are configured by now."""
+    """The current limits for each principal. A reload replaces them."""
 
     def __init__(self) -> None:
         self.limits = SharesConfig()
 
     def adopt(self, config: SharesConfig) -> None:
-        """Apply other limits from now on."""
+        """Apply new limits from now on."""
         self.limits = config
 
 
 class FairQueue(Generic[T]):
-    """Items that wait, by principal. Principals take turns; the items of one go in the order they came."""
+    """Waiting items by principal. Principals take turns; the items of one principal keep their order."""
 
     def __init__(self) -> None:
         self._items: dict[str, OrderedDict[T, None]] = {}
-        """By principal, in the order of their turns."""
+        """Waiting items by principal. The order of the principals is the order of their turns."""
 
     def __contains__(self, principal: str) -> bool:
         return principal in self._items
@@ -75,12 +75,12 @@ class FairQueue(Generic[T]):
 
 
 class FairSemaphore:
-    """A semaphore that is fair between principals: a number of places, of which each has its share."""
+    """A semaphore that is fair between principals. Each principal may hold a limited share of the places."""
 
     def __init__(self, places: int, share: Callable[[], int]) -> None:
         self._free = places
         self._share = share
-        """The most places that one principal may have."""
+        """Returns the maximum number of places for one principal."""
         self._taken: Counter[str] = Counter()
         self._waiting: FairQueue[asyncio.Future[None]] = FairQueue()
 
@@ -94,7 +94,7 @@ class FairSemaphore:
             self.leave(principal)
 
     async def enter(self, principal: str) -> None:
-        """Wait for a place, and take it."""
+        """Wait for a place, and take it. The caller calls `leave` afterwards."""
         if self._free and self._may(principal):
             self._take(principal)
             return
@@ -109,7 +109,7 @@ class FairSemaphore:
             raise
 
     def leave(self, principal: str) -> None:
-        """Give the place to whoever is next."""
+        """Give a place back, and pass it on to the next in the queue."""
         self._free += 1
         self._taken[principal] -= 1
         if not self._taken[principal]:

@@ -120,7 +120,7 @@ def test_a_remote_server_that_is_not_there_is_named(bench: Bench) -> None:
         bench.write(toolboxes(web={"api": {"url": f"{origin}/mcp"}}))
         code, (row,) = connected(bench)
     assert (code, row["state"]) == (1, "failed")
-    assert row["error"] == f"nobody answers at {origin}: connection refused"
+    assert row["error"] == f"no server answers at {origin}: connection refused"
     assert row["hint"] == 'Is the server running? Check "url".'
 
 

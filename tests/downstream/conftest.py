@@ -22,4 +22,4 @@ def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.Abstrac
 @pytest.fixture(autouse=True)
 def records_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     """The end of a server waits for its record, however long a busy disk takes to write it."""
-    monkeypatch.setattr(recorder, "LIMIT", PATIENCE)
+    monkeypatch.setattr(recorder, "WRITE_TIMEOUT_SECONDS", PATIENCE)

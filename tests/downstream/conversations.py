@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp_workbench.downstream.conversation.listeners import Listeners
 from mcp_workbench.downstream.conversation.negotiation import open_conversation
 from mcp_workbench.downstream.conversation.session import Session
-from mcp_workbench.wire.lines import LINE_LIMIT
+from mcp_workbench.wire.lines import MAX_LINE_BYTES
 from tests.wire.loops import now
 from tests.wire.wires import whole
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcp_workbench.downstream.conversation.negotiation import Agreed, Approach
-    from mcp_workbench.storage.protocol_versions import Era
+    from mcp_workbench.storage.protocol_versions import SpokenProtocol
     from mcp_workbench.wire.message import Outgoing
 
 LIMIT = 30.0
@@ -72,11 +72,11 @@ class Conversation:
             Listeners(),
             on_tools_changed=lambda: None,
             on_silence=lambda: None,
-            line_limit=LINE_LIMIT,
+            line_limit=MAX_LINE_BYTES,
         )
 
-    async def open(self, approach: Approach = "probe") -> Era:
-        return (await self.agree(approach)).era
+    async def open(self, approach: Approach = "probe") -> SpokenProtocol:
+        return (await self.agree(approach)).protocol
 
     async def agree(self, approach: Approach) -> Agreed:
         return await open_conversation(self.session, approach, limit=LIMIT)

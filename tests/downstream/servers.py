@@ -49,7 +49,7 @@ class Awaited(Call):
         self.reports.append(members)
 
     def on_log(self, members: dict[str, msgspec.Raw]) -> None:
-        """Nobody asks."""
+        """Ignore log messages: no test asks for them."""
 
     @property
     def client(self) -> object:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_workbench.downstream.backoff import HEALTHY, JITTER, LONGEST, Backoff
+from mcp_workbench.downstream.backoff import HEALTHY_SECONDS, JITTER, MAX_SECONDS, Backoff
 
 ROUNDING = 1e-6
-"""Of sums and differences of times."""
+"""Tolerance for sums and differences of times."""
 
 
 def waits(failures: int) -> list[float]:
@@ -24,7 +24,9 @@ def waits(failures: int) -> list[float]:
 def test_the_first_failure_is_forgiven_and_the_wait_then_doubles_up_to_a_minute() -> None:
     steady = [0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
     for wait, expected in zip(waits(len(steady)), steady, strict=True):
-        assert expected * (1 - JITTER) - ROUNDING <= wait <= min(expected * (1 + JITTER), LONGEST) + ROUNDING
+        assert (
+            expected * (1 - JITTER) - ROUNDING <= wait <= min(expected * (1 + JITTER), MAX_SECONDS) + ROUNDING
+        )
 
 
 def test_no_two_servers_wait_equally_long() -> None:
@@ -32,7 +34,7 @@ def test_no_two_servers_wait_equally_long() -> None:
 
 
 def test_thousands_of_failures_are_no_different() -> None:
-    assert waits(5000)[-1] <= LONGEST + ROUNDING
+    assert waits(5000)[-1] <= MAX_SECONDS + ROUNDING
 
 
 def test_the_wait_passes() -> None:
@@ -44,7 +46,8 @@ def test_the_wait_passes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("up", "served", "failures"), [(1.0, False, 3), (HEALTHY, False, 1), (1.0, True, 1), (HEALTHY, True, 1)]
+    ("up", "served", "failures"),
+    [(1.0, False, 3), (HEALTHY_SECONDS, False, 1), (1.0, True, 1), (HEALTHY_SECONDS, True, 1)],
 )
 def test_a_life_that_was_long_or_of_use_makes_up_for_the_failures_before_it(
     up: float, served: bool, failures: int

@@ -58,7 +58,7 @@ async def test_a_tool_with_a_secret_in_its_name_is_left_out_of_both_with_a_note(
 async def test_a_changed_list_is_masked_too_and_a_long_one_beside_the_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(definitions, "SOON_BYTES", 0)
+    monkeypatch.setattr(definitions, "INLINE_BYTES", 0)
     async with server(scripted(tools=[TELLING, PLAIN]), tmp_path, LABELS) as it:
         connection = await it.connect(modern=True)
         live = connection.listed

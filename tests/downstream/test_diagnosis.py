@@ -68,7 +68,7 @@ def test_a_server_that_ended_or_was_silent_may_miss_a_variable() -> None:
     )
 
 
-def test_a_call_that_lost_its_server_is_told_with_its_last_words() -> None:
+def test_a_call_that_lost_its_server_is_told_with_the_last_lines_of_stderr() -> None:
     error = ConnectionClosed("the server exited with code 7")
     assert explain_loss(error, 0, ["one", "two"]) == (
         "the server exited with code 7 in mid-call. The call was not repeated, because it may have taken "

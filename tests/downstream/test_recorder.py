@@ -1,4 +1,4 @@
-"""Whatever a server lists is in the catalogue soon after, and nobody waits for that."""
+"""What a server lists is in the catalogue soon after, and no caller waits for that."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ ERAS = {"legacy": "legacy", "modern": "2026-07-28"}
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is to be served first."""
-    monkeypatch.setattr(recorder, "DELAY", 0.0)
+    """Write records without delay."""
+    monkeypatch.setattr(recorder, "DELAY_SECONDS", 0.0)
 
 
 def in_memory(directory: Path) -> list[Json]:
@@ -56,7 +56,7 @@ async def test_what_a_server_lists_is_there_once_it_has_ended(tmp_path: Path, se
         listed = (await it.connect(modern=True)).listed
     record = it.recalled()
     assert record is not None
-    assert (record.tools, record.era) == (listed, ERAS[server_era])
+    assert (record.tools, record.protocol) == (listed, ERAS[server_era])
     assert json.loads(bytes(record.server_info)) == {"name": "scripted", "version": "1.0"}
     assert before <= record.listed_at <= time.time()
     (kept,) = in_memory(tmp_path)
@@ -167,7 +167,7 @@ async def test_a_disk_that_hangs_delays_neither_the_tools_nor_the_end_for_long(
         may_go_on.wait(PATIENCE)
 
     monkeypatch.setattr(os, "replace", hang)
-    monkeypatch.setattr(recorder, "LIMIT", 0.05)
+    monkeypatch.setattr(recorder, "WRITE_TIMEOUT_SECONDS", 0.05)
     entry = scripted(tools=[A], entry={"protocol": "legacy"})
     try:
         async with asyncio.timeout(PATIENCE / 2), server(entry, tmp_path) as it:
@@ -182,7 +182,7 @@ async def test_a_list_that_changes_all_the_time_is_not_written_all_the_time(
 ) -> None:
     written: list[int] = []
     monkeypatch.setattr(Catalogue, "keep", lambda _, __, record: written.append(len(record.tools)))
-    monkeypatch.setattr(recorder, "DELAY", PATIENCE)
+    monkeypatch.setattr(recorder, "DELAY_SECONDS", PATIENCE)
     changing = acting("change", "change_tools", era="legacy", tools=[A, B])
     async with server(changing, tmp_path) as it:
         await it.connect(modern=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_workbench.errors import StartError, WireError
-from mcp_workbench.wire.processes.stderr import WIDTH
+from mcp_workbench.wire.processes.stderr import MAX_LINE_CHARACTERS
 from tests.downstream.servers import call_tool, server, shell
 from tests.support.waiting import poll
 from tests.wire.loops import ON_BOTH_LOOPS
@@ -91,7 +91,7 @@ async def test_one_that_stands_where_a_long_line_is_cut_is_masked(
     tmp_path: Path, logged: Callable[[], str]
 ) -> None:
     shown = len(SECRET) - 3
-    script = f'printf "%0{WIDTH - shown}d$TOKEN\\n" 0 >&2; exit 1'
+    script = f'printf "%0{MAX_LINE_CHARACTERS - shown}d$TOKEN\\n" 0 >&2; exit 1'
     async with server(shell(script, env=ENV), tmp_path, SECRETS) as it:
         text = await failure_of(it)
     assert SECRET[:shown] not in text + logged()

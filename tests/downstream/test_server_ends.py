@@ -25,8 +25,8 @@ pytestmark = ON_BOTH_LOOPS
 
 @pytest.fixture(autouse=True)
 def short_graces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child_module, "EXIT_GRACE", 0.3)
-    monkeypatch.setattr(child_module, "TERM_GRACE", 0.2)
+    monkeypatch.setattr(child_module, "EXIT_GRACE_SECONDS", 0.3)
+    monkeypatch.setattr(child_module, "TERM_GRACE_SECONDS", 0.2)
 
 
 async def test_a_stubborn_one_is_gone_although_it_is_closed_again_meanwhile(
@@ -42,7 +42,7 @@ async def test_a_stubborn_one_is_gone_although_it_is_closed_again_meanwhile(
     await wait_until_gone(journal.pids)
 
 
-async def test_whoever_waits_for_one_that_is_closed_meanwhile_is_told(
+async def test_a_caller_that_waits_for_a_server_that_is_closed_meanwhile_is_told(
     tmp_path: Path, journal: Journal
 ) -> None:
     async with server(configs.server(journal, mute=True), tmp_path) as it:
@@ -89,7 +89,7 @@ async def test_one_that_was_closed_is_started_again_by_the_next_use(tmp_path: Pa
     assert journal.starts == 2
 
 
-async def test_one_that_is_closed_before_its_first_step_keeps_nobody_waiting(tmp_path: Path) -> None:
+async def test_a_server_that_is_closed_before_its_first_step_keeps_no_caller_waiting(tmp_path: Path) -> None:
     async with server(configs.server(), tmp_path) as it:
         waiting = asyncio.create_task(it.connect(modern=True))
         await asyncio.sleep(0)  # the call has asked for a life, which has not begun
@@ -100,7 +100,7 @@ async def test_one_that_is_closed_before_its_first_step_keeps_nobody_waiting(tmp
             assert len((await it.connect(modern=True)).listed) == 1
 
 
-async def test_whoever_comes_while_one_is_being_closed_gets_the_next(
+async def test_a_caller_that_comes_while_a_server_is_being_closed_gets_the_next(
     tmp_path: Path, journal: Journal
 ) -> None:
     async with server(configs.server(journal, ignore_eof=True), tmp_path) as it:

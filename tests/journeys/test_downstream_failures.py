@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.wire.message import COPIED
+from mcp_workbench.wire.message import MAX_COPIED_BYTES
 from tests.support.configs import ECHO, acting, server, tool, toolboxes
 from tests.support.processes import wait_until_gone
 from tests.support.sessions import failure_of, text_of
@@ -96,7 +96,7 @@ async def test_a_server_that_died_idle_is_started_again_by_the_next_call(
     assert (journal.starts, len(journal.messages("tools/call"))) == (2, 1)
 
 
-@pytest.mark.parametrize("size", [1, COPIED + 1], ids=["short", "long"])
+@pytest.mark.parametrize("size", [1, MAX_COPIED_BYTES + 1], ids=["short", "long"])
 async def test_a_call_that_comes_with_the_death_of_its_server_is_made_of_the_next(
     connect: Connect, journal: Journal, server_era: Era, size: int
 ) -> None:

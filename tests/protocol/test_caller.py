@@ -1,4 +1,4 @@
-"""What a client has declared is what servers are told, in their own era, and what they are let ask."""
+"""Servers are told what a client has declared, in their own protocol version, and can ask for just that."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from mcp_workbench.surface.client_session import ClientSession
 from mcp_workbench.surface.output import SingleOutput
 from mcp_workbench.surface.questions.parking import ParkedCalls
 from mcp_workbench.surface.questions.sealing import Seal
-from mcp_workbench.wire.lines import LONG, LineSplitter
+from mcp_workbench.wire.lines import LONG_BYTES, LineSplitter
 from mcp_workbench.wire.processes.guard import Guard
 from mcp_workbench.workbench.client_view import ClientView
 from mcp_workbench.workbench.configured_server import ConfiguredServer
@@ -166,11 +166,11 @@ def arrived(text: bytes) -> Line:
     rest = memoryview(text + b"\n")
     lines: list[Line] = []
     while not lines:
-        if splitter.held < LONG:
-            lines = splitter.feed(bytes(rest[:LONG]))
-            rest = rest[LONG:]
+        if splitter.held < LONG_BYTES:
+            lines = splitter.feed(bytes(rest[:LONG_BYTES]))
+            rest = rest[LONG_BYTES:]
         else:
-            room = splitter.room()
+            room = splitter.space()
             count = min(len(room), len(rest))
             room[:count] = rest[:count]
             del room

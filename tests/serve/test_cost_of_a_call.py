@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.config import InlineConfig
-from mcp_workbench.wire.lines import STEP
+from mcp_workbench.wire.lines import GROWTH_BYTES
 from tests.serve.counting import Steps, allocated
 from tests.serve.relayed import Relayed, arrived, written
 
@@ -113,4 +113,4 @@ def test_a_long_line_takes_its_own_size_of_memory_while_it_arrives() -> None:
         tracemalloc.stop()
     assert len(line) == MEGABYTE
     # The line, what the system is given to read it into, and the copy that the test makes of the text.
-    assert peak < 2 * MEGABYTE + 2 * STEP
+    assert peak < 2 * MEGABYTE + 2 * GROWTH_BYTES

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_workbench.downstream.conversation.attribution import ENDED_SECONDS, GIVEN_UP_SECONDS, MOST_GIVEN_UP
+from mcp_workbench.downstream.conversation.attribution import ENDED_SECONDS, GIVEN_UP_SECONDS, MAX_GIVEN_UP
 from mcp_workbench.downstream.conversation.listeners import NO_CALL
 from mcp_workbench.downstream.conversation.server_messages import SHARED
 from mcp_workbench.surface.client_connection import ClientConnection
@@ -404,9 +404,9 @@ def test_the_late_answer_to_a_call_that_is_forgotten_counts_like_any_other() -> 
 
 
 def test_no_number_of_cancelled_calls_makes_those_of_another_principal_forgotten() -> None:
-    many = [step for _ in range(MOST_GIVEN_UP) for step in (("start", BOB, 0.0), ("cancel", 0, 0.0))]
+    many = [step for _ in range(MAX_GIVEN_UP) for step in (("start", BOB, 0.0), ("cancel", 0, 0.0))]
     shared_workbench = run(
-        BOTH, [*many, ("start", ANN, 0), ("cancel", 0, 0), ("start", BOB, 0), ("ask", MOST_GIVEN_UP, 0)]
+        BOTH, [*many, ("start", ANN, 0), ("cancel", 0, 0), ("start", BOB, 0), ("ask", MAX_GIVEN_UP, 0)]
     )
     ((reply,),) = shared_workbench.replies.values()
     assert SHARED in reply["error"]["message"]

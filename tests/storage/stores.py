@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.storage.catalogue import UNUSED, Catalogue, Record
+from mcp_workbench.downstream.oauth.login_store import LoginStore
+from mcp_workbench.errors import StoreError
+from mcp_workbench.storage.catalogue import UNUSED_SECONDS, Catalogue, Record
 from mcp_workbench.storage.kept_files import KeptFiles
 from mcp_workbench.storage.login_record import Login
-from mcp_workbench.storage.logins import LoginStore, StoreError
 from mcp_workbench.storage.protocol_versions import VersionMemory, Versions
 from mcp_workbench.storage.vectors import VectorMemory, key_of
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = "mcp-workbench"
 DIRECTORIES: Final = {
-    "eras": "eras",
+    "protocol versions": "eras",
     "catalogue": "catalogue",
     "vectors": "vectors",
     "kept results": "results",
@@ -36,14 +37,14 @@ LOGIN: Final = Login(
     resource="https://wiki.example.com/mcp",
     client_id="me",
     redirect_uri="http://localhost:1/callback",
-    access_token="access",  # noqa: S106 - of nobody
+    access_token="access",  # noqa: S106 - not a real token
     obtained_at=0.0,
 )
 LEGACY: Final = Versions(legacy=True)
 RECORD: Final = Record((msgspec.Raw(b'{"name":"a"}'),), msgspec.Raw(b""), "legacy", 1.0)
 
 
-def use_eras(home: Path) -> None:
+def use_versions(home: Path) -> None:
     memory = VersionMemory(home / ROOT)
     memory.recall("server")
     memory.forget("server")
@@ -84,7 +85,7 @@ def use_logins(home: Path) -> None:
 
 
 USES: Final[dict[str, Callable[[Path], None]]] = {
-    "eras": use_eras,
+    "protocol versions": use_versions,
     "catalogue": use_catalogue,
     "vectors": use_vectors,
     "kept results": use_results,
@@ -120,7 +121,7 @@ def make_victim(directory: Path) -> Path:
 
 def age(path: Path) -> None:
     """Makes a file so old that a cache would drop it."""
-    then = path.stat().st_mtime - 2 * UNUSED
+    then = path.stat().st_mtime - 2 * UNUSED_SECONDS
     os.utime(path, (then, then))
 
 

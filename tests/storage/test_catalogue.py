@@ -1,4 +1,4 @@
-"""What a server offered is remembered for whoever looks for tools, and a bad memory does no harm."""
+"""What a server offered is remembered for searches, and a damaged catalogue does no harm."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from mcp_workbench.config import Secrets, ServerConfig
 from mcp_workbench.downstream.recorder import masked
 from mcp_workbench.storage import catalogue
-from mcp_workbench.storage.catalogue import FRESH, UNUSED, Catalogue, Record, identity_of
+from mcp_workbench.storage.catalogue import FRESH_SECONDS, UNUSED_SECONDS, Catalogue, Record, identity_of
 from mcp_workbench.wire.message import ABSENT
 from tests.support.waiting import PATIENCE
 
@@ -26,9 +26,11 @@ NOON = 1_760_000_000.0
 ODD = b'{ "name":"caf\xc3\xa9", "x-unknown": [1, 2.50, 1e400],\n "description":"\\ud83d\\ude00" }'
 
 
-def record(*tools: bytes, info: bytes = b'{"name":"s"}', era: str = "legacy", at: float = NOON) -> Record:
+def record(
+    *tools: bytes, info: bytes = b'{"name":"s"}', protocol: str = "legacy", at: float = NOON
+) -> Record:
     listed = tools or (b'{"name":"a"}', b'{"name":"b"}')
-    return Record(tuple(map(msgspec.Raw, listed)), msgspec.Raw(info), era, at)
+    return Record(tuple(map(msgspec.Raw, listed)), msgspec.Raw(info), protocol, at)
 
 
 def files(directory: Path) -> list[Path]:
@@ -50,7 +52,7 @@ def kept(directory: Path, what: Record) -> Path:
     [
         record(),
         record(ODD),
-        record(era="2026-07-28", info=b""),
+        record(protocol="2026-07-28", info=b""),
         Record((), ABSENT, "legacy", NOON + 0.123456),
         record(*(b'{"name":"%d"}' % number for number in range(1000))),
     ],
@@ -131,20 +133,20 @@ def test_the_same_again_is_not_written_within_the_hour(tmp_path: Path, is_known:
     memory.keep("server", record())
     inode = the_file(tmp_path).stat().st_ino
     memory = memory if is_known else Catalogue(tmp_path)
-    memory.keep("server", record(at=NOON + FRESH - 1))
+    memory.keep("server", record(at=NOON + FRESH_SECONDS - 1))
     assert the_file(tmp_path).stat().st_ino == inode
     assert memory.recall("server") == record()
-    memory.keep("server", record(at=NOON + FRESH))
-    assert memory.recall("server") == Catalogue(tmp_path).recall("server") == record(at=NOON + FRESH)
+    memory.keep("server", record(at=NOON + FRESH_SECONDS))
+    assert memory.recall("server") == Catalogue(tmp_path).recall("server") == record(at=NOON + FRESH_SECONDS)
 
 
 def test_a_record_from_the_future_is_replaced(tmp_path: Path) -> None:
-    kept(tmp_path, record(at=NOON + 10 * FRESH))
+    kept(tmp_path, record(at=NOON + 10 * FRESH_SECONDS))
     kept(tmp_path, record())
     assert Catalogue(tmp_path).recall("server") == record()
 
 
-@pytest.mark.parametrize("change", [{"info": b'{"name":"t"}'}, {"era": "2026-07-28"}], ids=str)
+@pytest.mark.parametrize("change", [{"info": b'{"name":"t"}'}, {"protocol": "2026-07-28"}], ids=str)
 def test_any_change_is_written(tmp_path: Path, change: dict[str, str]) -> None:
     kept(tmp_path, record())
     kept(tmp_path, record(**change))  # type: ignore[arg-type]  # one member or another
@@ -257,7 +259,7 @@ def test_a_disk_without_room_keeps_the_last_record_and_no_draft(tmp_path: Path) 
 
 
 def test_a_record_that_is_too_large_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "LARGEST", 50)
+    monkeypatch.setattr(catalogue, "MAX_RECORD_BYTES", 50)
     memory = Catalogue(tmp_path)
     memory.keep("server", record(b'{"name":"%b"}' % (b"x" * 50)))
     assert files(tmp_path) == []
@@ -270,13 +272,13 @@ def age(path: Path, seconds: float) -> None:
     os.utime(path, (then, then))
 
 
-def test_what_nobody_has_used_for_long_is_dropped(tmp_path: Path) -> None:
+def test_records_that_were_not_used_for_long_are_dropped(tmp_path: Path) -> None:
     old = kept(tmp_path, record())
     draft, new_draft = (old.with_suffix(f".json.{digit * 12}.draft") for digit in "ab")
     draft.touch()
     new_draft.touch()
-    age(old, UNUSED + 1)
-    age(draft, FRESH + 1)
+    age(old, UNUSED_SECONDS + 1)
+    age(draft, FRESH_SECONDS + 1)
     memory = Catalogue(tmp_path)
     memory.keep("another", record())
     assert memory.recall("server") is None
@@ -288,7 +290,7 @@ def test_what_nobody_has_used_for_long_is_dropped(tmp_path: Path) -> None:
 def test_what_is_still_read_is_not_dropped(tmp_path: Path) -> None:
     file = kept(tmp_path, record())
     now = file.stat().st_mtime
-    os.utime(file, (now, now - 2 * UNUSED))
+    os.utime(file, (now, now - 2 * UNUSED_SECONDS))
     memory = Catalogue(tmp_path)
     memory.keep("another", record())
     assert memory.recall("server") == record()
@@ -297,7 +299,7 @@ def test_what_is_still_read_is_not_dropped(tmp_path: Path) -> None:
 def test_all_records_together_are_bounded_and_the_latest_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue, "MOST", 5000)
+    monkeypatch.setattr(catalogue, "MAX_CATALOGUE_BYTES", 5000)
     age(kept(tmp_path, record()), 1000)
     memory = Catalogue(tmp_path)
     for number in range(20):
@@ -318,7 +320,8 @@ for turn in range(100):
     memory.keep("server", Record(tools, msgspec.Raw(b""), mine, time.time()))
     for reader in (memory, Catalogue(sys.argv[1])):
         found = reader.recall("server")
-        if found is None or {bytes(tool) for tool in found.tools} != {b'{"name":"%b"}' % found.era.encode()}:
+        names = set() if found is None else {bytes(tool) for tool in found.tools}
+        if found is None or names != {b'{"name":"%b"}' % found.protocol.encode()}:
             sys.exit(f"half a record was read: {found}")
 """
 
@@ -335,7 +338,7 @@ def test_processes_that_write_and_read_at_the_same_time_never_see_half_a_record(
     assert ends == [(b"", 0)] * len(names)
     last = Catalogue(tmp_path).recall("server")
     assert last is not None
-    assert (last.era in names, len(last.tools)) == (True, 298)
+    assert (last.protocol in names, len(last.tools)) == (True, 298)
     assert len(files(tmp_path)) == 1
 
 

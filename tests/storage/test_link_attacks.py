@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_workbench.downstream.oauth.login_store import LoginStore
+from mcp_workbench.errors import StoreError
 from mcp_workbench.storage.kept_files import KeptFiles
-from mcp_workbench.storage.logins import LoginStore, StoreError
 from mcp_workbench.storage.protocol_versions import VersionMemory, Versions
 from tests.storage.stores import (
     DIRECTORIES,
@@ -25,7 +26,7 @@ from tests.storage.stores import (
     make_victim,
     snapshot,
     use_all,
-    use_eras,
+    use_versions,
 )
 
 if TYPE_CHECKING:
@@ -95,11 +96,11 @@ def test_a_link_in_place_of_a_file_is_not_followed(home: Path, victim: Path, sto
 def test_a_link_in_place_of_the_draft_that_earlier_versions_made_is_not_followed(
     home: Path, victim: Path
 ) -> None:
-    use_eras(home)
+    use_versions(home)
     (file,) = our_files(home)
     file.with_name(f"{file.name}.{os.getpid()}").symlink_to(victim / "thesis.txt")
     file.with_name(f"{file.name}.draft").symlink_to(victim / "thesis.txt")
-    use_eras(home)
+    use_versions(home)
     assert VersionMemory(home / ROOT).recall("server") == LEGACY
 
 
@@ -157,7 +158,7 @@ def test_only_records_are_dropped_from_the_catalogue(home: Path) -> None:
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
-def test_nobody_else_can_use_what_is_made_whatever_the_umask(home: Path, umask: int) -> None:
+def test_no_other_user_can_use_what_is_made_whatever_the_umask(home: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
         use_all(home / "not" / "there yet")
@@ -194,7 +195,7 @@ def test_a_directory_of_another_user_is_left_alone(home: Path, store: str, level
 
 @AS_ROOT
 def test_a_file_of_another_user_is_not_believed_and_is_replaced(home: Path) -> None:
-    use_eras(home)
+    use_versions(home)
     (file,) = our_files(home)
     os.chown(file, ANOTHER_USER, -1)
     memory = VersionMemory(home / ROOT)
@@ -204,7 +205,7 @@ def test_a_file_of_another_user_is_not_believed_and_is_replaced(home: Path) -> N
 
 
 def test_a_file_that_others_can_write_to_is_not_believed(home: Path) -> None:
-    use_eras(home)
+    use_versions(home)
     (file,) = our_files(home)
     file.chmod(0o666)
     assert VersionMemory(home / ROOT).recall("server") == Versions()
@@ -257,7 +258,7 @@ def test_a_hard_link_to_another_file_does_not_change_it(home: Path, victim: Path
 
 
 @pytest.mark.parametrize("store", USES)
-def test_whoever_swaps_a_directory_for_a_link_meanwhile_gains_nothing(
+def test_an_attacker_who_swaps_a_directory_for_a_link_meanwhile_gains_nothing(
     home: Path, victim: Path, store: str
 ) -> None:
     USES[store](home)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import stat
@@ -169,3 +170,25 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
         with pytest.raises(OSError, match=r"link|Not a directory|exists"):
             work()
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+async def test_only_one_at_a_time_has_the_lock(tmp_path: Path) -> None:
+    directory = PrivateDirectory(tmp_path, "locks")
+    order: list[str] = []
+
+    async def hold(name: str) -> None:
+        async with directory.locked("lock", 10):
+            order.append(f"{name} in")
+            await asyncio.sleep(0)
+            order.append(f"{name} out")
+
+    await asyncio.gather(hold("one"), hold("two"), hold("three"))
+    assert [word.split()[1] for word in order] == ["in", "out"] * 3
+
+
+async def test_the_wait_for_the_lock_has_an_end(tmp_path: Path) -> None:
+    directory = PrivateDirectory(tmp_path, "locks")
+    async with directory.locked("lock", 1):
+        with pytest.raises(TimeoutError):
+            async with directory.locked("lock", 0.05):
+                pass

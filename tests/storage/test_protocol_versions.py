@@ -1,4 +1,4 @@
-"""The era of a server is remembered for the next start, and a bad memory does no harm."""
+"""The versions that a server speaks are remembered for the next start, and a damaged memory does no harm."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.storage.protocol_versions import VersionMemory, Versions, cache_directory
+from mcp_workbench.storage.directories import cache_directory
+from mcp_workbench.storage.protocol_versions import VersionMemory, Versions
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def test_a_damaged_memory_is_none_and_can_be_written_anew(tmp_path: Path, damage
     assert memory.recall("server") == MODERN
 
 
-def test_a_newline_that_somebody_added_is_no_damage(tmp_path: Path) -> None:
+def test_a_newline_that_an_editor_added_is_no_damage(tmp_path: Path) -> None:
     memory = VersionMemory(tmp_path)
     memory.remember("server", LEGACY)
     (file,) = files(tmp_path)
@@ -143,24 +144,6 @@ def test_processes_that_write_at_the_same_time_never_leave_half_a_memory(tmp_pat
     assert ends == [(b"", 0)] * len(kinds)
     assert VersionMemory(tmp_path).recall("server") in (LEGACY, MODERN)
     assert len(files(tmp_path)) == 1
-
-
-def test_the_cache_directory_is_where_the_user_wants_it() -> None:
-    assert cache_directory({"XDG_CACHE_HOME": "/caches"}) == "/caches/mcp-workbench"
-
-
-def test_without_a_wish_it_is_where_the_system_keeps_such_things(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/ada")
-    places = {
-        "linux": "/home/ada/.cache/mcp-workbench",
-        "darwin": "/home/ada/Library/Caches/mcp-workbench",
-        "win32": "/local/mcp-workbench/Cache",
-    }
-    found = {}
-    for platform in places:
-        monkeypatch.setattr(sys, "platform", platform)
-        found[platform] = cache_directory({"XDG_CACHE_HOME": "", "LOCALAPPDATA": "/local"})
-    assert found == places
 
 
 def test_a_user_without_a_home_has_no_memory_and_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:

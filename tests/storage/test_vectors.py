@@ -59,7 +59,7 @@ def test_one_changed_byte_is_noticed(tmp_path: Path) -> None:
 
 
 def test_the_oldest_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "MOST_VECTORS", 2)
+    monkeypatch.setattr(vectors, "MAX_VECTORS", 2)
     memory = VectorMemory(tmp_path)
     for text in ("one", "two", "three"):
         memory.remember("model-1", SIZE, {key_of(text): text[:4].ljust(4).encode()})

@@ -1,8 +1,9 @@
-"""The house has floors, and imports go downstairs only."""
+"""Imports point from upper layers to lower ones only."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 
 import pytest
 
@@ -17,14 +18,14 @@ LAYERS = (
     "downstream",
     "protocol",
     "fairness",
-    "storage",
     "wire",
+    "storage",
     "config",
     "errors",
 )
 """From the top down; what is not a layer here is an attribute of the package itself, such as `__version__`.
 
-The wire stands below the protocol's names: it knows nothing of MCP.
+The wire is below the protocol: it knows nothing of MCP. Storage is below the wire: it only knows files.
 """
 
 ASIDE = {"demo": {"demo", "errors", "protocol"}}
@@ -48,6 +49,26 @@ def violations(module: Module) -> list[str]:
         and layer_of(name) in parts
         and (module.layer == "" or not may_import(module.layer, layer_of(name)))
     ]
+
+
+def exceptions() -> dict[str, str]:
+    """Every exception class outside of `errors`, by its full name, with the layer that it is defined in."""
+    bases = {
+        name for name, it in vars(builtins).items() if isinstance(it, type) and issubclass(it, Exception)
+    }
+    bases |= {node.name for module in modules() if module.layer == "errors" for node in classes(module)}
+    found: dict[str, str] = {}
+    for module in modules():
+        if module.layer == "errors":
+            continue
+        for node in classes(module):
+            if any(isinstance(base, ast.Name) and base.id in bases for base in node.bases):
+                found[f"{module.name}.{node.name}"] = module.layer
+    return found
+
+
+def classes(module: Module) -> list[ast.ClassDef]:
+    return [node for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)]
 
 
 def test_every_module_has_its_place() -> None:
@@ -83,6 +104,18 @@ def test_surface_reaches_servers_only_through_the_workbench() -> None:
 def test_a_way_around_the_workbench_is_found(source: str, count: int) -> None:
     module = Module("mcp_workbench.surface.relay.calls", is_package=False, tree=ast.parse(source))
     assert len(downstream_imports(module)) == count
+
+
+def test_an_error_that_crosses_a_layer_is_defined_in_errors() -> None:
+    found = exceptions()
+    assert "mcp_workbench.storage.open_directory.UnsafeDirectory" in found
+    crossing = [
+        f"{module.name}:{line} imports {name}"
+        for module in modules()
+        for line, name in module.imports()
+        if found.get(name, module.layer) != module.layer
+    ]
+    assert crossing == []
 
 
 @pytest.mark.parametrize(

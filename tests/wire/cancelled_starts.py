@@ -56,7 +56,7 @@ def report_processes() -> None:
 
 
 if __name__ == "__main__":
-    child_module.EXIT_GRACE = 0.1
+    child_module.EXIT_GRACE_SECONDS = 0.1
     warnings.simplefilter("always", ResourceWarning)
     with asyncio.Runner(loop_factory=FACTORIES[sys.argv[1]]) as runner:
         runner.run(main())

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_workbench.wire.cancellation import to_the_end
+from mcp_workbench.wire.cancellation import run_to_completion
 from mcp_workbench.wire.processes.child import Child, Program
 from mcp_workbench.wire.processes.guard import Guard
 from tests.support.waiting import PATIENCE, poll
@@ -22,7 +22,7 @@ IGNORE_END = "while :; do sleep 0.02; done"
 HELPER = "(trap '' TERM; exec sleep 600) & echo $!"
 """Leaves a helper behind that holds its pipes and outlives SIGTERM, and says which."""
 DISTANT_HELPER = "(trap '' TERM; exec setsid sh -c 'echo $$; exec sleep 600') &"
-"""The same in a session of its own."""
+"""A helper process in a session of its own."""
 
 
 def python(code: str) -> list[str]:
@@ -95,7 +95,7 @@ async def started(what: Program | str, guard: Guard | None = None) -> AsyncItera
             yield watched
     finally:
         if guard is None:
-            await to_the_end(its_guard.close())
+            await run_to_completion(its_guard.close())
 
 
 def open_descriptors() -> int:

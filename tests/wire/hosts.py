@@ -79,6 +79,6 @@ async def seconds_until_gone(pids: list[int]) -> float:
     loop = asyncio.get_running_loop()
     started = loop.time()
     async with asyncio.timeout(PATIENCE):
-        while any(map(is_running, pids)):  # noqa: ASYNC110 - strangers, who report to nobody
+        while any(map(is_running, pids)):  # noqa: ASYNC110 - not our children, so nothing reports their end
             await asyncio.sleep(0.01)
     return loop.time() - started

@@ -8,12 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from mcp_workbench.errors import BadAnswer, RemoteError
+from mcp_workbench.errors import BadAnswer, RemoteError, Undecodable
 from mcp_workbench.wire.message import (
     ABSENT,
     BOM,
     Message,
-    Undecodable,
     decode,
     decode_batch,
     decode_error,

@@ -1,4 +1,4 @@
-"""The id in a line that cannot be read, so that whoever waits for it can be told."""
+"""The id in a line that cannot be decoded is found, so that its request fails at once."""
 
 from __future__ import annotations
 

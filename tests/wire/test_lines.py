@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.wire.lines import EDGE, LONG, STEP, LineSplitter, lacks_watched
+from mcp_workbench.wire.lines import EDGE_BYTES, GROWTH_BYTES, LONG_BYTES, LineSplitter, lacks_watched
 
 if TYPE_CHECKING:
     from mcp_workbench.wire.lines import Line
@@ -89,7 +89,7 @@ def test_only_the_edges_of_an_overlong_line_are_shown() -> None:
     line = bytes(range(65, 91)) * 1000
     for size in (100, 3000, 9999, len(line)):
         fed = Fed(*(line[at : at + size] for at in range(0, len(line), size)), b"\n", limit=10_000)
-        assert fed.overlong == [line[:EDGE] + line[-EDGE:]]
+        assert fed.overlong == [line[:EDGE_BYTES] + line[-EDGE_BYTES:]]
 
 
 def allocated(splitter: LineSplitter, chunk: bytes) -> int:
@@ -111,34 +111,36 @@ def test_the_room_for_a_long_line_grows_in_steps_and_its_end_copies_nothing() ->
         of_the_next = [allocated(splitter, chunk) for _ in range(count)]
     finally:
         tracemalloc.stop()
-    assert max(while_it_grew) < 3 * STEP
+    assert max(while_it_grew) < 3 * GROWTH_BYTES
     # What a chunk takes besides is its text, for the check that it is some.
     checked = len(chunk) + 1000
-    assert sum(size > checked for size in while_it_grew) <= len(chunk) * count / STEP + 1
+    assert sum(size > checked for size in while_it_grew) <= len(chunk) * count / GROWTH_BYTES + 1
     assert at_its_end < 1000
     assert [size > checked for size in of_the_next] == [True] + [False] * (count - 1)
 
 
 def test_a_long_line_is_a_view_of_the_buffer_it_came_in() -> None:
-    (line,) = Fed(b"x" * LONG, b"yz\nnext", limit=2 * LONG).lines
+    (line,) = Fed(b"x" * LONG_BYTES, b"yz\nnext", limit=2 * LONG_BYTES).lines
     assert isinstance(line, memoryview)
-    assert line == b"x" * LONG + b"yz"
+    assert line == b"x" * LONG_BYTES + b"yz"
 
 
 @pytest.mark.parametrize("shift", range(5))
 @pytest.mark.parametrize("character", ["\u00e9", "\u65e5", "\U0001f600"])
 def test_a_character_may_lie_across_the_pieces_in_which_a_long_line_comes(character: str, shift: int) -> None:
-    text = b"x" * shift + character.encode() * LONG
-    (line,) = Fed(*(text[at : at + LONG] for at in range(0, len(text), LONG)), b"\n", limit=len(text)).lines
+    text = b"x" * shift + character.encode() * LONG_BYTES
+    (line,) = Fed(
+        *(text[at : at + LONG_BYTES] for at in range(0, len(text), LONG_BYTES)), b"\n", limit=len(text)
+    ).lines
     assert isinstance(line, memoryview)
     assert line == text
 
 
 @pytest.mark.parametrize("wrong", [b"\xff", b"\xc3", b"\xe6\x97", b"\xf0\x9f\x98"])
-@pytest.mark.parametrize("after", [b"", b"x", b"x" * LONG])
+@pytest.mark.parametrize("after", [b"", b"x", b"x" * LONG_BYTES])
 def test_a_long_line_that_is_not_text_comes_as_bytes(wrong: bytes, after: bytes) -> None:
-    text = b"x" * (2 * LONG - len(wrong)) + wrong + after
-    fed = Fed(*(text[at : at + LONG] for at in range(0, len(text), LONG)), b"\n", limit=len(text))
+    text = b"x" * (2 * LONG_BYTES - len(wrong)) + wrong + after
+    fed = Fed(*(text[at : at + LONG_BYTES] for at in range(0, len(text), LONG_BYTES)), b"\n", limit=len(text))
     assert fed.lines == [text]
     assert isinstance(fed.lines[0], bytes)
     assert [bytes(line) for line in fed.splitter.feed(text.replace(wrong, b"") + b"\n")] == [
@@ -148,16 +150,31 @@ def test_a_long_line_that_is_not_text_comes_as_bytes(wrong: bytes, after: bytes)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "sizes", [(LONG,), (1, 7, 100), (LONG + 1, LONG - 1), (10 * LONG,), (5 * LONG, 9 * LONG)], ids=str
+    "sizes",
+    [
+        (LONG_BYTES,),
+        (1, 7, 100),
+        (LONG_BYTES + 1, LONG_BYTES - 1),
+        (10 * LONG_BYTES,),
+        (5 * LONG_BYTES, 9 * LONG_BYTES),
+    ],
+    ids=str,
 )
 def test_what_is_put_in_place_gives_the_same_lines(sizes: tuple[int, ...]) -> None:
-    lines = [b"a" * (3 * LONG), b"short", b"b" * (LONG + 5), b"", b"d" * (30 * LONG), b"c" * LONG]
+    lines = [
+        b"a" * (3 * LONG_BYTES),
+        b"short",
+        b"b" * (LONG_BYTES + 5),
+        b"",
+        b"d" * (30 * LONG_BYTES),
+        b"c" * LONG_BYTES,
+    ]
     stream = b"\n".join(lines)
     splitter = LineSplitter(lambda *_, **__: None)
     found: list[bytes] = []
     for size in cycle(sizes):
-        if splitter.held >= LONG:
-            room = splitter.room()
+        if splitter.held >= LONG_BYTES:
+            room = splitter.space()
             piece = stream[: min(size, len(room))]
             room[: len(piece)] = piece
             found += map(bytes, splitter.filled(len(piece)))
@@ -171,11 +188,11 @@ def test_what_is_put_in_place_gives_the_same_lines(sizes: tuple[int, ...]) -> No
 
 
 def test_a_line_that_gets_too_long_in_place_is_dropped_and_the_stream_recovers() -> None:
-    fed = Fed(b"x" * LONG, limit=LONG + 10)
-    room = fed.splitter.room()
+    fed = Fed(b"x" * LONG_BYTES, limit=LONG_BYTES + 10)
+    room = fed.splitter.space()
     room[:30] = b"y" * 20 + b"\nnext line"[:10]
     assert fed.splitter.filled(30) == []
-    assert fed.overlong == [b"x" * EDGE + b"x" * (EDGE - 20) + b"y" * 20]
+    assert fed.overlong == [b"x" * EDGE_BYTES + b"x" * (EDGE_BYTES - 20) + b"y" * 20]
     assert fed.splitter.feed(b"!\n") == [b"next line!"]
 
 
@@ -226,13 +243,13 @@ def long_line(text: bytes, cuts: tuple[int, ...], watched: tuple[bytes, ...]) ->
     return line
 
 
-@pytest.mark.parametrize("place", [0, 10, LONG - 3, LONG, LONG + 200, 3 * LONG - 7])
+@pytest.mark.parametrize("place", [0, 10, LONG_BYTES - 3, LONG_BYTES, LONG_BYTES + 200, 3 * LONG_BYTES - 7])
 @pytest.mark.parametrize("watched", [b'uri"', b"\\u00"])
 def test_a_watched_byte_string_is_seen_in_a_long_line_wherever_it_is_cut(place: int, watched: bytes) -> None:
-    text = b"~" * 3 * LONG
+    text = b"~" * 3 * LONG_BYTES
     text = text[:place] + watched + text[place + len(watched) :]
     for at in range(max(1, place - 1), place + len(watched) + 2):
-        for cuts in ((at,), (LONG, at), (LONG, at, at + 1)):
+        for cuts in ((at,), (LONG_BYTES, at), (LONG_BYTES, at, at + 1)):
             in_order = tuple(sorted(set(cuts) - {0}))
             assert not lacks_watched(long_line(text, in_order, (b'uri"', b"\\u00")))
             assert lacks_watched(long_line(text, in_order, (b"another",)))
@@ -241,35 +258,35 @@ def test_a_watched_byte_string_is_seen_in_a_long_line_wherever_it_is_cut(place: 
 @pytest.mark.parametrize(
     ("text", "watched"),
     [
-        (b"~" * 2 * LONG, ()),
+        (b"~" * 2 * LONG_BYTES, ()),
         (b"~" * 100, (b"uri",)),
-        (b"\0" + b"~" * 2 * LONG, (b"uri",)),
-        (b"\xff" + b"~" * 2 * LONG, (b"uri",)),
-        ("é".encode()[:1] + b"~" * 2 * LONG, (b"uri",)),
+        (b"\0" + b"~" * 2 * LONG_BYTES, (b"uri",)),
+        (b"\xff" + b"~" * 2 * LONG_BYTES, (b"uri",)),
+        ("é".encode()[:1] + b"~" * 2 * LONG_BYTES, (b"uri",)),
     ],
     ids=["nothing is watched", "short", "a zero", "no UTF-8", "half a letter"],
 )
 def test_of_other_lines_nothing_is_known(text: bytes, watched: tuple[bytes, ...]) -> None:
-    assert not lacks_watched(long_line(text, (LONG,), watched))
+    assert not lacks_watched(long_line(text, (LONG_BYTES,), watched))
 
 
 def test_what_one_line_has_says_nothing_about_the_next() -> None:
     splitter = LineSplitter(lambda *_, **__: None, watched=(b"uri",))
-    with_it, without = b"uri" + b"~" * LONG, b"~" * LONG
+    with_it, without = b"uri" + b"~" * LONG_BYTES, b"~" * LONG_BYTES
     for expected in (False, True, False, True):
-        splitter.feed((without if expected else with_it)[:LONG])
-        (line,) = splitter.feed((without if expected else with_it)[LONG:] + b"\n")
+        splitter.feed((without if expected else with_it)[:LONG_BYTES])
+        (line,) = splitter.feed((without if expected else with_it)[LONG_BYTES:] + b"\n")
         assert lacks_watched(line) is expected
 
 
 def test_a_line_read_in_place_is_watched_too() -> None:
-    for text, expected in ((b"~" * 5 * LONG, True), (b"~" * 5 * LONG + b"uri", False)):
+    for text, expected in ((b"~" * 5 * LONG_BYTES, True), (b"~" * 5 * LONG_BYTES + b"uri", False)):
         splitter = LineSplitter(lambda *_, **__: None, watched=(b"uri",))
-        splitter.feed(text[:LONG])
-        rest = text[LONG:] + b"\n"
+        splitter.feed(text[:LONG_BYTES])
+        rest = text[LONG_BYTES:] + b"\n"
         lines: list[Line] = []
         while rest:
-            room = splitter.room()
+            room = splitter.space()
             count = min(len(room), len(rest), 1000)
             room[:count] = rest[:count]
             del room

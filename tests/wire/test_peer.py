@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from mcp_workbench.errors import ConnectionClosed, RemoteError, RequestTimeout
-from mcp_workbench.wire.lines import LONG, LineSplitter
+from mcp_workbench.wire.lines import LONG_BYTES, LineSplitter
 from mcp_workbench.wire.request import Request
 from tests.wire.loops import IN_JUMPING_TIME, now
 from tests.wire.wires import Wire
@@ -75,10 +75,10 @@ async def test_a_request_knows_what_its_latest_answer_was_seen_to_lack() -> None
         return request.lacks_watched
 
     for request_id in ("1", '"1"'):
-        assert answer(request_id, "~" * LONG)
+        assert answer(request_id, "~" * LONG_BYTES)
         assert not answer(request_id, "short")
-        assert answer(request_id, "~" * LONG)
-        assert not answer(request_id, "~" * LONG + "uri")
+        assert answer(request_id, "~" * LONG_BYTES)
+        assert not answer(request_id, "~" * LONG_BYTES + "uri")
 
 
 async def test_an_error_is_raised_as_it_came() -> None:
@@ -200,16 +200,16 @@ async def test_a_request_that_is_held_takes_no_room() -> None:
     wire = Wire()
     wire.peer.limit_to(1)
     request = wire.peer.ask("x", b"{}", limit=IDLE)
-    assert (wire.peer.is_full, wire.peer.room) == (True, 0)
+    assert (wire.peer.is_full, wire.peer.free_slots) == (True, 0)
     wire.peer.hold(request)
-    assert (wire.peer.is_full, wire.peer.room) == (False, 1)
+    assert (wire.peer.is_full, wire.peer.free_slots) == (False, 1)
     wire.peer.release(request)
-    assert (wire.peer.is_full, wire.peer.room) == (True, 0)
+    assert (wire.peer.is_full, wire.peer.free_slots) == (True, 0)
     wire.peer.hold(request)
     wire.answer(1, "yes")
-    assert (wire.peer.is_full, wire.peer.room) == (False, 1)
+    assert (wire.peer.is_full, wire.peer.free_slots) == (False, 1)
     wire.peer.ask("y", b"{}", limit=IDLE)
-    assert (wire.peer.is_full, wire.peer.room) == (True, 0)
+    assert (wire.peer.is_full, wire.peer.free_slots) == (True, 0)
 
 
 async def test_requests_and_notifications_go_to_the_handler() -> None:

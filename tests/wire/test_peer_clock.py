@@ -118,7 +118,7 @@ def stand_still(seconds: float) -> None:
     loop._clock.now += seconds
 
 
-async def test_while_we_are_stopped_ourselves_nobody_is_late() -> None:
+async def test_while_the_workbench_itself_is_suspended_no_request_is_late() -> None:
     wire = Wire()
     request = wire.peer.ask("x", b"{}", limit=5)
     loop = asyncio.get_running_loop()

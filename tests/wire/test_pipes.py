@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.wire.lines import EDGE, LINE_LIMIT
+from mcp_workbench.wire.lines import EDGE_BYTES, MAX_LINE_BYTES
 from mcp_workbench.wire.reader import LineReader, read_lines
 from mcp_workbench.wire.writer import open_writer
 from tests.support.waiting import PATIENCE, poll
@@ -132,10 +132,10 @@ async def test_a_line_too_long_to_keep_is_told_by_its_beginning_and_the_next_is_
     source, sink = pipe()
     it = await reading(source)
     writer = await open_writer(sink, unheard, unheard)
-    writer.write(b"a" * (LINE_LIMIT + 1) + b"\nnext\n")
+    writer.write(b"a" * (MAX_LINE_BYTES + 1) + b"\nnext\n")
     writer.close()
     assert await it.end() == [b"next"]
-    assert it.overlong == [b"a" * 2 * EDGE]
+    assert it.overlong == [b"a" * 2 * EDGE_BYTES]
 
 
 async def test_a_reader_that_is_closed_says_that_it_has_ended() -> None:

@@ -7,9 +7,9 @@ import os
 import socket
 from typing import TYPE_CHECKING
 
-from mcp_workbench.wire.lines import LONG
+from mcp_workbench.wire.lines import LONG_BYTES
 from mcp_workbench.wire.reader import read_lines
-from mcp_workbench.wire.writer import FULL, open_writer
+from mcp_workbench.wire.writer import FULL_BYTES, open_writer
 from tests.support.waiting import PATIENCE, poll
 from tests.wire.loops import ON_BOTH_LOOPS
 from tests.wire.test_pipes import Reading, ended, pipe, reading, unheard
@@ -30,7 +30,7 @@ async def test_a_writer_is_full_when_much_waits_and_not_any_more_when_all_is_rea
     while not full:
         writer.write(LINE)
         count += 1
-    assert FULL < writer.waiting <= FULL + len(LINE)
+    assert FULL_BYTES < writer.waiting <= FULL_BYTES + len(LINE)
     for _ in range(10):
         writer.write([b"y" * 50_000, b"\n"])
     assert full == [True]
@@ -58,7 +58,7 @@ async def test_a_reader_that_is_gone_makes_room_too() -> None:
     source, sink = pipe()
     full: list[bool] = []
     writer = await open_writer(sink, unheard, full.append)
-    writer.write(b"x" * (FULL + 1_000_000))
+    writer.write(b"x" * (FULL_BYTES + 1_000_000))
     assert full == [True]
     source.close()
     await ended(writer)
@@ -69,14 +69,14 @@ async def test_the_thread_of_a_shared_socket_tells_the_same() -> None:
     ours, theirs = socket.socketpair()
     full: list[bool] = []
     writer = await open_writer(os.fdopen(ours.detach(), "wb", 0), unheard, full.append, read_too=True)
-    for _ in range(2 * FULL // len(LINE)):
+    for _ in range(2 * FULL_BYTES // len(LINE)):
         writer.write(LINE)
     assert full == [True]
-    assert writer.waiting > FULL // 2
+    assert writer.waiting > FULL_BYTES // 2
     it = await reading(os.fdopen(theirs.detach(), "rb", 0))
     await poll(lambda: full == [True, False])
     writer.close()
-    assert len(await it.end()) == 2 * FULL // len(LINE)
+    assert len(await it.end()) == 2 * FULL_BYTES // len(LINE)
 
 
 async def test_a_paused_reader_leaves_what_comes_to_the_other_side() -> None:
@@ -101,20 +101,20 @@ async def test_a_reader_that_is_paused_by_a_line_before_a_long_one_stays_so() ->
     source, sink = pipe()
     it = await reading(source)
     writer = await open_writer(sink, unheard, unheard)
-    writer.write([b"l" * 3 * LONG, b"\n"])  # from here on the pipe is wide, and so is a read
+    writer.write([b"l" * 3 * LONG_BYTES, b"\n"])  # from here on the pipe is wide, and so is a read
     await poll(lambda: it.lines)
     it.on_line = it.reader.pause
     it.reader.pause()
-    writer.write([b"short\n", b"l" * 40 * LONG, b"\n"])
+    writer.write([b"short\n", b"l" * 40 * LONG_BYTES, b"\n"])
     await turns()
     it.reader.resume()
     await poll(lambda: len(it.lines) == 2)
     await turns()
-    assert writer.waiting > 20 * LONG
+    assert writer.waiting > 20 * LONG_BYTES
     it.on_line = unheard
     it.reader.resume()
     writer.close()
-    assert [len(line) for line in await it.end()] == [3 * LONG, 5, 40 * LONG]
+    assert [len(line) for line in await it.end()] == [3 * LONG_BYTES, 5, 40 * LONG_BYTES]
 
 
 async def test_a_regular_file_is_read_no_further_than_it_is_taken(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from mcp_workbench.wire.peer import Peer
 if TYPE_CHECKING:
     import msgspec
 
-    from mcp_workbench.wire.message import Id, Outgoing, Undecodable
+    from mcp_workbench.errors import Undecodable
+    from mcp_workbench.wire.message import Id, Outgoing
 
 
 def whole(line: Outgoing) -> bytes:

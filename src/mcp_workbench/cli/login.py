@@ -15,10 +15,10 @@ from mcp_workbench.cli.servers import load_or_report
 from mcp_workbench.cli.terminal import complain, say
 from mcp_workbench.downstream.oauth.callback import open_callback
 from mcp_workbench.downstream.oauth.login_flow import LoginFlow
-from mcp_workbench.downstream.oauth.requests import knock
-from mcp_workbench.errors import LoginFailed
+from mcp_workbench.downstream.oauth.login_store import LoginStore
+from mcp_workbench.downstream.oauth.requests import request_challenge
+from mcp_workbench.errors import LoginFailed, StoreError
 from mcp_workbench.serve.signals import cancel_on_request_to_end
-from mcp_workbench.storage.logins import LoginStore, StoreError
 from mcp_workbench.workbench.text.sanitise import clean_text, show_name
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ async def _until_interrupted(work: Coroutine[Any, Any, None]) -> None:
 async def _log_in(command: Command, *, browser: bool, port: int | None, scope: str, seconds: float) -> None:
     config = command.config
     say(f"Logging in to {command.name} ({command.mask(config.url or '')})")
-    status, challenge = await knock(config)
+    status, challenge = await request_challenge(config)
     if status != 401:
         _refuse_what_is_no_server(status)
         say(f"It did not ask for a login (HTTP {status}). Trying all the same.")
@@ -125,7 +125,7 @@ async def _log_in(command: Command, *, browser: bool, port: int | None, scope: s
         raise LoginFailed(
             f"the port for the browser is not available: {error.strerror}", "Free it, or use --port"
         ) from None
-    status, _ = await knock(config, login.access_token)
+    status, _ = await request_challenge(config, login.access_token)
     if status == 401:
         raise LoginFailed("the server does not accept the token that its authorization server gave")
     async with command.store.locked():

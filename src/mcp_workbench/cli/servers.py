@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp_workbench.config import LoadedConfig, Origin
-    from mcp_workbench.downstream.server import State
+    from mcp_workbench.downstream.server import ServerState
     from mcp_workbench.workbench.configured_server import ConfiguredServer
 
     Rows = dict[Origin, "Row"]
@@ -29,7 +29,7 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     toolbox: str
     server: str
-    state: State | Literal["disabled"]
+    state: ServerState | Literal["disabled"]
     """State of the server now, or at the end of the command."""
     tools: int | None = None
     seconds: float | None = None

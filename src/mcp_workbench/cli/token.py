@@ -49,14 +49,14 @@ def run(name: str, expires: str | None = None) -> int:
 
 def run_list(token_file: str) -> int:
     """Print the tokens of a file with toolboxes, expiry and last use. Return 0, or 2 for a bad file."""
-    from mcp_workbench.serve.admission.last_use import UseFile, tag_of
+    from mcp_workbench.storage.token_use import TokenUseFile, tag_of
 
     try:
         loaded = load_tokens(token_file, os.environ)
     except ConfigError as error:
         complain(str(error))
         return 2
-    uses = UseFile(loaded.path, os.environ).read()
+    uses = TokenUseFile(loaded.path, os.environ).read()
     now = datetime.now(UTC).timestamp()
     rows = [("name", "toolboxes", "expires", "last used")]
     for name, token in loaded.tokens.items():

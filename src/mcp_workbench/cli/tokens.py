@@ -14,7 +14,7 @@ from mcp_workbench.cli.servers import load_or_report, rows_of
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.cli.tokens_display import show
 from mcp_workbench.serve.signals import cancel_on_request_to_end
-from mcp_workbench.storage.protocol_versions import cache_directory
+from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.workbench.client_view import ClientView
 from mcp_workbench.workbench.text.sanitise import show_name
 from mcp_workbench.workbench.workbench import build

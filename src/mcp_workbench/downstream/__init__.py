@@ -1,1 +1,1 @@
-"""One configured server: its lifetime, the era it speaks, and the calls to it."""
+"""One configured server: its lifetime, the protocol version that it speaks, and the calls to it."""

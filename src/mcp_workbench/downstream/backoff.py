@@ -1,24 +1,25 @@
-"""When a server that keeps failing may be tried again. Time is passed in, nothing is waited for here."""
+"""When a server that keeps failing may be started again. The time is passed in; nothing waits here."""
 
 from __future__ import annotations
 
 import os
 from math import inf
 
-FIRST = 0.5
-LONGEST = 60.0
-"""Seconds before the next try: after the second failure in a row, and at most."""
+FIRST_SECONDS = 0.5
+"""Seconds before the next start after the second failure in a row."""
+MAX_SECONDS = 60.0
+"""Maximum number of seconds before the next start. Each wait is twice the last."""
 JITTER = 0.2
-"""By this share it is longer or shorter, so that many that fail together are not tried together."""
-HEALTHY = 60.0
-"""Seconds after which a life counts as a good one, whatever ended it."""
+"""Share by which a wait varies, so that servers that fail together are not started together."""
+HEALTHY_SECONDS = 60.0
+"""Seconds after which a connection counts as healthy, whatever ended it."""
 
 
 class Backoff:
-    """The failures in a row of one server.
+    """Counts the failures in a row of one server.
 
-    The first is forgiven: whatever ended a server, its next use finds it again. It is the next ones, without
-    anything good between them, that make it wait.
+    The first failure is forgiven: the next use starts the server again at once. Only further failures,
+    with nothing good between them, make the next use wait.
     """
 
     def __init__(self) -> None:
@@ -26,24 +27,26 @@ class Backoff:
         self._not_before = -inf
 
     def fail(self, now: float) -> None:
-        """It could not be started, or has ended."""
+        """Record that the server could not be started, or has ended."""
         self.failures += 1
         if self.failures > 1:
-            # Doubled no more often than it takes to be the longest, or the number would grow without end.
-            steady = min(FIRST * 2 ** min(self.failures - 2, 10), LONGEST)
-            self._not_before = now + min(steady * (1 - JITTER + 2 * JITTER * _chance()), LONGEST)
+            # The exponent is limited, or the number would grow without end.
+            steady = min(FIRST_SECONDS * 2 ** min(self.failures - 2, 10), MAX_SECONDS)
+            self._not_before = now + min(steady * (1 - JITTER + 2 * JITTER * _chance()), MAX_SECONDS)
 
     def end(self, now: float, *, up: float, served: bool) -> None:
-        """A life has ended that was `up` for so many seconds, and has `served` somebody or not."""
-        if served or up >= HEALTHY:
+        """Record the end of a connection that was `up` for that many seconds, and whether it `served` a
+        call.
+        """
+        if served or up >= HEALTHY_SECONDS:
             self.failures = 0
         self.fail(now)
 
     def remaining(self, now: float) -> float:
-        """Seconds until it may be tried again."""
+        """Return the seconds until the server may be started again."""
         return max(self._not_before - now, 0.0)
 
 
 def _chance() -> float:
-    # The module `random` takes longer to load than all else that a start of a server needs.
+    # Importing `random` takes longer than everything else that the start of a server needs.
     return int.from_bytes(os.urandom(2), "big") / 0xFFFF

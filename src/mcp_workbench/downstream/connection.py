@@ -1,4 +1,4 @@
-"""A live conversation with a server: the tools that it has, and whether it can take a call."""
+"""A live connection to a server: the list of its tools, and whether a call can be sent."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-EAGER_AFTER = 1.0
-"""Seconds between two listings that nobody asked for: a server may announce changes without end."""
-PROBE_LIMIT = 2.0
-"""Seconds for a sign of life from a server that has left a request unanswered."""
+RELIST_SECONDS = 1.0
+"""Minimum seconds between two listings in the background: a server may announce changes without end."""
+PROBE_SECONDS = 2.0
+"""Seconds for a server that left a request unanswered to respond to a probe."""
 
 
 class Channel(Protocol):
-    """What a conversation goes through."""
+    """Carries the lines of a conversation to and from a server."""
 
     @property
     def waiting(self) -> int:
-        """How many bytes wait to be read by the server."""
+        """Number of bytes that wait for the server to read them."""
 
     def write(self, line: Outgoing) -> None:
-        """Sends a line."""
+        """Send a line to the server."""
 
     def pause(self) -> None:
-        """Reads no further."""
+        """Stop reading what the server sends."""
 
     def resume(self) -> None:
-        """Reads on."""
+        """Read again what the server sends."""
 
     def give_up(self, reason: str) -> None:
-        """The server can no longer be talked to."""
+        """Declare that the server can no longer be used, and why."""
 
 
 class Connection:
-    """What a server's owner keeps alive and its callers use."""
+    """One connection to a server: a supervisor keeps it alive, and callers send calls on it."""
 
     def __init__(
         self,
@@ -71,27 +71,27 @@ class Connection:
         self._channel = channel
         self._mask = mask
         self._refresh: asyncio.Task[None] | None = None
-        self._refreshed_at = -EAGER_AFTER
+        self._refreshed_at = -RELIST_SECONDS
         self._changed = False
         self._is_stale = False
-        """Whether the server has announced a change that the list does not show yet."""
+        """Whether the server has announced a change that `listed` does not show yet."""
         self._probe: asyncio.Task[None] | None = None
         self._is_ended = False
         self.turns = CallQueue(shares or Shares(), self._review)
-        """Calls that wait for their turn."""
+        """The queue of calls that wait for their turn."""
         self.up_since: float | None = None
-        """When it came to be of use, while it is."""
+        """Time since when the connection is ready; None if it is not."""
         self.listed: Tools = ()
         self.notes: list[str] = []
-        """Why some of the server's tools are not among them."""
+        """Why some of the server's tools are left out of `listed`."""
         self.on_listed: Callable[[], None] = lambda: None
-        """Told when the list was got anew."""
+        """Called after the tools were listed again."""
         self.screen: Callable[[Tools], tuple[Tools, list[str]]] = lambda tools: (tools, [])
-        """Tells which tools can be called on this way to the server, and why others cannot."""
+        """Returns the tools that can be called over this transport, and why others cannot."""
         self.mask_definition: Callable[[str], str] = lambda text: text
-        """Hides the secrets of the configuration in the definition of a tool."""
+        """Masks the configured secrets in the definition of a tool."""
         self.is_clear = True
-        """Whether a call can be sent at once: the list is right, no other is next, and there is room."""
+        """Whether a call can be sent at once: current list, no other call next, capacity left."""
         self.session = Session(
             origin,
             channel.write,
@@ -103,18 +103,18 @@ class Connection:
         self._peer = self.session.peer
         self._peer.on_capacity = self._review
         self.adopt(config)
-        # As whoever reads from the server calls them, without a step between.
+        # Called by the reader directly, to save a call for each line.
         self.receive = self._peer.receive
         self.receive_rest = self._peer.receive_rest
         self.receive_overlong = self._peer.receive_overlong
 
     @property
     def waiting(self) -> int:
-        """How many bytes wait for the server to read them."""
+        """Number of bytes that wait for the server to read them."""
         return self._channel.waiting
 
     def adopt(self, config: ServerConfig) -> None:
-        """Goes by other limits from now on."""
+        """Apply the limits of a changed configuration."""
         self.timeout = config.timeout
         self.session.input_timeout = config.input_timeout
         self.turns.call_limit = config.call_limit
@@ -122,7 +122,7 @@ class Connection:
         self._review()
 
     async def list_tools(self, limit: float) -> None:
-        """Gets the list from the server, with so many seconds for each page. Raises WireError."""
+        """Request the list of tools, with a timeout in seconds for each page. Raises WireError."""
         from mcp_workbench.downstream.definitions import masked_in_time  # noqa: PLC0415 - the start does without
 
         tools, notes = self.screen(await list_all(self.session, TOOLS, limit))
@@ -130,91 +130,89 @@ class Connection:
         self.notes = [*notes, *left_out]
 
     async def tools(self) -> Tools:
-        """The list, after any change that the server has announced by now."""
-        # At most two: the one under way may have been asked for before the change, the next one not.
+        """Return the tools, listed again if the server has announced a change."""
+        # At most two: the listing in progress may have been requested before the change, the next one not.
         for _ in range(2):
             if self._is_stale:
                 await outcome_of(self._refreshing())
         return self.listed
 
     async def turn(self, principal: str = "") -> bool:
-        """Wait until a call of a principal can be sent, which has to be done at once. False if the connection
-        has ended.
-        """
-        may_pass = self._room > 0 and self.turns.may_pass(principal)
+        """Wait until a call can be sent, which has to be done at once. False if the connection has ended."""
+        may_pass = self._free_slots > 0 and self.turns.may_pass(principal)
         while not (may_pass or self._is_ended):
             await self.turns.wait(principal)
-            may_pass = self._room > 0
+            may_pass = self._free_slots > 0
         return not self._is_ended
 
     def suspect(self) -> None:
-        """A request was not answered in time. If nothing else is either, the server is given up."""
+        """Probe the server after a request timed out. A server that does not respond to that is given up."""
         if self._probe is None and not self._is_ended:
-            self._probe = asyncio.create_task(self._ask_for_a_sign())
+            self._probe = asyncio.create_task(self._probe_server())
             self._review()
 
     def expect_changes(self) -> None:
-        """The list may be another by now: it is asked for before it is used again."""
+        """Have the tools listed again before they are used, because they may have changed."""
         self._changed = self._is_stale = True
         self._review()
-        is_due = asyncio.get_running_loop().time() - self._refreshed_at >= EAGER_AFTER
+        is_due = asyncio.get_running_loop().time() - self._refreshed_at >= RELIST_SECONDS
         if self.listed and is_due:
             self._refreshing()
 
     def on_full(self, is_full: bool) -> None:
-        """Much waits for the server to read it, or nothing any more."""
+        """Note whether much waits for the server to read it."""
         self.session.is_backed_up = is_full
         self._review()
 
     def on_unwritten(self, lines: bytes) -> None:
-        """The server had ended before it could be sent these."""
+        """Fail the calls in these lines, which the server did not get because it had ended."""
         self._peer.take_back(lines)
 
     def pause(self) -> None:
-        """Leaves what the server says where it is, and stops the clocks meanwhile."""
+        """Stop reading what the server sends, and stop the timeouts of all requests."""
         self._peer.pause()
         self._channel.pause()
 
     def resume(self) -> None:
-        """Listens again."""
+        """Read again what the server sends, and continue the timeouts."""
         self._peer.resume()
         self._channel.resume()
 
     def close(self, reason: str) -> None:
-        """Fails what is in flight."""
+        """Fail everything in flight."""
         self._is_ended = True
         self._peer.close(reason)
         self._review()
 
     @property
-    def _room(self) -> int:
-        """How many more calls can be sent now."""
+    def _free_slots(self) -> int:
+        """Number of calls that can be sent now."""
         if self._probe or self.session.is_backed_up:
             return 0
-        return self._peer.room - self.turns.granted
+        return self._peer.free_slots - self.turns.granted
 
     def _review(self) -> None:
-        """Let those in whose turn it is, and note whether others may come."""
+        """Give turns to waiting calls, and update `is_clear`."""
         if self._is_ended:
             self.turns.release()
         else:
-            self.turns.grant(self._room)
-        self.is_clear = self._room > 0 and not (self._is_stale or self.turns.has_next)
+            self.turns.grant(self._free_slots)
+        self.is_clear = self._free_slots > 0 and not (self._is_stale or self.turns.has_next)
 
-    async def _ask_for_a_sign(self) -> None:
+    async def _probe_server(self) -> None:
         try:
-            await self.session.probe(limit=PROBE_LIMIT)
+            await self.session.probe(limit=PROBE_SECONDS)
         except RequestTimeout:
-            reason = f"the server no longer answers anything, not even a ping within {PROBE_LIMIT:g} s"
+            reason = f"the server no longer answers anything, not even a ping within {PROBE_SECONDS:g} s"
             self._channel.give_up(reason)
         except WireError:
-            pass  # it has ended, which everyone knows
+            pass  # the connection has ended, which is reported elsewhere
         finally:
             self._probe = None
             self._review()
 
     def _refreshing(self) -> asyncio.Task[None]:
-        """The listing under way, which all share; a new one if there is none."""
+        """Return the listing in progress, which all callers share; start one if there is none."""
         if self._refresh is None:
             self._changed = False
             self._refresh = asyncio.create_task(self._list_anew())

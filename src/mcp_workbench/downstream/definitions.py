@@ -1,6 +1,6 @@
-"""Definitions of tools without the secrets of the configuration: the same live and in the catalogue.
+"""Tool definitions with the secrets of the configuration masked, the same live and in the catalogue.
 
-Owns what becomes of a definition that a secret stands in. A definition without one stays the same object.
+Owns what happens to a definition that contains a secret. A definition without one stays the same object.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.errors import BadAnswer
+from mcp_workbench.protocol.lists import decode_named
 from mcp_workbench.wire.message import ABSENT, is_json, starts_with
 from mcp_workbench.wire.threads import in_thread
 
@@ -21,20 +22,13 @@ if TYPE_CHECKING:
 
     Mask = Callable[[str], str]
 
-SOON_BYTES: Final = 64 * 1024
-"""Definitions that are looked through at once, which takes a few milliseconds at most."""
-
-
-class _Named(msgspec.Struct):
-    name: str
-
-
-_decode_name = msgspec.json.Decoder(_Named).decode
+INLINE_BYTES: Final = 64 * 1024
+"""Size up to which definitions are searched on the event loop: that takes a few milliseconds at most."""
 
 
 async def masked_in_time(tools: Tools, mask: Mask, limit: float) -> tuple[Tools, list[str]]:
-    """What `masked_tools` gives, without holding up the event loop. BadAnswer after `limit` seconds."""
-    if sum(map(len, tools)) <= SOON_BYTES:
+    """Return what `masked_tools` returns, without blocking the event loop. Raises BadAnswer."""
+    if sum(map(len, tools)) <= INLINE_BYTES:
         return masked_tools(tools, mask)
     try:
         return await in_thread(partial(masked_tools, tools, mask), limit)
@@ -43,7 +37,7 @@ async def masked_in_time(tools: Tools, mask: Mask, limit: float) -> tuple[Tools,
 
 
 def masked_tools(tools: Tools, mask: Mask) -> tuple[Tools, list[str]]:
-    """The tools with secrets masked, and a note for each that is left out because it would be of no use."""
+    """Return the tools with secrets masked, and a note for each that could not be called any more."""
     masked: list[msgspec.Raw] = []
     notes: list[str] = []
     for tool in tools:
@@ -61,7 +55,7 @@ def masked_tools(tools: Tools, mask: Mask) -> tuple[Tools, list[str]]:
 
 
 def masked_json(raw: msgspec.Raw, mask: Mask) -> msgspec.Raw:
-    """JSON with secrets masked; ABSENT if what is left is no JSON, because the value was no text."""
+    """Return JSON with secrets masked; ABSENT if that is not JSON: the secret was not in a string."""
     if not raw:
         return raw
     text = str(raw, "utf-8", "replace")
@@ -73,12 +67,12 @@ def masked_json(raw: msgspec.Raw, mask: Mask) -> msgspec.Raw:
 
 
 def objects_of(tools: Tools) -> Tools:
-    """Those of the tools that are JSON objects."""
+    """Return the tools that are JSON objects."""
     return tuple(tool for tool in tools if starts_with(tool, b"{"))
 
 
 def _name_of(tool: msgspec.Raw) -> str | None:
     try:
-        return _decode_name(tool).name
+        return decode_named(tool).name
     except (msgspec.DecodeError, RecursionError):
         return None

@@ -1,4 +1,4 @@
-"""Why a server did not start, in words, and what a person can do about it. Pure text."""
+"""Error texts: why a server did not start or a call failed, and what the user can do about it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config import ServerConfig
     from mcp_workbench.errors import ConnectionClosed, RequestTimeout, TooLong, WireError
 
-SUPPLIERS = {
+SUPPLIER_OF = {
     "npx": "Node.js",
     "node": "Node.js",
     "npm": "Node.js",
@@ -28,8 +28,8 @@ SUPPLIERS = {
     "pipx": "pipx",
 }
 
-TAIL_SHOWN = 10
-"""Lines of stderr that go into an error."""
+STDERR_LINES_SHOWN = 10
+"""Number of lines of stderr that an error quotes."""
 
 STDERR_IN_LOG = "(not shown, because several users share this server: the log of the workbench has it)"
 
@@ -40,7 +40,7 @@ ENVIRONMENT_HINT = (
 
 
 def why_not_spawned(config: ServerConfig, error: OSError) -> tuple[str, str]:
-    """The reason and the hint when the system could not start the program."""
+    """Return the reason and the hint for a program that the system could not start."""
     command = config.command or ""
     if config.cwd is not None and not os.path.isdir(config.cwd):
         return (
@@ -48,7 +48,7 @@ def why_not_spawned(config: ServerConfig, error: OSError) -> tuple[str, str]:
             'Correct "cwd", or create the directory.',
         )
     if isinstance(error, FileNotFoundError):
-        supplier = SUPPLIERS.get(os.path.splitext(os.path.basename(command))[0].lower())
+        supplier = SUPPLIER_OF.get(os.path.splitext(os.path.basename(command))[0].lower())
         comes_with = f"It comes with {supplier}: install that, or give" if supplier else "Install it, or give"
         return f"command '{command}' was not found", f'{comes_with} the full path in "command".'
     if isinstance(error, PermissionError):
@@ -57,19 +57,19 @@ def why_not_spawned(config: ServerConfig, error: OSError) -> tuple[str, str]:
 
 
 def tail(stderr: Iterable[str]) -> list[str]:
-    """The last words of a server that go into an error."""
-    return [*stderr][-TAIL_SHOWN:]
+    """Return the last lines of stderr that an error quotes."""
+    return [*stderr][-STDERR_LINES_SHOWN:]
 
 
 def hint_on_exit(config: ServerConfig) -> str:
-    """What to do about a server that ended before it could be used."""
+    """Return what to do about a server that ended before it was ready."""
     if config.url is not None:
         return ""
     return f"Run its command in a terminal to see more. {ENVIRONMENT_HINT}"
 
 
 def hint_on_silence(config: ServerConfig) -> str:
-    """What to do about a server that did not get ready in time."""
+    """Return what to do about a server that was not ready in time."""
     if config.url is not None:
         return f'If it is only slow, raise "startupTimeout" (now {config.startup_timeout:g} s).'
     return (
@@ -79,14 +79,14 @@ def hint_on_silence(config: ServerConfig) -> str:
 
 
 def next_try(wait: float) -> str:
-    """When the server is started again, to stand after what has ended it."""
+    """Return when the server is started again, as text to append to a message."""
     if wait > 0:
         return f"; it keeps failing, so the next use in {wait:.1f} s or later starts it again"
     return "; the next use starts it again"
 
 
 def must_wait(failures: int, wait: float, last: str) -> str:
-    """Why a server is not even tried."""
+    """Return why a server is not started now."""
     return (
         f"it has failed {failures} times in a row, and the next try is in {wait:.1f} s at the earliest. "
         f"The last time: {last}"
@@ -94,7 +94,7 @@ def must_wait(failures: int, wait: float, last: str) -> str:
 
 
 def explain_loss(error: ConnectionClosed, wait: float, stderr: Sequence[str]) -> str:
-    """Why a call got no answer from a server that has gone, and what to do about it."""
+    """Return why a call failed when its server ended, and what happens next."""
     return (
         f"{error} in mid-call. The call was not repeated, because it may have taken effect"
         f"{next_try(wait)}.{quote_stderr(stderr)}"
@@ -102,7 +102,7 @@ def explain_loss(error: ConnectionClosed, wait: float, stderr: Sequence[str]) ->
 
 
 def explain_timeout(config: ServerConfig, error: RequestTimeout) -> str:
-    """Why a call got no answer in time, and what to do about it."""
+    """Return why a call timed out, and what to do about it."""
     return (
         f"{error}. The call was cancelled, but may have taken effect. If such calls may take longer, "
         f'raise "timeout" of this server (now {config.timeout:g} s) in the configuration.'
@@ -110,7 +110,7 @@ def explain_timeout(config: ServerConfig, error: RequestTimeout) -> str:
 
 
 def explain(error: WireError) -> str:
-    """Why a call got no answer in other ways, and what to do about it."""
+    """Return why a call failed for other reasons, and what to do about it."""
     if isinstance(error, Refused):
         may_have_acted = error.may_have_acted
     elif isinstance(error, BadStatus):
@@ -126,7 +126,7 @@ def explain(error: WireError) -> str:
 
 
 def explain_length(error: TooLong) -> str:
-    """Why an answer was not taken, and what to do about it."""
+    """Return why a response was too long, and what to do about it."""
     return (
         f'{error}. If such answers are right, raise "messageLimit" of this server (now {error.limit} bytes) '
         "in the configuration; if not, ask it for less."

@@ -1,4 +1,4 @@
-"""What a server gets to see of our environment: enough to run, and none of our secrets."""
+"""The environment variables that a server gets: enough to run, and none of the workbench's secrets."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _WILD = frozenset("*?[")
 
 
 def child_environment(config: ServerConfig, environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a server: the safe part of ours, what `inheritEnv` adds, and its own `env`.
+    """Return the environment of a server: safe variables, those that `inheritEnv` adds, and its own `env`.
 
-    A proxy variable with credentials is no safe one: see `config.proxies`.
+    A proxy variable with credentials is not safe: see `config.masking.proxies`.
     """
     inherit = config.inherit_env
-    ours = {name: value for name, value in environ.items() if name != STATE_KEY}
+    inheritable = {name: value for name, value in environ.items() if name != STATE_KEY}
     if inherit is True:
-        return {**ours, **config.env}
+        return {**inheritable, **config.env}
     names = set(SAFE if inherit is False else (*SAFE, *inherit))
-    # Each pattern is compiled once, which takes longer than all the rest of this.
+    # Each pattern is compiled only once: that takes longer than everything else here.
     patterns = [name for name in names if not _WILD.isdisjoint(name)]
     passed = {
         name: value
-        for name, value in ours.items()
+        for name, value in inheritable.items()
         if (name in names or any(fnmatchcase(name, pattern) for pattern in patterns))
-        # A password is for those who ask for it.
+        # A proxy's password is passed only to servers that ask for the variable.
         and not (name in PASSED_ON and has_credentials(name, value) and not asks_for(config, name))
     }
     return {**passed, **config.env}

@@ -1,4 +1,4 @@
-"""The way to one server, for one life of it: what a server's owner holds, whatever is at the other end."""
+"""A link to one server: a child process or HTTP, behind one interface."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 
 class Link(Channel, Protocol):
-    """As a context manager it is sure to be taken down."""
+    """The transport of one connection, from its start to its end. The context manager closes it."""
 
     closed: asyncio.Future[str]
-    """Done, with what happened, when the server can no longer be talked to."""
-    parting: asyncio.Future[None]
-    """Done at the first sign of that: nothing new should be sent, but answers may still come."""
+    """Done when the server can no longer be used. The result says what happened."""
+    closing: asyncio.Future[None]
+    """Done at the first sign of the end: nothing new should be sent, but responses may still arrive."""
 
     @property
-    def last_words(self) -> Sequence[str]:
-        """What the server has said last beside the protocol, masked."""
+    def last_stderr_lines(self) -> Sequence[str]:
+        """The last lines of the server's stderr, with secrets masked; empty for a remote server."""
 
     async def __aenter__(self) -> Self: ...
 
     async def __aexit__(self, *exception: object) -> None: ...
 
     async def open(self, connection: Connection) -> None:
-        """Makes the way, for a conversation that is yet to begin. Raises StartError."""
+        """Start the process, or prepare the HTTP client. Raises StartError."""
 
     def kill(self) -> None:
-        """Ends what there is at the other end of ours, without asking."""
+        """End the process, or all requests, at once."""
 
 
 def link_to(
@@ -52,10 +52,10 @@ def link_to(
     hide: Callable[[Secrets], None],
     on_stderr: Callable[[str], None],
 ) -> Link:
-    """The way to the server of that toolbox and name. Nothing is started or connected yet."""
+    """Return the link to a server, given by toolbox and name. Nothing is started or connected yet."""
     if config.url is None:
         return ProgramLink(origin[1], config, environ, guard, mask=mask, on_stderr=on_stderr)
-    from mcp_workbench.downstream.remote.link import RemoteLink  # noqa: PLC0415 - few have such servers
+    from mcp_workbench.downstream.remote.link import RemoteLink  # noqa: PLC0415 - few configurations have remote servers
 
     def authorize() -> httpx2.Auth | None:
         from mcp_workbench.downstream.oauth import authorization  # noqa: PLC0415 - loaded with HTTP by then

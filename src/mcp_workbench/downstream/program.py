@@ -1,4 +1,4 @@
-"""The way to a server that is a program: a child process, started from its configuration."""
+"""The link to a server that is a child process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ProgramLink(Child):
-    """The child, and what it is started with."""
+    """A child process that is started as its configuration says."""
 
     def __init__(
         self,
@@ -38,15 +38,15 @@ class ProgramLink(Child):
         self._mask = mask
 
     @property
-    def last_words(self) -> Sequence[str]:
-        """The end of its stderr."""
+    def last_stderr_lines(self) -> Sequence[str]:
+        """The last lines of the child's stderr, with secrets masked."""
         return self.stderr
 
     async def open(self, connection: Connection) -> None:
-        """Starts the program. Raises StartError."""
+        """Start the program. Raises StartError."""
         config = self._config
         command = [config.command or "", *config.args]
-        # Long answers are searched for links while they arrive: afterwards it would take far longer.
+        # Long responses are searched for links while they arrive: afterwards that would take far longer.
         program = Program(command, child_environment(config, self._environ), config.cwd, URI_SIGNS)
         try:
             await self.start(program, connection, config.message_limit)

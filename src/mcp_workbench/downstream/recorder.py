@@ -1,4 +1,4 @@
-"""Keeps what a server offers in the catalogue, beside whoever uses the server, and without its secrets."""
+"""Writes what a server offers to the catalogue, in the background and with secrets masked."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from mcp_workbench.config import Origin, Secrets, ServerConfig
     from mcp_workbench.downstream.connection import Connection
     from mcp_workbench.storage.catalogue import Catalogue
-    from mcp_workbench.storage.protocol_versions import Era
+    from mcp_workbench.storage.protocol_versions import SpokenProtocol
 
-DELAY: Final = 1.0
-"""Seconds before a record is written: whoever has opened the server is served first, and of the lists of a
-server that changes them all the time only some are kept."""
-LIMIT: Final = 1.0
-"""Seconds that the end of a server waits for a record."""
+DELAY_SECONDS: Final = 1.0
+"""Seconds before a record is written: the caller that opened the server goes first, and of a server that
+changes its list all the time only some lists are written."""
+WRITE_TIMEOUT_SECONDS: Final = 1.0
+"""Seconds that closing a server waits for its record to be written."""
 
 
 class Recorder:
-    """The entry of one server in the catalogue."""
+    """Reads and writes the record of one server in the catalogue."""
 
     def __init__(
         self,
@@ -48,25 +48,25 @@ class Recorder:
         self.adopt(config, secrets)
 
     def adopt(self, config: ServerConfig, secrets: Secrets) -> None:
-        """Goes by another configuration from now on."""
+        """Apply a changed configuration."""
         self._config = config
         self._secrets = secrets
         self._identity = ""
 
     def recall(self) -> Record | None:
-        """What is known of the server, from this process or another."""
+        """Return what the server offered when it was last listed, by any process; None if not known."""
         return self._memory.recall(self._key)
 
-    def take(self, connection: Connection, era: Era) -> None:
-        """Has what the server has just listed kept soon, unless it lists something else before that."""
+    def take(self, connection: Connection, protocol: SpokenProtocol) -> None:
+        """Schedule a record of what the server has just listed. A later list may replace it."""
         info = connection.session.offer.server_info
-        self._latest = Record(connection.listed, info, era, time.time())
+        self._latest = Record(connection.listed, info, protocol, time.time())
         if self._writing is None:
             self._is_urgent.clear()
             self._writing = asyncio.create_task(self._write())
 
     def hasten(self) -> tuple[asyncio.Task[None], ...]:
-        """What is still to be waited for, which does not take long."""
+        """Write without delay, and return the task to wait for, if any."""
         self._is_urgent.set()
         return () if self._writing is None else (self._writing,)
 
@@ -80,11 +80,11 @@ class Recorder:
         try:
             while self._latest is not None:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(DELAY):
+                    async with asyncio.timeout(DELAY_SECONDS):
                         await self._is_urgent.wait()
                 record, self._latest = self._latest, None
-                with suppress(TimeoutError):  # then it goes on alone
-                    await in_thread(partial(self._keep, self._key, record), LIMIT)
+                with suppress(TimeoutError):  # the thread goes on
+                    await in_thread(partial(self._keep, self._key, record), WRITE_TIMEOUT_SECONDS)
         finally:
             self._writing = None
 
@@ -93,7 +93,7 @@ class Recorder:
 
 
 def masked(record: Record, mask: Callable[[str], str]) -> Record:
-    """The same without secrets. A tool that would be of no use without them is left out."""
+    """Return the record with secrets masked. Tools that could not be called then are left out."""
     from mcp_workbench.downstream.definitions import (  # noqa: PLC0415 - the start does without it
         masked_json,
         masked_tools,

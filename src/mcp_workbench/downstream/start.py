@@ -1,6 +1,6 @@
-"""Bringing a server up: the way to it, the protocol version that it is spoken to in, its tools; and why not.
+"""Starts a server: opens the link, negotiates a protocol version and lists the tools, or explains why not.
 
-Owns the steps from a configuration to a conversation. What becomes of them afterwards is `server`'s.
+Owns the steps from a configuration to a conversation. `supervisor` owns the connection afterwards.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.downstream import diagnosis
-from mcp_workbench.downstream.conversation.negotiation import PATIENCE, REMOTE_PATIENCE, open_conversation
+from mcp_workbench.downstream.conversation.negotiation import (
+    PATIENCE_SECONDS,
+    REMOTE_PATIENCE_SECONDS,
+    open_conversation,
+)
 from mcp_workbench.errors import ConnectionClosed, LoginRequired, RequestTimeout, StartError, WireError
 from mcp_workbench.protocol.names import MODERN
 from mcp_workbench.storage.protocol_versions import Versions
@@ -27,12 +31,12 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.link import Link
 
 
-class AnotherAttempt(Exception):
-    """The server is worth one more attempt, in another way; the message says why."""
+class RetryStart(Exception):
+    """The start is worth another attempt with another approach; the message says why."""
 
 
 class Start:
-    """One start of a server, in a few attempts at most."""
+    """One start of a server, in up to three attempts."""
 
     def __init__(
         self,
@@ -50,18 +54,16 @@ class Start:
         self._may_be_modern = known.modern is not False
         self._dies_on_probe = False
         self._cannot_ask = False
-        """Whether the server cannot ask anything in a legacy session."""
+        """Whether the server cannot send requests in a legacy session."""
         self._approach = approach(config, known, for_modern=for_modern, has_failed=has_failed)
 
     async def attempt(self, link: Link, connection: Connection) -> Agreed:
-        """Opens the link, and returns when the server can be used. Raises StartError or
-        AnotherAttempt.
-        """
+        """Open the link, and return when the server is ready. Raises StartError or RetryStart."""
         await link.open(connection)
         agreed = await self._get_ready(link, connection)
         if self._dies_on_probe:
             return msgspec.structs.replace(agreed, learned=Versions(legacy=True, modern=False))
-        if self._cannot_ask and agreed.era == MODERN:
+        if self._cannot_ask and agreed.protocol == MODERN:
             return msgspec.structs.replace(agreed, learned=Versions(legacy=False, modern=True))
         return agreed
 
@@ -75,17 +77,17 @@ class Start:
                     session,
                     self._approach,
                     limit=limit,
-                    patience=PATIENCE if self._config.url is None else REMOTE_PATIENCE,
+                    patience=PATIENCE_SECONDS if self._config.url is None else REMOTE_PATIENCE_SECONDS,
                 )
                 self._review(session, agreed)
                 await connection.list_tools(limit)
         except ConnectionClosed as error:
             if self._approach in ("modern first", "probe") and agreed is None:
-                # Servers on some SDKs end themselves when the first message is not `initialize`.
+                # Servers on some SDKs exit when the first message is not `initialize`.
                 self._approach = "legacy first"
                 self._dies_on_probe = True
                 self._may_be_modern = False
-                raise AnotherAttempt("it ended when it was asked for its protocol version") from None
+                raise RetryStart("it ended when it was asked for its protocol version") from None
             reason, hint = f"{error} before it could be used", diagnosis.hint_on_exit(self._config)
         except (RequestTimeout, TimeoutError):
             reason, hint = f"it was not ready within {limit:g} s", diagnosis.hint_on_silence(self._config)
@@ -94,22 +96,22 @@ class Start:
             wants_login = isinstance(error, LoginRequired)
         else:
             return agreed
-        last_words = diagnosis.tail(link.last_words)
-        raise StartError(self._name, reason, stderr=last_words, hint=hint, wants_login=wants_login)
+        last_stderr_lines = diagnosis.tail(link.last_stderr_lines)
+        raise StartError(self._name, reason, stderr=last_stderr_lines, hint=hint, wants_login=wants_login)
 
     def _review(self, session: Session, agreed: Agreed) -> None:
-        """Raises AnotherAttempt for a legacy session in which the server cannot ask anything: a server that
-        speaks both versions can in a modern one.
+        """Raise RetryStart for a legacy session in which the server cannot send requests, if it may speak
+        the modern protocol too: there it can ask questions.
         """
         is_best = session.can_push or not self._may_be_modern
-        if self._approach == "legacy first" and agreed.era == "legacy" and not is_best:
+        if self._approach == "legacy first" and agreed.protocol == "legacy" and not is_best:
             self._cannot_ask = True
             self._approach = "modern first"
-            raise AnotherAttempt("it cannot ask anything in this session, and may be able to in a modern one")
+            raise RetryStart("it cannot ask anything in this session, and may be able to in a modern one")
 
 
 def approach(config: ServerConfig, known: Versions, *, for_modern: bool, has_failed: bool) -> Approach:
-    """How to open the conversation for a client of this protocol version, by what is known of the server."""
+    """Return how to open the conversation for a legacy or modern client with what is known."""
     forced = configured_versions(config)
     if forced is not None:
         return "only modern" if forced.modern else "only legacy"
@@ -117,23 +119,23 @@ def approach(config: ServerConfig, known: Versions, *, for_modern: bool, has_fai
         return "modern first" if known.legacy is False else "legacy first"
     if known.modern is not None:
         return "modern first" if known.modern else "legacy first"
-    # One that has just failed is not probed: it may have ended because of that, and if not, to find that out
-    # would take two starts each time.
+    # A server that has just failed is not probed: the probe may be why it ended, and to find that out would
+    # take two starts each time.
     return "legacy first" if has_failed and config.url is None else "probe"
 
 
 def configured_versions(config: ServerConfig) -> Versions | None:
-    """What the configuration says that the server speaks, if it leaves no choice."""
+    """Return the versions that the server speaks according to the configuration; None if it does not say."""
     if config.protocol == MODERN:
         return Versions(legacy=False, modern=True)
-    # The transport of before is one of legacy servers.
+    # Only legacy servers use the HTTP+SSE transport.
     if config.protocol == "legacy" or config.transport == "sse":
         return Versions(legacy=True, modern=False)
     return None
 
 
 def identity_of(config: ServerConfig, mask: Callable[[str], str]) -> str:
-    """What makes a configuration this one, without secrets: the key of what is known of its versions."""
+    """Return the key for the known versions of a server: its configuration without secrets."""
     if config.url is not None:
         words = [config.url, config.transport, *sorted(config.headers)]
     else:

@@ -1,8 +1,7 @@
-"""Keeps one connection to a server: made when needed, watched while it lives, made again after it has ended.
+"""Keeps one connection to a server: connects when needed, and again after the connection has ended.
 
-One task owns each life of it, from the first step to the last; callers only await what it makes. A caller
-that is cancelled therefore never takes away what others share. Which clients a connection serves, and how
-many there are to one server, is the matter of `server`.
+One task owns each connection, from start to end; callers only await its result. So a caller that is
+cancelled never ends what others share. `server` decides which clients a connection serves.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from mcp_workbench.downstream import diagnosis
 from mcp_workbench.downstream.backoff import Backoff
 from mcp_workbench.downstream.connection import Connection
 from mcp_workbench.downstream.link import link_to
-from mcp_workbench.downstream.start import AnotherAttempt, Start
+from mcp_workbench.downstream.start import RetryStart, Start
 from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, TooLong
 from mcp_workbench.fairness import Shares
 from mcp_workbench.wire.processes import stderr
@@ -50,78 +49,80 @@ class ServerContext(msgspec.Struct, frozen=True):
     flow_control: FlowControl
     listeners: Listeners
     hide: Callable[[Secrets], None] = lambda _: None
-    """Told of secrets that the configuration does not hold."""
+    """Called with secrets that are not in the configuration, such as tokens of logins."""
     shares: Shares = msgspec.field(default_factory=Shares)
-    """How much each principal may have of what all use."""
+    """The limits for each principal."""
 
 
-class Owner(Protocol):
-    """The server that a supervisor works for."""
+class SupervisedServer(Protocol):
+    """The server that a supervisor keeps a connection to."""
 
     @property
     def config(self) -> ServerConfig:
-        """How the server is reached, by now."""
+        """The current configuration of the server."""
 
     @property
     def versions(self) -> Versions:
-        """Which protocol versions it is known to speak."""
+        """The protocol versions that the server is known to speak."""
 
     def mask(self, text: str) -> str:
-        """The text without secrets."""
+        """Return the text with secrets masked."""
 
     def mask_definition(self, text: str) -> str:
-        """The definition of a tool without secrets."""
+        """Return the definition of a tool with secrets masked."""
 
     def hide(self, secrets: Secrets) -> None:
-        """Take note of secrets that a login has brought."""
+        """Mask the tokens of a login from now on."""
 
     def on_start(self) -> None:
-        """A connection is about to be made. Raises StartError if there must not be one more."""
+        """Called before a connection is made. Raises StartError if there must not be another one."""
 
     def on_up(self, supervisor: Supervisor, connection: Connection, agreed: Agreed) -> bool:
-        """A connection can be used. Whether it is wanted: it may not speak what it was made to speak."""
+        """Called when a connection is ready. Return whether its protocol version can be used."""
 
     def on_down(self, supervisor: Supervisor) -> None:
-        """The connection cannot be used any more."""
+        """Called when the connection can no longer be used."""
 
     def on_failed_start(self) -> None:
-        """A start has failed, so that what is known of the server may be wrong."""
+        """Called when a start has failed, so that what is known of the server may be wrong."""
 
 
-class Unwanted(Exception):
-    """A connection came up that is not kept. Another attempt may lead to one that is."""
+class VersionMismatch(Exception):
+    """The new connection is not used, because of its protocol version. Another attempt may succeed."""
 
 
 class Supervisor:
-    """One connection to a server, whether it is up at the moment or not."""
+    """Keeps one connection to a server, which may be up or not."""
 
-    def __init__(self, origin: Origin, context: ServerContext, owner: Owner, *, for_modern: bool) -> None:
+    def __init__(
+        self, origin: Origin, context: ServerContext, server: SupervisedServer, *, for_modern: bool
+    ) -> None:
         self._origin = origin
         self._name = origin[1]
         self._label = "/".join(origin)
         self._log = logging.LoggerAdapter(log, {"server": self._label})
         self._stderr_log = logging.LoggerAdapter(logging.getLogger(stderr.LOGGER), {"server": self._label})
         self._context = context
-        self._owner = owner
+        self._server = server
         self.for_modern = for_modern
-        """Whether the clients that it is made for are modern: then the server is, if it can be."""
-        self._lives: set[asyncio.Task[None]] = set()
+        """Whether the connection is for modern clients, so that the modern protocol is preferred."""
+        self._tasks: set[asyncio.Task[None]] = set()
         self._links: set[Link] = set()
         self._ready: asyncio.Future[Connection] | None = None
-        self._last_words: Sequence[str] = ()
+        self._last_stderr_lines: Sequence[str] = ()
         self._backoff = Backoff()
         self.start_failed = False
-        """Whether the last start did not get to anything."""
+        """Whether the last start failed."""
         self.last_failure: StartError | None = None
-        """Why it is not up, if that was not our doing."""
+        """Why there is no connection, if the last one failed or ended unexpectedly."""
         self.connection: Connection | None = None
-        """The connection, while it is up."""
+        """The connection; None while it is not up."""
         self.last_session: Session | None = None
-        """The conversation on the last connection that was up."""
+        """The session of the last connection that was up."""
 
     @property
     def is_needed(self) -> bool:
-        """Whether it is up, or is being made because somebody wants it."""
+        """Whether the connection is up or being made."""
         return self._ready is not None
 
     @property
@@ -130,137 +131,139 @@ class Supervisor:
         return self._ready is not None and self.connection is None
 
     @property
-    def has_remains(self) -> bool:
-        """Whether there is something of a connection, perhaps one that is being cleaned up."""
-        return bool(self._lives)
+    def has_tasks(self) -> bool:
+        """Whether any connection exists, even one that is being cleaned up."""
+        return bool(self._tasks)
 
     @property
     def is_busy(self) -> bool:
-        """Whether somebody waits for an answer."""
+        """Whether a request waits for a response."""
         return self.connection is not None and self.connection.session.peer.is_busy
 
     def begin_to_close(self) -> tuple[asyncio.Task[None], ...]:
-        """Ends the connection, and the process if there is one. What there is to wait for."""
+        """Begin to end the connection and its process, and return the tasks to wait for."""
         if self._ready is not None:
             self._log.debug("stopping")
-        self._set_down()  # whoever comes from now on gets a new life, after this one
-        for life in self._lives:
-            life.cancel()
-        return tuple(self._lives)
+        self._set_down()  # later callers get a new connection, after this one has ended
+        for task in self._tasks:
+            task.cancel()
+        return tuple(self._tasks)
 
     def kill(self) -> None:
-        """Ends all processes this instant."""
+        """Kill all processes at once."""
         for link in self._links:
             link.kill()
 
     def explain(self, error: WireError) -> str:
-        """What went wrong in a call, and what to do about it."""
+        """Return why a call failed, and what to do about it."""
         if isinstance(error, ConnectionClosed):
-            last_words = self._quotable(diagnosis.tail(self._last_words))
-            return diagnosis.explain_loss(error, self._wait(), last_words)
+            last_stderr_lines = self._quotable(diagnosis.tail(self._last_stderr_lines))
+            return diagnosis.explain_loss(error, self._wait(), last_stderr_lines)
         if isinstance(error, RequestTimeout):
-            return diagnosis.explain_timeout(self._owner.config, error)
+            return diagnosis.explain_timeout(self._server.config, error)
         if isinstance(error, TooLong):
             return diagnosis.explain_length(error)
-        return self._owner.mask(diagnosis.explain(error))
+        return self._server.mask(diagnosis.explain(error))
 
     async def connect(self) -> Connection:
-        """The connection, made first if need be. Raises StartError or Unwanted."""
+        """Return the connection, made first if necessary. Raises StartError or VersionMismatch."""
         return await outcome_of(self.begin_to_connect())
 
     def begin_to_connect(self) -> asyncio.Future[Connection]:
-        """The same, without waiting for it. Raises StartError if it must not be made now."""
+        """Return a future of the connection. Raises StartError while the server must wait."""
         if self._ready is None:
-            self._refuse_while_it_must_wait()
-            self._owner.on_start()
+            self._refuse_during_backoff()
+            self._server.on_start()
             self._ready = ready = asyncio.get_running_loop().create_future()
-            life = asyncio.create_task(self._own(ready, tuple(self._lives)), name=self._label)
-            self._lives.add(life)
-            # Not in the task itself: one that is cancelled before its first step runs nothing of it.
-            life.add_done_callback(lambda life: self._on_end_of_life(life, ready))
+            task = asyncio.create_task(self._run_task(ready, tuple(self._tasks)), name=self._label)
+            self._tasks.add(task)
+            # Not in the task itself: a task that is cancelled before its first step never runs.
+            task.add_done_callback(lambda task: self._on_task_done(task, ready))
         return self._ready
 
-    def _refuse_while_it_must_wait(self) -> None:
+    def _refuse_during_backoff(self) -> None:
         last = self.last_failure
         if last is not None and (wait := self._wait()):
             reason = diagnosis.must_wait(self._backoff.failures, wait, last.reason)
-            # What it said before it was ready is about nobody's call.
+            # What a server wrote before it was ready is about no call.
             stderr = last.stderr if self.start_failed else self._quotable(last.stderr)
             raise StartError(self._name, reason, stderr=stderr, hint=last.hint)
 
-    async def _own(self, ready: asyncio.Future[Connection], earlier: tuple[asyncio.Task[None], ...]) -> None:
-        """One life of the connection."""
+    async def _run_task(
+        self, ready: asyncio.Future[Connection], earlier: tuple[asyncio.Task[None], ...]
+    ) -> None:
+        """Run one connection from its start to its end."""
         try:
             if earlier:
                 await asyncio.wait(earlier)
-            await self._live(ready)
-        except Exception:  # noqa: BLE001 - nobody is to wait for ever
+            await self._run(ready)
+        except Exception:  # noqa: BLE001 - callers must not wait for ever
             self._log.exception("failed inside the workbench")
             self._fail(ready, StartError(self._name, "a fault of the workbench; its log has the details"))
 
-    def _on_end_of_life(self, life: asyncio.Task[None], ready: asyncio.Future[Connection]) -> None:
-        self._lives.discard(life)
+    def _on_task_done(self, task: asyncio.Task[None], ready: asyncio.Future[Connection]) -> None:
+        self._tasks.discard(task)
         self._refuse(ready, StartError(self._name, "it was closed while it was starting"))
 
     def _fail(self, ready: asyncio.Future[Connection], error: StartError) -> None:
-        """The server did not come up. Whoever waits is told at once: to clean up takes its time."""
-        if not error.wants_login:  # which may come any moment, and costs nothing to look for
+        """Record a failed start. Waiting callers are told at once, because cleaning up takes time."""
+        if not error.wants_login:  # the user may log in at any moment
             self._backoff.fail(asyncio.get_running_loop().time())
         self.last_failure = error
         self.start_failed = True
         self._log.warning("failed: %s%s", error.reason, diagnosis.next_try(self._wait()))
-        self._owner.on_failed_start()
+        self._server.on_failed_start()
         self._refuse(ready, error)
 
-    def _refuse(self, ready: asyncio.Future[Connection], error: StartError | Unwanted) -> None:
-        """Whatever happened, nobody waits any longer, and the next use starts anew."""
-        self._part_from(ready)
+    def _refuse(self, ready: asyncio.Future[Connection], error: StartError | VersionMismatch) -> None:
+        """Fail all waiting callers. The next use starts again."""
+        self._detach(ready)
         if not ready.done():
             ready.set_exception(error)
-            ready.exception()  # seen: whoever asked may have gone away since
+            ready.exception()  # retrieved: all callers may have been cancelled
 
-    async def _live(self, ready: asyncio.Future[Connection]) -> None:
+    async def _run(self, ready: asyncio.Future[Connection]) -> None:
         self._log.info("starting")
         start = Start(
             self._name,
-            self._owner.config,
-            self._owner.mask,
-            self._owner.versions,
+            self._server.config,
+            self._server.mask,
+            self._server.versions,
             for_modern=self.for_modern,
             has_failed=self.start_failed,
         )
         while True:
             try:
-                await self._live_once(ready, start)
-            except AnotherAttempt:  # which a start makes twice at most
+                await self._attempt(ready, start)
+            except RetryStart:  # raised twice at most
                 continue
             return
 
-    async def _live_once(self, ready: asyncio.Future[Connection], start: Start) -> None:
-        around = self._context
+    async def _attempt(self, ready: asyncio.Future[Connection], start: Start) -> None:
+        context = self._context
         link = link_to(
             self._origin,
-            self._owner.config,
-            around.environ,
-            around.guard,
-            mask=self._owner.mask,
-            hide=self._owner.hide,
+            self._server.config,
+            context.environ,
+            context.guard,
+            mask=self._server.mask,
+            hide=self._server.hide,
             on_stderr=self._on_stderr,
         )
         self._links.add(link)
         try:
             async with link:
-                await self._live_through(link, ready, start)
+                await self._run_link(link, ready, start)
         finally:
             self._links.discard(link)
 
-    async def _live_through(self, link: Link, ready: asyncio.Future[Connection], start: Start) -> None:
-        self._last_words = link.last_words
-        owner, around = self._owner, self._context
+    async def _run_link(self, link: Link, ready: asyncio.Future[Connection], start: Start) -> None:
+        self._last_stderr_lines = link.last_stderr_lines
+        server, context = self._server, self._context
         connection = Connection(
-            self._origin, link, owner.mask, owner.config, around.listeners, shares=around.shares
+            self._origin, link, server.mask, server.config, context.listeners, shares=context.shares
         )
-        connection.mask_definition = owner.mask_definition
+        connection.mask_definition = server.mask_definition
         link.closed.add_done_callback(lambda closed: self._on_closed(connection, closed.result()))
         try:
             agreed = await start.attempt(link, connection)
@@ -268,21 +271,21 @@ class Supervisor:
             self._fail(ready, error)
             link.give_up(error.reason)
             return
-        except AnotherAttempt as reason:
+        except RetryStart as reason:
             link.give_up(str(reason))
             raise
-        self._log.info("ready: %s, tools: %d", agreed.era, len(connection.listed))
+        self._log.info("ready: %s, tools: %d", agreed.protocol, len(connection.listed))
         self.last_failure = None
         self.start_failed = False
-        connection.adopt(owner.config)  # which may have changed while it was starting
+        connection.adopt(server.config)  # it may have changed during the start
         self.connection = connection
         self.last_session = connection.session
-        if not owner.on_up(self, connection, agreed):
+        if not server.on_up(self, connection, agreed):
             self._log.info("ended again: it was made for clients of another protocol version")
-            self._refuse(ready, Unwanted())
+            self._refuse(ready, VersionMismatch())
             return
         ready.set_result(connection)
-        link.parting.add_done_callback(lambda _: self._part_from(ready))
+        link.closing.add_done_callback(lambda _: self._detach(ready))
         await self._serve(link, connection)
 
     async def _serve(self, link: Link, connection: Connection) -> None:
@@ -295,31 +298,31 @@ class Supervisor:
             self._context.flow_control.remove(connection)
 
     def _on_closed(self, connection: Connection, how: str) -> None:
-        """The server can no longer be talked to. If it was of use until now, that was not our doing."""
+        """Close the connection after its link has ended. If it was ready, that counts as a failure."""
         if connection.up_since is not None:
             now = asyncio.get_running_loop().time()
             up = now - connection.up_since
             self._backoff.end(now, up=up, served=connection.session.has_served)
-            self.last_failure = StartError(self._name, how, stderr=diagnosis.tail(self._last_words))
+            self.last_failure = StartError(self._name, how, stderr=diagnosis.tail(self._last_stderr_lines))
             self._log.warning("failed: %s%s", how, diagnosis.next_try(self._wait()))
         connection.close(how)
 
-    def _part_from(self, ready: asyncio.Future[Connection]) -> None:
-        """The next use starts a new life, even while this one is still being cleaned up."""
+    def _detach(self, ready: asyncio.Future[Connection]) -> None:
+        """Let the next use start a new connection, even while this one is being cleaned up."""
         if self._ready is ready:
             self._set_down()
 
     def _set_down(self) -> None:
         self._ready = self.connection = None
-        self._owner.on_down(self)
+        self._server.on_down(self)
 
     def _wait(self) -> float:
-        """Seconds until it may be started again."""
+        """Return the seconds until the server may be started again."""
         return self._backoff.remaining(asyncio.get_running_loop().time())
 
     def _quotable(self, stderr: Sequence[str]) -> Sequence[str]:
-        """What is quoted in an error of the stderr of a server that was in use. It may be about the calls of
-        another principal than the one who reads the error.
+        """Return the lines of stderr that an error may quote. With several principals that is none: the
+        lines may be about another's calls.
         """
         return [diagnosis.STDERR_IN_LOG] if stderr and self._context.listeners.is_shared else stderr
 

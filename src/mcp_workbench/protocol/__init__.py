@@ -1,1 +1,1 @@
-"""What both sides of the workbench know of MCP: names, versions, and how a client describes itself."""
+"""What both sides of the workbench share about MCP: names, versions, headers, capabilities of clients."""

@@ -1,6 +1,6 @@
-"""Whoever a request is made for: its era, what it can be asked for, and what it wants to hear.
+"""The client that a request is made for: its protocol version, its capabilities, and its log level.
 
-Owns how a client's capabilities are read, and how they are declared again to servers of either era.
+Owns how a client's capabilities are read, and how they are declared again to legacy and to modern servers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     Members = dict[str, msgspec.Raw]
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
-"""An extension in which results are fetched by requests that we could not route."""
+"""An extension that is not passed on: its results are fetched by requests that cannot be routed to a server.
+"""
 
 FIRST_STAMP: Final = b'"%b":"%b","%b":%b,"%b":' % (
     *(META_VERSION.encode(), MODERN.encode()),
@@ -41,7 +42,7 @@ FIRST_STAMP: Final = b'"%b":"%b","%b":%b,"%b":' % (
 
 
 class MissingCapability(msgspec.Struct, frozen=True):
-    """Why a client cannot be asked for something."""
+    """The JSON-RPC error for a question that the client cannot be asked."""
 
     code: int
     message: str
@@ -52,14 +53,14 @@ class Caller(msgspec.Struct, frozen=True, eq=False):
 
     is_modern: bool
     declared: dict[str, Members]
-    """Which of elicitation, sampling and roots it has, with what each says of itself."""
+    """The client's elicitation, sampling and roots capabilities, each with its members."""
     stamp: bytes
-    """What a modern request that is made for it carries in its `_meta`."""
+    """The `_meta` members that a modern request carries when it is made for this client."""
     log_level: int | None = None
-    """The least of the levels of log messages that it wants, if it has said."""
+    """Index of the lowest log level that the client wants; None if it has not said."""
 
     def lack(self, method: str, params: msgspec.Raw) -> MissingCapability | None:
-        """What is missing for it to be asked this."""
+        """Return why the client cannot be asked this; None if it can."""
         wanted = _read_wants(params)
         capability, mode = {
             ELICITATION: ("elicitation", wanted.mode),
@@ -72,7 +73,7 @@ class Caller(msgspec.Struct, frozen=True, eq=False):
         undeclared = f"{method}: the client has not declared the capability {capability}"
         if has is None:
             return MissingCapability(METHOD_NOT_FOUND, undeclared)
-        # A bare `elicitation` is one of forms, as it was before there were others.
+        # An empty `elicitation` means forms, which was the only mode at first.
         if mode and mode not in has and not (mode == "form" and "url" not in has):
             return MissingCapability(INVALID_PARAMS, f"{undeclared}.{mode}")
         return None
@@ -88,16 +89,16 @@ _decode_wants = msgspec.json.Decoder(_Wants).decode
 
 
 def legacy_caller(declared: dict[str, Members], log_level: int | None = None) -> Caller:
-    """A client that has declared these in its handshake."""
-    # The modern era knows no change of roots.
+    """Return the caller for a client that declared these capabilities in its handshake."""
+    # The modern protocol has no notification that roots have changed.
     modern = declared | ({"roots": {}} if "roots" in declared else {})
-    # A legacy client gets all log messages until it chooses, and a modern server sends none that are not
-    # asked for.
+    # A legacy client gets all log messages until it sets a level, and a modern server sends none that are
+    # not requested.
     return Caller(False, declared, _stamp(encode(modern), log_level or 0), log_level)
 
 
 def modern_caller(capabilities: msgspec.Raw, log_level: int | None) -> Caller:
-    """A client that declared these in a request, as an object."""
+    """Return the caller for a client that declared these capabilities, a JSON object, in a request."""
     members = decode_members(capabilities)
     extensions = members_of(members.get("extensions", ABSENT))
     raw = bytes(capabilities)
@@ -108,7 +109,7 @@ def modern_caller(capabilities: msgspec.Raw, log_level: int | None) -> Caller:
 
 
 def declared_by(callers: Iterable[Caller]) -> bytes:
-    """The capabilities of all of them together, as a legacy server is told them in its handshake."""
+    """Return the union of the clients' capabilities as JSON, for the handshake with a legacy server."""
     union: dict[str, Members] = {}
     for caller in callers:
         for capability, has in caller.declared.items():
@@ -119,12 +120,12 @@ def declared_by(callers: Iterable[Caller]) -> bytes:
 
 
 def _named(capability: str, has: Members) -> Members:
-    """A bare `elicitation` is one of forms, which has to be said once others are named beside it."""
+    """Return the modes of a capability. An empty `elicitation` means forms."""
     return has or ({"form": msgspec.Raw(b"{}")} if capability == "elicitation" else {})
 
 
 def askable(capabilities: Members) -> dict[str, Members]:
-    """Those in which a server asks a client for something, with what each says of itself."""
+    """Return the capabilities in which a server can ask a client something, each with its members."""
     names = ("elicitation", "sampling", "roots")
     has = {name: capabilities.get(name, ABSENT) for name in names}
     return {name: members_of(raw) for name, raw in has.items() if starts_with(raw, b"{")}
@@ -145,7 +146,7 @@ def _read_wants(params: msgspec.Raw) -> _Wants:
 
 
 NOBODY: Final = Caller(False, {}, _stamp(b"{}", None))
-"""Who the workbench's own requests are made for."""
+"""The caller of the workbench's own requests, and of clients that have not described themselves."""
 
 OWN_META: Final = b'"_meta":{%b}' % NOBODY.stamp.removeprefix(b",")
-"""The metadata of such a request to a modern server."""
+"""The `_meta` member of the workbench's own requests to modern servers."""

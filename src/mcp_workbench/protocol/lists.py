@@ -1,4 +1,4 @@
-"""The lists that MCP servers have: how each is asked for, and which entries can be passed on."""
+"""The lists of an MCP server: how each is requested, and which entries can be passed on."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     Entries = tuple[msgspec.Raw, ...]
 
 MAX_DEPTH: Final = 200
-"""Levels of nesting in one entry."""
+"""Maximum levels of nesting in one entry of a list."""
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """What is listed."""
+    """A kind of list, such as the list of tools."""
 
     noun: str
     method: str
     member: str
-    """Of the result: where the entries are."""
+    """Name of the member of the result that has the entries."""
 
 
 TOOLS: Final = Kind("tools", "tools/list", "tools")
@@ -30,8 +30,18 @@ TEMPLATES: Final = Kind("resource templates", "resources/templates/list", "resou
 PROMPTS: Final = Kind("prompts", "prompts/list", "prompts")
 
 
+class NamedEntry(msgspec.Struct):
+    """The name in an entry of a list, such as the definition of a tool."""
+
+    name: str
+
+
+decode_named: Final = msgspec.json.Decoder(NamedEntry).decode
+"""Decode the name of an entry. Raises msgspec.DecodeError or RecursionError."""
+
+
 def is_deep(entry: msgspec.Raw) -> bool:
     """Whether an entry is nested too deeply to be passed on."""
     raw = bytes(entry)
-    # To count brackets takes no time, and few entries have that many.
+    # Counting brackets takes no time, and few entries have that many.
     return raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and depth_of(raw) > MAX_DEPTH

@@ -1,4 +1,4 @@
-"""The names and numbers of MCP that both of our faces use, in both eras. No behaviour."""
+"""Names and numbers of MCP that both the client and the server side use, for all protocol versions."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ MODERN: Final = "2026-07-28"
 MODERN_VERSIONS: Final = (MODERN,)
 
 LEGACY_VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""Reached through `initialize`, newest first."""
+"""Protocol versions that begin with `initialize`, newest first."""
 
 BATCHING_VERSION: Final = "2025-03-26"
-"""The one version in which requests may come in an array."""
+"""The only protocol version that allows several requests in an array."""
 
 NAME: Final = "mcp-workbench"
 IMPLEMENTATION: Final = b'{"name":"%b","version":"%b"}' % (NAME.encode(), __version__.encode())
 
 RESERVED_META: Final = "io.modelcontextprotocol/"
-"""Prefix of the `_meta` keys that are stamped anew on every hop."""
+"""Prefix of the `_meta` keys that are replaced on every hop."""
 META_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 META_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 META_CLIENT: Final = "io.modelcontextprotocol/clientInfo"
@@ -29,7 +29,8 @@ META_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 META_PROGRESS: Final = "progressToken"
 
 URI_SIGNS: Final = (b'uri"', b"\\u00")
-"""JSON text with a member named `uri` has one of these in it: the key's end, or an escaped letter of it."""
+"""JSON text with a member named `uri` contains one of these: the end of the key, or an escaped letter of it.
+"""
 
 TOOLS_CALL: Final = "tools/call"
 ELICITATION: Final = "elicitation/create"
@@ -44,9 +45,10 @@ METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 RESOURCE_NOT_FOUND: Final = -32002
-"""As the legacy era has it; the modern one takes INVALID_PARAMS."""
+"""Error code of legacy versions for an unknown resource; modern servers use INVALID_PARAMS."""
 HEADER_MISMATCH: Final = -32020
 MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 URL_ELICITATION_REQUIRED: Final = -32042
-"""In the legacy era: nothing was done, and is to be asked for again once the user has been somewhere."""
+"""Error code of legacy versions: the user has to visit a URL first, and the request is to be sent again then.
+"""

@@ -1,4 +1,4 @@
-"""What a server asks of a client, and how a modern request brings the answers back."""
+"""What a server asks a client, and how a modern request carries the answers back."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Question(msgspec.Struct, frozen=True):
-    """One question: what the client is asked to do."""
+    """One question of a server to a client: the method and its parameters."""
 
     method: str
     params: msgspec.Raw = ABSENT
 
 
 def retry_fields(answers: Answers | None, state: Body) -> list[bytes]:
-    """The members that a modern request has in addition when it is made again."""
+    """Return the members that a modern request has in addition when it is sent again with answers."""
     fields = []
     if answers is not None:
         fields.append(b'"inputResponses":%b' % encode(answers))

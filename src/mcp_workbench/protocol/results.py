@@ -1,4 +1,4 @@
-"""The members of a result that say what it is, whoever sent it."""
+"""The members of a result that describe the result itself."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOO_DEEP: Final = "its result is nested too deeply"
 
 
 class Stamps(msgspec.Struct):
-    """The members of a result that are about it, as far as it has them."""
+    """The `resultType` and `_meta` of a result, if it has them."""
 
     result_type: msgspec.Raw = msgspec.field(default=ABSENT, name="resultType")
     meta: msgspec.Raw = msgspec.field(default=ABSENT, name="_meta")
@@ -34,11 +34,11 @@ _decode_stamps = msgspec.json.Decoder(Stamps).decode
 
 
 def read_stamps(result: Body) -> Stamps:
-    """The stamps of a result that is an object. Raises BadAnswer."""
+    """Return the `resultType` and `_meta` of a result that is a JSON object. Raises BadAnswer."""
     try:
         return _decode_stamps(result)
     except RecursionError:
-        # Whoever has decoded the line was a few calls nearer to the limit of them.
+        # The line was decoded on a shallower call stack, which allowed a few levels more.
         raise BadAnswer(TOO_DEEP) from None
 
 

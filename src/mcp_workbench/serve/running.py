@@ -12,7 +12,7 @@ from mcp_workbench.serve import call_log
 from mcp_workbench.serve.call_log import CallLog
 from mcp_workbench.serve.reload import Reloader
 from mcp_workbench.serve.signals import SecondSignal
-from mcp_workbench.storage.protocol_versions import cache_directory
+from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.workbench.call_counts import CallCounts
 from mcp_workbench.workbench.door import Door
 from mcp_workbench.workbench.workbench import build

@@ -1,1 +1,1 @@
-"""What the workbench keeps on disk, in directories that only the current user can use."""
+"""Everything that the workbench keeps on disk, in directories that only the current user can access."""

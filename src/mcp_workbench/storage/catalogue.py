@@ -1,8 +1,8 @@
 """The catalogue: what each server offered when it was last listed, kept in the user's cache directory.
 
-It tells what can be found without starting anything. What a server offers now, only the server tells: a
-catalogue that is missing, damaged or impossible to write loses nothing but that. When a record is made, and
-that no secret is in it, is the matter of `recording`.
+The catalogue makes tools searchable without starting a server. A catalogue that is missing, damaged or
+impossible to write costs nothing else: what a server offers now, only the server tells. `downstream.recorder`
+decides when a record is made, and masks the secrets in it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from mcp_workbench.storage.private_files import (
     is_hexadecimal,
     warn_if_unsafe,
 )
-from mcp_workbench.wire.message import ABSENT, encode, starts_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,50 +32,52 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import StrPath
 
 FORMAT: Final = 1
-FRESH: Final = 3600.0
-"""Seconds for which a record is not written again if nothing has changed."""
-UNUSED: Final = 90 * 24 * 3600.0
-"""Seconds after which a file that nobody has read or written is dropped."""
-LARGEST: Final = 64 * 1024 * 1024
-"""Bytes of one record."""
-MOST: Final = 512 * 1024 * 1024
-"""Bytes of all."""
-TURN: Final = 10.0
-"""Seconds that one record waits for another to be written: a file system may hang."""
+FRESH_SECONDS: Final = 3600.0
+"""Age in seconds up to which an unchanged record is not written again."""
+UNUSED_SECONDS: Final = 90 * 24 * 3600.0
+"""Seconds after which a record that was neither read nor written is deleted."""
+MAX_RECORD_BYTES: Final = 64 * 1024 * 1024
+"""Maximum size of one record; a larger one is not kept."""
+MAX_CATALOGUE_BYTES: Final = 512 * 1024 * 1024
+"""Maximum size of all records together; the least recently used are deleted first."""
+LOCK_TIMEOUT_SECONDS: Final = 10.0
+"""Seconds that one write waits for another, because a file system may hang."""
 
 log = logging.getLogger(__name__)
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What a server offered when it was last listed."""
+    """The tools that a server listed, and what it said about itself."""
 
     tools: tuple[msgspec.Raw, ...]
-    """Their definitions as they came, before the configuration's filters."""
+    """Definitions of the tools as the server sent them, before the configured filters."""
     server_info: msgspec.Raw
-    """What the server said about itself, or ABSENT."""
-    era: str
+    """The `serverInfo` of the server as JSON; empty if it sent none."""
+    protocol: str
+    """Protocol of the conversation with the server: `legacy` or `2026-07-28`."""
     listed_at: float
-    """Seconds since 1970."""
+    """Time of the listing in seconds since 1970."""
 
 
 class _File(msgspec.Struct):
     format: Literal[1]  # FORMAT
-    era: str
+    protocol: str = msgspec.field(name="era")
+    """Protocol of the conversation. The member is called `era` in all versions of the file."""
     listed_at: float
     tools: tuple[msgspec.Raw, ...]
-    server_info: msgspec.Raw = ABSENT
+    server_info: msgspec.Raw = msgspec.Raw(b"")
 
 
 _Known = tuple[Stamp, Record | None]
-"""What is in a file, and in which state of it. None: nothing that can be used."""
+"""State of a file when it was read, and the record in it; None if it has no usable record."""
 
 _decode_file = msgspec.json.Decoder(_File).decode
 
 
 def identity_of(origin: Origin, config: ServerConfig, mask: Callable[[str], str]) -> str:
-    """What makes a server the one whose tools these are, with secrets left out: the key of its record."""
+    """Return the key of a server's record: everything that identifies the server, with secrets masked."""
     inherited = config.inherit_env
-    return encode(
+    return msgspec.json.encode(
         [
             *origin,
             mask(config.command or ""),
@@ -93,7 +94,7 @@ def identity_of(origin: Origin, config: ServerConfig, mask: Callable[[str], str]
 
 
 class Catalogue:
-    """One file for each server configuration, replaced as a whole: the later listing wins."""
+    """The records of all servers: one file for each server configuration, replaced as a whole."""
 
     def __init__(self, directory: StrPath) -> None:
         self._files = PrivateDirectory(directory, "catalogue")
@@ -102,12 +103,12 @@ class Catalogue:
         self._writing = threading.Lock()
         self._swept_at: float | None = None
         self._written = 0
-        """Bytes since then."""
+        """Bytes written since the last sweep."""
         self.trouble: str | None = None
-        """Why a record could not be written, the last time that this was so."""
+        """Why the last record that could not be written failed; None if none has failed."""
 
     def recall(self, identity: str) -> Record | None:
-        """What is remembered of a configuration: the same object for as long as the file is the same."""
+        """Return the record of a server, if any. The object stays the same until the file changes."""
         known = self._look(identity)
         if known is None:
             self._known.pop(identity, None)
@@ -116,10 +117,10 @@ class Catalogue:
         return known[1]
 
     def keep(self, identity: str, record: Record) -> None:
-        """Keeps it for the next time. Takes a moment, so it is not for the event loop."""
-        if sum(map(len, record.tools)) + len(record.server_info) > LARGEST:
+        """Write the record of a server. Blocks, so it must not be called on the event loop."""
+        if sum(map(len, record.tools)) + len(record.server_info) > MAX_RECORD_BYTES:
             return
-        if not self._writing.acquire(timeout=TURN):
+        if not self._writing.acquire(timeout=LOCK_TIMEOUT_SECONDS):
             return
         try:
             if not self._is_kept(identity, record):
@@ -136,7 +137,7 @@ class Catalogue:
     def _look(self, identity: str) -> _Known | None:
         name = _name(identity)
         try:
-            # By its path, which is quick: it only tells whether the file has changed since it was read.
+            # Not through a descriptor, which takes longer: this only tells whether the file has changed.
             stamp = stamp_of(os.lstat(os.path.join(self.directory, name)))
         except OSError:
             return None
@@ -144,65 +145,73 @@ class Catalogue:
         return known if known is not None and known[0] == stamp else self._read(name, stamp)
 
     def _read(self, name: str, stamp: Stamp) -> _Known | None:
-        """What a file says that has changed, or was not read yet."""
+        """Read a file that has changed since it was last read, or that was not read yet."""
         try:
-            found = self._files.read(name, max_bytes=LARGEST + LARGEST // 8)
+            found = self._files.read(name, max_bytes=MAX_RECORD_BYTES + MAX_RECORD_BYTES // 8)
         except OSError as error:
             warn_if_unsafe(error)
             return stamp, None
         return None if found is None else (stamp_of(found[1]), _decode(found[0]))
 
     def _is_kept(self, identity: str, record: Record) -> bool:
-        """Whether the file says the same, and has not said so for too long."""
+        """Whether the file has the same content already, and is recent enough."""
         known = self._look(identity)
         stamp, kept = known or (None, None)
         if stamp is None or kept is None:
             return False
-        is_same = (kept.tools, kept.server_info, kept.era) == (record.tools, record.server_info, record.era)
-        # The clock may have been put back since.
-        if not is_same or not 0 <= record.listed_at - kept.listed_at < FRESH:
+        is_same = (kept.tools, kept.server_info, kept.protocol) == (
+            record.tools,
+            record.server_info,
+            record.protocol,
+        )
+        # The system clock may have been set back since.
+        if not is_same or not 0 <= record.listed_at - kept.listed_at < FRESH_SECONDS:
             return False
         if known is not self._known.get(identity):
-            # With the definitions that are in memory anyway, and not a second time as they were read.
+            # Keeps the definitions that are in memory anyway, and not the copies that were just read.
             self._known[identity] = stamp, msgspec.structs.replace(record, listed_at=kept.listed_at)
         return True
 
     def _write(self, identity: str, record: Record) -> None:
         name = _name(identity)
-        ours = self._files.replace(name, _lines(record))
+        written = self._files.replace(name, _lines(record))
         status = os.lstat(os.path.join(self.directory, name))
         self._written += status.st_size
-        # Unless another process has been there since.
-        if (status.st_ino, status.st_mtime_ns) == (ours.st_ino, ours.st_mtime_ns):
+        # Unless another process has replaced the file since.
+        if (status.st_ino, status.st_mtime_ns) == (written.st_ino, written.st_mtime_ns):
             self._known[identity] = stamp_of(status), record
 
     def _sweep_now_and_then(self) -> None:
         now = time.monotonic()
-        if self._swept_at is None or now - self._swept_at > FRESH or self._written > MOST // 8:
+        if (
+            self._swept_at is None
+            or now - self._swept_at > FRESH_SECONDS
+            or self._written > MAX_CATALOGUE_BYTES // 8
+        ):
             self._swept_at, self._written = now, 0
             self._sweep()
 
     def _sweep(self) -> None:
-        """Drops what nobody has used for long, what is too much, and drafts of processes that were killed."""
+        """Delete unused records, records beyond the size limit, and drafts of killed processes."""
         now, size = time.time(), 0
         files = [(name, status) for name, status in self._files.scan() if _is_ours(name, status)]
         for name, status in sorted(files, key=lambda file: _last_use(file[1]), reverse=True):
             size += status.st_size
-            too_old = UNUSED if drafted_name(name) is None else FRESH
-            if now - _last_use(status) > too_old or size > MOST:
+            too_old = UNUSED_SECONDS if drafted_name(name) is None else FRESH_SECONDS
+            if now - _last_use(status) > too_old or size > MAX_CATALOGUE_BYTES:
                 with suppress(OSError):
                     self._files.remove(name)
 
 
 def _name(identity: str) -> str:
-    """The name of the file for a configuration."""
+    """Return the name of the file for a server configuration."""
     import hashlib  # noqa: PLC0415 - only needed once a server is used, and it loads OpenSSL
 
     return f"{hashlib.sha256(identity.encode()).hexdigest()[:32]}.json"
 
 
 def _is_ours(name: str, status: os.stat_result) -> bool:
-    """Whether it is a record or a draft of one. Nothing else is deleted."""
+    """Whether a file is a record or a draft of one. Other files are never deleted."""
     digits, dot, end = (drafted_name(name) or name).partition(".")
     return is_hexadecimal(digits, 32) and dot + end == ".json" and stat.S_ISREG(status.st_mode)
 
@@ -212,8 +221,8 @@ def _last_use(status: os.stat_result) -> float:
 
 
 def _lines(record: Record) -> Iterator[bytes]:
-    """A JSON object with a line for each tool, so that people can read it and compare two."""
-    head = encode({"format": FORMAT, "era": record.era, "listed_at": record.listed_at})
+    """Return a record as JSON with one line per tool, so that people can read and compare files."""
+    head = msgspec.json.encode({"format": FORMAT, "era": record.protocol, "listed_at": record.listed_at})
     yield head[:-1]
     if record.server_info:
         yield b',\n"server_info":%b' % record.server_info
@@ -230,6 +239,6 @@ def _decode(data: bytes) -> Record | None:
         file = _decode_file(data)
     except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
         return None
-    if not all(starts_with(tool, b"{") for tool in file.tools):
+    if not all(bytes(memoryview(tool)[:1]) == b"{" for tool in file.tools):
         return None
-    return Record(file.tools, file.server_info, file.era, file.listed_at)
+    return Record(file.tools, file.server_info, file.protocol, file.listed_at)

@@ -1,9 +1,9 @@
-"""Files of this process alone, for what is too much for its memory, in the user's cache directory.
+"""Files with the kept results of this process, for what is too large to keep in memory.
 
-Each process has a directory of its own below `results`, holds a lock in it for as long as it lives, and
-deletes the directory when it ends. What a killed process has left is deleted by the next one that writes
-here: only directories and files whose names have the form that this module gives them. Knows nothing of the
-content.
+Each process has a directory of its own below `results` in the user's cache directory. It holds a lock in the
+directory for as long as it lives, and deletes the directory when it ends. The next process that writes here
+deletes what killed processes left behind: only directories and files whose names have the form that this
+module gives them. The module knows nothing of the content.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import StrPath
 
 LOCK: Final = "lock"
-"""The file that a process locks for as long as it lives: the lock is the system's, and ends with it."""
+"""Name of the file that a process locks while it lives. The system releases the lock when the process ends.
+"""
 
 _DIRECTORY_NAME: Final = re.compile(r"[0-9]+-[0-9a-f]{16}")
 _FILE_NAME: Final = re.compile(r"[0-9]+")
 
 
 class KeptFiles:
-    """A directory that is made with the first file. Everything here may block."""
+    """The directory of this process, created with the first file. All methods may block."""
 
     def __init__(self, cache: StrPath) -> None:
         self._results = PrivateDirectory(cache, "results")
@@ -36,14 +37,14 @@ class KeptFiles:
         self._is_closed = False
 
     def write(self, name: str, data: bytes) -> None:
-        """Writes a file that is not there yet; its name is a number. Raises OSError."""
+        """Write a new file, whose name is a number. Raises OSError."""
         if self._is_closed:
             raise OSError("the workbench is ending")
         try:
             try:
                 self._directory().create(name, data)
             except FileNotFoundError:
-                # Somebody has cleaned up the cache: what was kept there is lost, and more can be kept.
+                # The user has cleaned up the cache: the files are lost, and new ones can be written.
                 self._abandon()
                 if self._is_closed:
                     raise
@@ -53,20 +54,20 @@ class KeptFiles:
             raise
 
     def read(self, name: str) -> bytes:
-        """Raises OSError."""
+        """Return the content of a file. Raises OSError."""
         found = None if self._own is None else self._results.below(self._own).read(name)
         if found is None:
             raise FileNotFoundError(name)
         return found[0]
 
     def remove(self, name: str) -> None:
-        """If it is there."""
+        """Delete a file, if it exists. Errors are ignored."""
         if self._own is not None:
             with suppress(OSError):
                 self._results.below(self._own).remove(name)
 
     def close(self) -> None:
-        """Removes the directory and all that is in it."""
+        """Delete the directory and all files in it. Later writes raise OSError."""
         self._is_closed = True
         if self._own is not None:
             with suppress(OSError):
@@ -74,7 +75,7 @@ class KeptFiles:
             self._abandon()
 
     def _abandon(self) -> None:
-        """Releases the lock of our directory, and knows of the directory no more."""
+        """Release the lock of the directory, and forget the directory."""
         self._own = None
         lock, self._lock = self._lock, -1
         if lock >= 0:
@@ -82,7 +83,7 @@ class KeptFiles:
 
     def _directory(self) -> PrivateDirectory:
         if self._own is None:
-            # While this is held nobody else looks around, so that no directory is seen before it is locked.
+            # While this is held no other process cleans up: none sees a directory before it is locked.
             gate = self._results.open_lock(LOCK)
             try:
                 try_lock(gate, wait=True)
@@ -99,7 +100,7 @@ class KeptFiles:
         return self._results.below(self._own)
 
     def _remove_abandoned(self) -> None:
-        """Deletes what processes have left that are no more."""
+        """Delete the directories of processes that have ended."""
         for name, status in self._results.scan():
             if _DIRECTORY_NAME.fullmatch(name) and stat.S_ISDIR(status.st_mode):
                 with suppress(OSError):
@@ -109,8 +110,8 @@ class KeptFiles:
         try:
             lock = self._results.below(name).open_lock(LOCK, make=False)
         except FileNotFoundError:
-            # Its process ended before it could write anything. If there are files, somebody else has deleted
-            # the lock and the process may live: then they stay.
+            # Its process ended before it could write anything. If there are files, another program deleted
+            # the lock and the process may still run: then the files stay.
             self._results.remove_empty_directory(name)
             return
         try:
@@ -120,7 +121,7 @@ class KeptFiles:
             os.close(lock)
 
     def _remove_directory(self, name: str) -> None:
-        """Deletes the files that we make in such a directory, and the directory if nothing else is in it."""
+        """Delete the files that this module makes in a directory, and the directory if it is empty then."""
         directory = self._results.below(name)
         for file, status in directory.scan():
             if _FILE_NAME.fullmatch(file) and stat.S_ISREG(status.st_mode):

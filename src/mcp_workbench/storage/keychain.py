@@ -1,7 +1,7 @@
-"""The keyring of the system, where there is one of use.
+"""The system's keyring, if there is a usable one.
 
 Every function here may wait for a person (a locked keyring asks for its password) or for a bus that never
-answers: call them in a thread, and with a limit.
+responds: call them in a thread, with a timeout.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ SERVICE = "mcp-workbench"
 
 
 class NoKeychain(Exception):
-    """There is none, or none that is better than a file."""
+    """The system has no keyring, or none that is safer than a file."""
 
 
 def get(key: str) -> str | None:
-    """What is kept under the key. Raises NoKeychain, or whatever the keyring does."""
+    """Return the text that is stored under the key, if any. Raises NoKeychain and the keyring's errors."""
     return _backend().get_password(SERVICE, key)
 
 
 def put(key: str, text: str) -> None:
-    """Keeps it. Raises NoKeychain, or whatever the keyring does."""
+    """Store a text under the key. Raises NoKeychain and the keyring's own errors."""
     backend = _backend()
     backend.set_password(SERVICE, key, text)
     if backend.get_password(SERVICE, key) != text:
@@ -32,7 +32,7 @@ def put(key: str, text: str) -> None:
 
 
 def forget(key: str) -> None:
-    """Drops what is kept. Raises NoKeychain, or whatever the keyring does."""
+    """Delete the text under the key. Raises NoKeychain and the keyring's own errors."""
     _backend().delete_password(SERVICE, key)
 
 
@@ -40,7 +40,7 @@ def _backend() -> KeyringBackend:
     import keyring.core  # noqa: PLC0415 - it looks for its backends in all that is installed
 
     backend = keyring.core.get_keyring()
-    # Those that fail, keep nothing, or write plain text have less than what is recommended.
+    # Backends that fail, store nothing, or write plain text are not recommended ones.
     if not keyring.core.recommended(backend):
-        raise NoKeychain("there is no keyring of use on this system")
+        raise NoKeychain("there is no usable keyring on this system")
     return backend

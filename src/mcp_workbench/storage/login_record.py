@@ -1,29 +1,24 @@
-"""What is kept of a login, and where the records of this user are."""
+"""The record of a person's login to a remote server: its tokens, and the client that they were issued to."""
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from mcp_workbench.config import Secrets
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 ClientAuth = Literal["none", "client_secret_basic", "client_secret_post"]
 
-MARGIN = 60.0
-"""Seconds before its end that a token is renewed."""
-PART_OF_LIFE = 0.2
-"""Or this part of its life, if that is less: a token for ten seconds is not renewed at every use."""
+RENEWAL_MARGIN_SECONDS = 60.0
+"""Seconds before the end of its lifetime at which an access token is renewed."""
+RENEWAL_LIFETIME_SHARE = 0.2
+"""Share of its lifetime before the end at which a short-lived token is renewed, if that is later."""
 
 
 class Login(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A person's login to a server, bound to who gave it: tokens and client are for no other issuer."""
+    """A person's login to a server. Tokens and client are bound to the issuer that gave them."""
 
     issuer: str
     token_endpoint: str
@@ -31,7 +26,7 @@ class Login(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     client_id: str
     client_auth: ClientAuth = "none"
     client_secret: str | None = None
-    """Of a client that registered itself. That of a configured one stays where it is configured."""
+    """Secret of a client that registered itself. The secret of a configured client is not stored."""
     redirect_uri: str
     access_token: str
     refresh_token: str | None = None
@@ -44,40 +39,23 @@ class Login(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def has_expired(self) -> bool:
-        """Whether the access token is of no use any more."""
+        """Whether the access token has expired."""
         return self.expires_at is not None and time.time() >= self.expires_at
 
     @property
     def expires_soon(self) -> bool:
-        """Whether it is time to renew it."""
+        """Whether it is time to renew the access token."""
         if self.expires_at is None:
             return False
-        margin = min(MARGIN, PART_OF_LIFE * (self.expires_at - self.obtained_at))
+        margin = min(RENEWAL_MARGIN_SECONDS, RENEWAL_LIFETIME_SHARE * (self.expires_at - self.obtained_at))
         return time.time() >= self.expires_at - margin
 
     @property
     def secrets(self) -> Secrets:
-        """What nobody is to read."""
+        """The values of the login that must never appear in logs or errors."""
         kept = {
             "<access token>": self.access_token,
             "<refresh token>": self.refresh_token,
             "<oauth client secret>": self.client_secret,
         }
         return Secrets({value: label for label, value in kept.items() if value is not None})
-
-
-def data_directory(environ: Mapping[str, str]) -> str:
-    """Where this user's programs keep what must not be lost."""
-    if configured := environ.get("XDG_DATA_HOME"):
-        return os.path.join(configured, "mcp-workbench")
-    home = os.path.expanduser("~")
-    if not os.path.isabs(home):
-        # A user without a home, as in some containers: nothing can be kept there.
-        return os.devnull
-    if sys.platform == "win32":
-        return os.path.join(
-            environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local"), "mcp-workbench"
-        )
-    if sys.platform == "darwin":
-        return os.path.join(home, "Library", "Application Support", "mcp-workbench")
-    return os.path.join(home, ".local", "share", "mcp-workbench")

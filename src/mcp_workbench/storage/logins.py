@@ -1,156 +1,100 @@
-"""The login to one server, in the system's keyring or in a file that its owner alone can read.
+"""The login to one server, in the system's keyring or in a file that only the current user can read.
 
-Owns where a login is kept, and that processes neither mix nor lose what they write. Each server has one
-small file, whose change tells everybody of a new login; where there is a keyring, the file only says so. A
-server is known by toolbox, name and address: a token never goes to another one.
+Owns the format of a login on disk. Each server has one small file. The file changes with every new login, so
+that all processes notice; if the login is in the keyring, the file only says so. A server is identified by
+toolbox, name and address: a token is never sent to another one.
+
+Everything but the lock blocks, and a keyring may block for as long as a person takes to unlock it.
+`downstream.oauth.login_store` calls it in threads.
 """
 
 from __future__ import annotations
 
-import logging
 import os
-from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from mcp_workbench.config import stamp_of
 from mcp_workbench.storage import keychain
-from mcp_workbench.storage.login_record import Login, data_directory
+from mcp_workbench.storage.directories import data_directory
+from mcp_workbench.storage.login_record import Login
 from mcp_workbench.storage.private_files import PrivateDirectory
-from mcp_workbench.wire.message import encode
-from mcp_workbench.wire.threads import in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
-    from typing import TypeVar
+    from collections.abc import Mapping
+    from contextlib import AbstractAsyncContextManager
 
     from mcp_workbench.config import Stamp
 
-    T = TypeVar("T")
-
-Place = Literal["keyring", "file"]
-
-FILE_LIMIT = 10.0
-"""Seconds for a disk, which may be on the network."""
-KEYCHAIN_LIMIT = 10.0
-"""Seconds for a keyring, when nobody sits in front of it."""
-LOCK_LIMIT = 60.0
-"""Seconds for others to finish with the login: more than a renewal can take."""
-
-log = logging.getLogger(__name__)
+LoginPlace = Literal["keyring", "file"]
+"""The place where a login is stored."""
 
 
-class StoreError(Exception):
-    """What is kept cannot be had, or nothing can be kept; the message says why."""
-
-
-class _Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the file holds."""
+class LoginEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The content of a login file."""
 
     server: str
     url: str
-    kept: Place
+    kept: LoginPlace
     login: Login | None = None
-    """Only if it is kept in the file itself."""
+    """The login itself, if it is kept in the file and not in the keyring."""
 
 
-class LoginStore:
-    """Where the login to one server is."""
+class LoginFile:
+    """The file of one server's login, and its entry in the keyring."""
 
     def __init__(self, environ: Mapping[str, str], origin: tuple[str, str], url: str) -> None:
         import hashlib  # noqa: PLC0415 - it loads OpenSSL
 
         self._server = "/".join(origin)
         self._url = url
-        identity = hashlib.sha256(encode([*origin, url])).hexdigest()[:32]
+        identity = hashlib.sha256(msgspec.json.encode([*origin, url])).hexdigest()[:32]
         self._key = f"{self._server} {identity}"
         self._directory = PrivateDirectory(data_directory(environ), "logins")
         self._name = f"{identity}.json"
         self.path = os.path.join(self._directory.path, self._name)
-        """The file."""
-        self._place: Place | None = None
+        """Path of the file with the login."""
 
     def stamp(self) -> Stamp | None:
-        """Differs after every change; None if there is no login."""
+        """Return a value that differs after every change of the login; None if there is no login."""
         try:
             return stamp_of(os.lstat(self.path))
         except OSError:
             return None
 
-    @asynccontextmanager
-    async def locked(self) -> AsyncIterator[None]:
-        """While this is held, nobody else changes the login. Raises StoreError."""
-        try:
-            lock = self._directory.locked(f"{self._name}.lock", LOCK_LIMIT)
-            await lock.__aenter__()
-        except TimeoutError:
-            raise StoreError(f"another process has held {self.path}.lock for {LOCK_LIMIT:g} s") from None
-        except OSError as error:
-            raise StoreError(f"{self.path}.lock cannot be written: {error.strerror}") from None
-        try:
-            yield
-        finally:
-            await lock.__aexit__(None, None, None)
+    def locked(self, seconds: float) -> AbstractAsyncContextManager[None]:
+        """Hold the lock that excludes other processes and tasks. Raises TimeoutError or OSError."""
+        return self._directory.locked(f"{self._name}.lock", seconds)
 
-    async def load(self) -> Login | None:
-        """The login, if there is one. Raises StoreError."""
-        found = await self._on_disk(lambda: self._directory.read(self._name, is_secret=True), "read")
-        if found is None:
-            return None
-        try:
-            entry = msgspec.json.decode(found[0], type=_Entry)
-            self._place = entry.kept
-            if entry.kept == "file":
-                return entry.login
-            text = await self._ask_keychain(lambda: keychain.get(self._key), KEYCHAIN_LIMIT)
-            return None if text is None else msgspec.json.decode(text, type=Login)
-        except msgspec.DecodeError:
-            raise StoreError(f"what {self.path} leads to is no login of this version") from None
+    def read(self) -> LoginEntry | None:
+        """Return the content of the file; None if there is no file. Raises OSError or msgspec.DecodeError."""
+        found = self._directory.read(self._name, is_secret=True)
+        return None if found is None else msgspec.json.decode(found[0], type=LoginEntry)
 
-    async def save(self, login: Login, *, limit: float = KEYCHAIN_LIMIT) -> Place:
-        """Keeps a login in place of the one before, and says where. Under the lock. Raises StoreError.
+    def write(self, login: Login | None) -> None:
+        """Replace the file, with the login, or with a note that it is in the keyring. Raises OSError.
 
-        It stays where the one before was: whoever read that can read this.
+        The caller holds the lock, so no other process has a draft of the file.
         """
-        text = encode(login)
-        entry = _Entry(server=self._server, url=self._url, kept="file", login=login)
-        if self._place != "file":
-            try:
-                await self._ask_keychain(lambda: keychain.put(self._key, text.decode()), limit)
-                entry = _Entry(server=self._server, url=self._url, kept="keyring")
-            except StoreError as error:
-                log.debug("kept in a file: %s", error)
-        await self._on_disk(lambda: self._replace(encode(entry)), "written")
-        self._place = entry.kept
-        return entry.kept
-
-    async def forget(self) -> bool:
-        """Drops the login, and says whether there was one. Under the lock. Raises StoreError."""
-        was_there = await self._on_disk(lambda: self._directory.remove(self._name), "removed")
-        if was_there:
-            with suppress(StoreError):  # which has nothing to drop, if it was never asked to keep anything
-                await self._ask_keychain(lambda: keychain.forget(self._key), KEYCHAIN_LIMIT)
-        return was_there
-
-    def _replace(self, data: bytes) -> None:
-        """Write the file. Nobody else has a draft of it, because the lock is held."""
+        kept: LoginPlace = "keyring" if login is None else "file"
+        entry = LoginEntry(server=self._server, url=self._url, kept=kept, login=login)
         self._directory.remove_drafts(of=self._name)
-        self._directory.replace(self._name, [data], durable=True)
+        self._directory.replace(self._name, [msgspec.json.encode(entry)], durable=True)
 
-    async def _on_disk(self, work: Callable[[], T], done: str) -> T:
-        try:
-            return await in_thread(work, FILE_LIMIT)
-        except TimeoutError:
-            raise StoreError(f"{self.path} cannot be {done}: the disk does not answer") from None
-        except OSError as error:
-            raise StoreError(f"{self.path} cannot be {done}: {error.strerror or error}") from None
+    def remove(self) -> bool:
+        """Delete the file, and return whether there was one. Raises OSError."""
+        return self._directory.remove(self._name)
 
-    async def _ask_keychain(self, work: Callable[[], T], limit: float) -> T:
-        try:
-            return await in_thread(work, limit)
-        except TimeoutError:
-            what = f"the system's keyring did not answer within {limit:g} s: is it locked?"
-        except Exception as error:  # noqa: BLE001 - every keyring has errors of its own
-            what = f"the system's keyring failed: {str(error) or type(error).__name__}"
-        raise StoreError(what)
+    def read_keyring(self) -> Login | None:
+        """Return the login in the keyring, if any. Raises msgspec.DecodeError and the keyring's errors."""
+        text = keychain.get(self._key)
+        return None if text is None else msgspec.json.decode(text, type=Login)
+
+    def write_keyring(self, login: Login) -> None:
+        """Put a login into the keyring. Raises the keyring's errors."""
+        keychain.put(self._key, msgspec.json.encode(login).decode())
+
+    def remove_keyring(self) -> None:
+        """Delete the login from the keyring. Raises the keyring's errors."""
+        keychain.forget(self._key)

@@ -1,11 +1,11 @@
-"""Opening a directory of ours without following links, and working in it by its descriptor.
+"""Opens the workbench's own directories without following links, and works in them by descriptor.
 
 `$XDG_CACHE_HOME/mcp-workbench` and `$XDG_DATA_HOME/mcp-workbench` are roots. The path to a root may lead
 through symbolic links, because people move `~/.cache` to another disk. The root and everything below it may
 not: each directory is opened relative to the descriptor of the one above, without following links, and files
-are opened, renamed and deleted relative to the descriptor of their directory. Whoever replaces a directory by
-a link meanwhile gains nothing. A directory has to belong to the current user; modes other than 0700 are
-corrected.
+are opened, renamed and deleted relative to the descriptor of their directory. An attacker who replaces a
+directory by a link meanwhile gains nothing. A directory has to belong to the current user; modes other than
+0700 are corrected.
 
 Windows has neither `dir_fd` nor `O_NOFOLLOW`. There, each directory is checked for being a link or a junction
 before its path is used, and the access rights are those of the user's profile.
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FILE_MODE: Final = 0o600
-OTHERS: Final = 0o077
-"""Permissions of the group and of everybody."""
+OTHERS_MODE: Final = 0o077
+"""Permission bits of the group and of all other users."""
 
 _DIRECTORY_MODE: Final = 0o700
 _OTHERS_WRITE: Final = 0o022
@@ -50,26 +50,26 @@ class UnsafeDirectory(PermissionError):
 
 
 class OpenDirectory:
-    """An open directory. Names are looked up relative to its descriptor, wherever its path leads by now."""
+    """An open directory. Names are looked up relative to its descriptor, even if its path changes."""
 
     __slots__ = ("descriptor", "path")
 
     def __init__(self, path: str, descriptor: int | None) -> None:
         self.path = path
         self.descriptor = descriptor
-        """None on Windows, where names are joined to the path."""
+        """Descriptor of the directory; None on Windows, where names are joined to the path."""
 
     @property
     def scannable(self) -> int | str:
-        """The argument for `os.scandir`."""
+        """The argument for `os.scandir`: the descriptor, or the path on Windows."""
         return self.path if self.descriptor is None else self.descriptor
 
     def at(self, name: str) -> str:
-        """The first argument of functions that take a `dir_fd`."""
+        """Return the name as the first argument for functions that take a `dir_fd`."""
         return os.path.join(self.path, checked_name(name)) if self.descriptor is None else checked_name(name)
 
     def open_file(self, name: str, flags: int) -> int:
-        """Open a regular file that belongs to the current user, and that nobody else could write to."""
+        """Open a regular file that belongs to the current user, and that no other user can write to."""
         descriptor = os.open(self.at(name), flags | _OPEN_FILE, FILE_MODE, dir_fd=self.descriptor)
         try:
             _check_file(os.fstat(descriptor), os.path.join(self.path, name))
@@ -79,7 +79,7 @@ class OpenDirectory:
         return descriptor
 
     def rename(self, name: str, new_name: str) -> None:
-        """Rename a file. It takes the place of whatever has the name, but for a directory with content."""
+        """Rename a file. It replaces a file or an empty directory that has the new name."""
         old, new = self.at(name), self.at(new_name)
         try:
             os.replace(old, new, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
@@ -115,14 +115,14 @@ def opened_directory(root: str, below: tuple[str, ...], *, make: bool) -> Iterat
 
 
 def checked_name(name: str) -> str:
-    """The name of something in a directory; ValueError if it would lead elsewhere."""
+    """Return the name unchanged. Raises ValueError if it would lead out of the directory."""
     if name in ("", ".", "..") or os.sep in name or (os.altsep is not None and os.altsep in name):
         raise ValueError(f"{name!r} is not the name of a file in a directory")
     return name
 
 
 def _enter(path: str, name: str, above: int | None, *, make: bool) -> int:
-    """A descriptor of the directory `name` in the directory `above`, which is checked and made private."""
+    """Return a descriptor of the directory `name` in `above`, after checking it and making it private."""
     try:
         try:
             descriptor = os.open(name, _OPEN_DIRECTORY, dir_fd=above)
@@ -148,7 +148,7 @@ def _enter(path: str, name: str, above: int | None, *, make: bool) -> int:
 
 
 def _claim(descriptor: int, path: str) -> None:
-    """Make sure that an open directory belongs to the current user and to nobody else."""
+    """Make sure that an open directory belongs to the current user alone."""
     status = os.fstat(descriptor)
     if status.st_uid != os.geteuid():
         raise UnsafeDirectory(
@@ -163,7 +163,7 @@ def _claim(descriptor: int, path: str) -> None:
         if error.errno == errno.EROFS and not status.st_mode & _OTHERS_WRITE:
             return
         raise
-    if os.fstat(descriptor).st_mode & OTHERS:
+    if os.fstat(descriptor).st_mode & OTHERS_MODE:
         raise UnsafeDirectory(
             path, "is open to other users, and its file system does not change that", "Use another directory."
         )
@@ -202,7 +202,7 @@ def _make_parents(path: str) -> None:
 
 
 def _checked_on_windows(root: str, below: tuple[str, ...], *, make: bool) -> str:
-    """The path of the directory; links and junctions from the root down are refused."""
+    """Return the path of the directory. Links and junctions from the root down are refused."""
     if make:
         _make_parents(os.path.dirname(root))
     path = root

@@ -1,7 +1,7 @@
 """Private directories and files: everything that the workbench creates, replaces or deletes on disk.
 
-Owns permissions, atomic replacement and file locks. How a directory is reached without following links is in
-`opening`. It knows nothing about file contents.
+Owns permissions, atomic replacement and file locks. `open_directory` opens directories without following
+links. File contents are not known here.
 
 A directory is 0700 and a file 0600, whatever the umask. A file has to be a regular file of the current user;
 one that others can write to is not trusted.
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.storage.open_directory import (
     FILE_MODE,
-    OTHERS,
+    OTHERS_MODE,
     UnsafeDirectory,
     checked_name,
     opened_directory,
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from mcp_workbench.storage.open_directory import OpenDirectory
 
 DRAFT: Final = ".draft"
-"""The end of the name of a file that is being written."""
+"""Suffix of the name of a file that is being written."""
 POLL_SECONDS: Final = 0.02
-"""Between two attempts to get a lock that another process holds."""
+"""Seconds between two attempts to get a lock that another process holds."""
 
 _DRAFT_DIGITS: Final = 12
 _HEX: Final = frozenset("0123456789abcdef")
@@ -66,21 +66,21 @@ class PrivateDirectory:
 
     def __init__(self, root: StrPath, *below: str) -> None:
         path = os.fspath(root)
-        # With a slash at its end the system would follow a link.
+        # With a slash at the end of the path the system would follow a link.
         self._root = path.rstrip(os.sep) or path
         self._below = below
         self.path = os.path.join(self._root, *below)
 
     def below(self, name: str) -> PrivateDirectory:
-        """A directory in this one."""
+        """Return a directory inside this one."""
         return PrivateDirectory(self._root, *self._below, checked_name(name))
 
     def read(
         self, name: str, *, max_bytes: int | None = None, is_secret: bool = False
     ) -> tuple[bytes, os.stat_result] | None:
-        """The content and the status of a file, or None if there is no such file.
+        """Return the content and the status of a file; None if it does not exist.
 
-        A secret that others could read is made private, with a warning.
+        With `is_secret`, a file that others can read is made private, with a warning.
         """
         try:
             with self._opened() as here:
@@ -116,7 +116,7 @@ class PrivateDirectory:
             return status
 
     def create(self, name: str, data: bytes) -> None:
-        """Write a new file in an existing directory; FileExistsError if the name is taken."""
+        """Write a new file in an existing directory. Raises FileExistsError if the name is taken."""
         with self._opened() as here:
             descriptor = here.open_file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             try:
@@ -127,7 +127,7 @@ class PrivateDirectory:
                 raise
 
     def remove(self, name: str) -> bool:
-        """Delete a file, and tell whether it was there."""
+        """Delete a file, and return whether it existed."""
         try:
             with self._opened() as here:
                 here.unlink(name)
@@ -136,12 +136,12 @@ class PrivateDirectory:
         return True
 
     def remove_empty_directory(self, name: str) -> None:
-        """Delete a directory in this one, if there is nothing in it."""
+        """Delete a directory inside this one, if it is empty."""
         with self._opened() as here:
             os.rmdir(here.at(name), dir_fd=here.descriptor)
 
     def remove_drafts(self, *, of: str | None = None, older_than_seconds: float = 0.0) -> None:
-        """Delete drafts that killed processes have left, of all files or of one."""
+        """Delete drafts that killed processes left behind, of all files or of one."""
         latest = time.time() - older_than_seconds
         for name, status in self.scan():
             target = drafted_name(name)
@@ -152,7 +152,7 @@ class PrivateDirectory:
                     self.remove(name)
 
     def scan(self) -> list[tuple[str, os.stat_result]]:
-        """The names in the directory with their status, links not followed; none if it does not exist."""
+        """Return the names in the directory with their status; empty if it does not exist."""
         found: list[tuple[str, os.stat_result]] = []
         try:
             with self._opened() as here, os.scandir(here.scannable) as entries:
@@ -164,13 +164,13 @@ class PrivateDirectory:
         return found
 
     def open_lock(self, name: str, *, make: bool = True) -> int:
-        """A descriptor of a file to be locked. The caller closes it."""
+        """Return a descriptor of a file that can be locked. The caller closes it."""
         with self._opened(make=make) as here:
             return here.open_file(name, os.O_RDWR | (os.O_CREAT if make else 0))
 
     @asynccontextmanager
     async def locked(self, name: str, seconds: float) -> AsyncIterator[None]:
-        """Hold a lock that excludes other processes and tasks; TimeoutError if it cannot be had in time.
+        """Hold a lock that excludes other processes and tasks. Raises TimeoutError after `seconds`.
 
         The system releases the lock when the process ends, however it ends. The file stays.
         """
@@ -178,7 +178,7 @@ class PrivateDirectory:
         try:
             async with asyncio.timeout(seconds):
                 # Polled: a thread that blocks on the lock could not be cancelled. Windows has no such locks:
-                # there the callers keep the tasks of one process apart, and nobody the processes.
+                # there the callers exclude tasks of their own process, and other processes are not excluded.
                 while sys.platform != "win32" and not try_lock(descriptor):  # noqa: ASYNC110 - see above
                     await asyncio.sleep(POLL_SECONDS)
             yield
@@ -190,7 +190,7 @@ class PrivateDirectory:
 
 
 def drafted_name(name: str) -> str | None:
-    """The name of the file that a draft was to replace; None if the name is not that of a draft."""
+    """Return the name of the file that a draft was to replace; None if the name is not that of a draft."""
     if not name.endswith(DRAFT):
         return None
     rest = name.removesuffix(DRAFT)
@@ -205,7 +205,7 @@ def is_hexadecimal(text: str, length: int) -> bool:
 
 
 def try_lock(descriptor: int, *, wait: bool = False) -> bool:
-    """Lock an open file, and tell whether that succeeded. Windows has no such locks: only `wait` succeeds."""
+    """Lock an open file, and return whether that succeeded. On Windows, only `wait` succeeds."""
     if sys.platform == "win32":
         return wait
     import fcntl  # noqa: PLC0415 - not on every platform
@@ -218,17 +218,17 @@ def try_lock(descriptor: int, *, wait: bool = False) -> bool:
 
 
 def _hide_secret(descriptor: int, status: os.stat_result, path: str) -> None:
-    if sys.platform == "win32" or not status.st_mode & OTHERS:
+    if sys.platform == "win32" or not status.st_mode & OTHERS_MODE:
         return
     if status.st_nlink > 1:
-        # It may be another file of the user's that somebody has linked to here, and is meant to be read.
+        # It may be a hard link to another file of the user that is meant to be readable.
         raise PermissionError(errno.EPERM, f"other users can read {path}, and it has another name. Delete it")
     os.fchmod(descriptor, FILE_MODE)
     log.warning("%s could be read by other users, and now cannot: consider a new login", path)
 
 
 def _write(descriptor: int, pieces: Iterable[bytes], *, durable: bool) -> os.stat_result:
-    """Write a new file and close it."""
+    """Write the content of a new file, close it, and return its status."""
     with open(descriptor, "wb") as file:
         if sys.platform != "win32" and stat.S_IMODE(os.fstat(descriptor).st_mode) != FILE_MODE:
             os.fchmod(descriptor, FILE_MODE)  # an unusual umask

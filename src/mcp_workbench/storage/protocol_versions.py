@@ -1,12 +1,10 @@
 """Which protocol versions each server speaks, kept in the user's cache directory.
 
-It only saves time: a memory that is missing, damaged, wrong or impossible to write costs a probe.
+Only a cache: if a file is missing, damaged, wrong or impossible to write, the server is probed again.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, get_args
@@ -16,62 +14,44 @@ import msgspec
 from mcp_workbench.storage.private_files import PrivateDirectory, warn_if_unsafe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mcp_workbench.errors import StrPath
 
-Era = Literal["legacy", "2026-07-28"]
+SpokenProtocol = Literal["legacy", "2026-07-28"]
 NOT = "!"
-"""Stands before a version in a file that the server does not speak."""
+"""Prefix of a protocol version in a file that the server does not speak."""
 MAX_BYTES: Final = 4096
-"""Size of a file that is read at all: ours have a few bytes."""
+"""Maximum size of a file that is read. The files of the workbench have a few bytes."""
 
 ABSENCE_SECONDS: Final = 7 * 24 * 3600
-"""How long it counts that a server does not speak a version: an update may have taught it."""
+"""Seconds after which it is tried again whether a server speaks a version: an update may have added it."""
 
 
 class Versions(msgspec.Struct, frozen=True):
-    """Which protocol versions a server speaks: None where nobody has tried."""
+    """Which protocol versions a server speaks; None where that was not tried yet."""
 
     legacy: bool | None = None
     modern: bool | None = None
 
     def speaks(self, *, modern: bool) -> bool | None:
-        """Whether it speaks the modern version, or a legacy one."""
+        """Whether the server speaks the modern version, or a legacy one; None if that is not known."""
         return self.modern if modern else self.legacy
 
     def with_learned(self, learned: Versions) -> Versions:
-        """The same with what was found out since, which counts where the two differ."""
+        """Return these versions updated by what was learned since."""
         return Versions(
             self.legacy if learned.legacy is None else learned.legacy,
             self.modern if learned.modern is None else learned.modern,
         )
 
 
-def cache_directory(environ: Mapping[str, str]) -> str:
-    """Where this user's programs keep what they can make again."""
-    if configured := environ.get("XDG_CACHE_HOME"):
-        return os.path.join(configured, "mcp-workbench")
-    home = os.path.expanduser("~")
-    if not os.path.isabs(home):
-        # A user without a home, as in some containers: nothing can be written there, so nothing is kept.
-        return os.devnull
-    if sys.platform == "win32":
-        local = environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
-        return os.path.join(local, "mcp-workbench", "Cache")
-    if sys.platform == "darwin":
-        return os.path.join(home, "Library", "Caches", "mcp-workbench")
-    return os.path.join(home, ".cache", "mcp-workbench")
-
-
 class VersionMemory:
-    """One small file for each server configuration, so that processes never write over each other."""
+    """The known protocol versions of all servers: one small file for each server configuration."""
 
     def __init__(self, directory: StrPath) -> None:
         self._files = PrivateDirectory(directory, "eras")
 
     def recall(self, identity: str) -> Versions:
-        """What is known of a configuration."""
+        """Return what is known about a server configuration."""
         try:
             found = self._files.read(_name(identity), max_bytes=MAX_BYTES)
             words = [] if found is None else found[0].decode().split()
@@ -82,32 +62,32 @@ class VersionMemory:
             return Versions()
         except UnicodeDecodeError:
             return Versions()
-        legacy, modern = (_known(words, era) for era in get_args(Era))
+        legacy, modern = (_known(words, version) for version in get_args(SpokenProtocol))
         return Versions(legacy, modern)
 
     def remember(self, identity: str, versions: Versions) -> None:
-        """Keeps what is known for the next start."""
-        spoken = zip(get_args(Era), (versions.legacy, versions.modern), strict=True)
-        words = [era if speaks else NOT + era for era, speaks in spoken if speaks is not None]
+        """Store what is known about a server configuration. Errors are ignored."""
+        spoken = zip(get_args(SpokenProtocol), (versions.legacy, versions.modern), strict=True)
+        words = [version if speaks else NOT + version for version, speaks in spoken if speaks is not None]
         try:
             self._files.replace(_name(identity), [" ".join(words).encode()])
         except OSError as error:
             warn_if_unsafe(error)
 
     def forget(self, identity: str) -> None:
-        """Drops what proved wrong."""
+        """Delete what is known about a server configuration, because it proved wrong."""
         with suppress(OSError):
             self._files.remove(_name(identity))
 
 
-def _known(words: list[str], era: str) -> bool | None:
-    if era in words:
+def _known(words: list[str], version: str) -> bool | None:
+    if version in words:
         return True
-    return False if NOT + era in words else None
+    return False if NOT + version in words else None
 
 
 def _name(identity: str) -> str:
-    """The name of the file for a configuration."""
+    """Return the name of the file for a server configuration."""
     import hashlib  # noqa: PLC0415 - only needed once a server starts, and it loads OpenSSL
 
     return hashlib.sha256(identity.encode()).hexdigest()[:32]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.conversation.call import Call
     from mcp_workbench.downstream.conversation.inquiry import Pushed
-    from mcp_workbench.downstream.conversation.listeners import Kind, Update
+    from mcp_workbench.downstream.conversation.listeners import ListKind, Update
     from mcp_workbench.downstream.conversation.session import Session
     from mcp_workbench.protocol.caller import Caller
     from mcp_workbench.surface.callers import Callers
@@ -120,13 +120,13 @@ class Announcements:
         """Our own tools are no longer what they were."""
         self._tell_changed("tools")
 
-    def on_list_changed(self, kind: Kind) -> None:
+    def on_list_changed(self, kind: ListKind) -> None:
         """The servers together have other prompts or resources than before."""
         is_told = self.streams or self._callers.legacy is not None
         if is_told and kind not in self._due:
             self._due[kind] = asyncio.get_running_loop().call_later(SOON, self._tell_changed, kind)
 
-    def _tell_changed(self, kind: Kind | str) -> None:
+    def _tell_changed(self, kind: ListKind | str) -> None:
         self._due.pop(kind, None)
         method = f"notifications/{kind}/list_changed"
         if self._callers.legacy is not None:

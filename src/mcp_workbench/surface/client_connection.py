@@ -40,13 +40,14 @@ from mcp_workbench.wire.message import encode, error_line, members_of, result_li
 from mcp_workbench.wire.peer import Peer
 
 if TYPE_CHECKING:
+    from mcp_workbench.errors import Undecodable
     from mcp_workbench.protocol.caller import Caller
     from mcp_workbench.surface.client_session import ClientSession
     from mcp_workbench.surface.output import ClientOutput
     from mcp_workbench.surface.questions.bridge import Retry
     from mcp_workbench.surface.requests import Backpressure, Meta, NotificationFilter, RequestParams
     from mcp_workbench.wire.lines import Line
-    from mcp_workbench.wire.message import Body, Id, Undecodable
+    from mcp_workbench.wire.message import Body, Id
 
 NEITHER_ERA: Final = (
     f"Invalid params: send `initialize` first (protocol versions up to {LEGACY_VERSIONS[0]}), or carry "

@@ -1,7 +1,7 @@
-"""Looks for a few bytes in many, by `strstr` of the C library.
+"""Searches bytes for short byte strings with `strstr` of the C library.
 
-Python's own search and its regular expressions look at one byte after the other: half a millisecond for each
-megabyte. The C library compares many at once, and takes a twentieth of that.
+Python's own search and its regular expressions look at one byte after the other: half a millisecond for
+each megabyte. The C library compares many bytes at once, and takes a twentieth of that.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 def _find_first(data: bytes, wanted: bytes) -> object:
-    """Load the search, which takes a few milliseconds, and use it from now on."""
-    global find  # noqa: PLW0603 - nearly every call is a later one, and is to cost one step
+    """Load the C function, which takes a few milliseconds, and replace `find` by it."""
+    global find  # noqa: PLW0603 - all calls but the first then cost one step
     find = _load()
     return find(data, wanted)
 
 
 find: Callable[[bytes, bytes], object] = _find_first
-"""Something true if the bytes stand in the others. Neither may have a zero in it, which ends a text for C."""
+"""Return a true value if `wanted` is in the data. Neither may contain a zero byte, which ends a C string."""
 
 
 def may_hold(data: bytes, wanted: tuple[bytes, ...]) -> bool:
-    """Whether one of these stands in the data, or a zero, which would end the search for them."""
+    """Whether the data contains one of the byte strings, or a zero byte, which would end the search."""
     return any(find(data, one) for one in wanted) or b"\0" in data
 
 
@@ -32,7 +32,7 @@ def _load() -> Callable[[bytes, bytes], object]:
     import ctypes  # noqa: PLC0415 - the start does without it
 
     try:
-        # The interpreter is kept meanwhile: to give it back would take longer than the search.
+        # PyDLL keeps the interpreter lock: releasing it would take longer than the search.
         strstr = ctypes.PyDLL(None).strstr
     except (AttributeError, OSError, TypeError):
         return lambda data, wanted: wanted in data  # as on Windows

@@ -1,4 +1,4 @@
-"""Work that has to be done to its end, whoever is cancelled meanwhile."""
+"""Runs work that has to complete even if its caller is cancelled."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Awaits `work` whole, also when cancelled meanwhile; the cancellation follows after it."""
+async def run_to_completion(work: Coroutine[Any, Any, None]) -> None:
+    """Await `work` to its end, even when cancelled meanwhile. The cancellation is raised afterwards."""
     task = asyncio.create_task(work)
     cancelled = False
     while not task.done():

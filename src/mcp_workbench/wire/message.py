@@ -1,8 +1,8 @@
 """The JSON-RPC envelope: decoded without its body, encoded around a body that is already JSON.
 
-Bodies (`params`, `result`, `error`) stay the bytes that came. msgspec skips them without looking at
-their text, so whether a line is UTF-8 is checked before it is decoded: of a long one while it comes, in
-`lines`, of any other here.
+Bodies (`params`, `result`, `error`) stay the bytes that were received. msgspec skips them without looking
+at their text, so whether a line is UTF-8 is checked before it is decoded: long lines in `lines` while they
+arrive, all others here.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.errors import BadAnswer, RemoteError
-from mcp_workbench.wire.lines import EDGE
+from mcp_workbench.errors import BadAnswer, RemoteError, Undecodable
+from mcp_workbench.wire.lines import EDGE_BYTES
 from mcp_workbench.wire.salvage import find_id
 
 if TYPE_CHECKING:
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 Id = int | str
 
 Body = bytes | memoryview | msgspec.Raw
-"""JSON that is finished: ours, or the other side's as it came."""
+"""Complete JSON text, made here or received."""
 
 Outgoing = bytes | list[Body]
-"""A line to be sent, with its newline. A long one is in parts: its body is where it was read to."""
+"""A line to send, with its newline. A long one is a list of parts, so that its body is not copied."""
 
-COPIED = 16 * 1024
-"""Up to this size a body is copied into its line: one write of one piece costs less than one of several."""
+MAX_COPIED_BYTES = 16 * 1024
+"""Size up to which a body is copied into its line: writing one piece is faster than writing several."""
 
 ABSENT: Final = msgspec.Raw(b"")
-"""Stands for a body that the message does not have. No JSON text is empty."""
+"""The value of a body that the message does not have. No JSON text is empty."""
 
 NULL: Final = msgspec.Raw(b"null")
 
 BOM: Final = b"\xef\xbb\xbf"
 QUOTED_LIMIT: Final = 80
-PIECE: Final = 1024 * 1024
+PIECE_BYTES: Final = 1024 * 1024
 
 _JSON_STARTS: Final = BOM[:1] + b' \t\r\n\v\f{["-0123456789tfn'
 _ANY_SURROGATE: Final = rb"\\u[dD][89a-fA-F]"
@@ -52,7 +52,7 @@ _SURROGATES: Final = (
 
 
 class Message(msgspec.Struct, gc=False):
-    """Any JSON-RPC message: a request, a notification or an answer, by which members it has."""
+    """Any JSON-RPC message: a request, a notification or a response, depending on its members."""
 
     jsonrpc: str = ""
     id: Id | msgspec.UnsetType | None = msgspec.UNSET
@@ -67,7 +67,7 @@ class _Identified(msgspec.Struct):
 
 
 class ErrorBody(msgspec.Struct):
-    """The `error` member of an answer."""
+    """The `error` member of a response."""
 
     code: int
     message: str
@@ -77,7 +77,7 @@ class ErrorBody(msgspec.Struct):
 _decode_message = msgspec.json.Decoder(Message).decode
 _decode_id = msgspec.json.Decoder(_Identified).decode
 decode_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-"""The members of an object, each left as it is."""
+"""Decode the members of a JSON object, each left as JSON. Raises msgspec.DecodeError or RecursionError."""
 _decode_text = msgspec.json.Decoder(str).decode
 _decode_any = msgspec.json.Decoder(msgspec.Raw).decode
 _decode_batch = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -85,34 +85,8 @@ _decode_error = msgspec.json.Decoder(ErrorBody).decode
 encode: Final = msgspec.json.Encoder().encode
 
 
-class Undecodable(Exception):
-    """A line that is no message: why, whether it is JSON all the same, and the id that it has then.
-
-    One that does not even begin like JSON is `hopeless`: nothing in it needs looking for. A `blank` one is
-    not even worth a word.
-    """
-
-    def __init__(
-        self,
-        reason: str,
-        line: Line,
-        *,
-        is_json: bool,
-        is_deep: bool = False,
-        is_hopeless: bool = False,
-        is_blank: bool = False,
-    ) -> None:
-        self.is_json = is_json
-        self.is_deep = is_deep
-        self.is_hopeless = is_hopeless
-        self.is_blank = is_blank
-        self.request_id = _read_id(line) if is_json else None
-        self.size = len(line)
-        super().__init__(reason)
-
-
 def members_of(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
-    """The members of a JSON object. Anything else, and what cannot be decoded, has none."""
+    """Return the members of a JSON object; empty if the text is something else or cannot be decoded."""
     try:
         return decode_members(raw)
     except (msgspec.DecodeError, RecursionError):
@@ -120,22 +94,22 @@ def members_of(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
 
 
 def decode(line: Line) -> Message:
-    """The message in one line, or `Undecodable`."""
+    """Return the message in a line. Raises Undecodable."""
     try:
         if isinstance(line, bytes) and not line.isascii():
             line.decode()
         return _decode_message(line)
     except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as error:
-        # There may be floods of such lines, and one may be very long.
+        # Such lines may be many or very long, so most are rejected by their first byte.
         if line and line[0] not in _JSON_STARTS:
-            raise Undecodable(_reason(error), line, is_json=False, is_hopeless=True) from None
-        if not (bytes(line[:EDGE]).strip() or bytes(line).strip()):
-            raise Undecodable("it is blank", line, is_json=False, is_blank=True) from None
+            raise Undecodable(_reason(error), len(line), is_json=False, is_hopeless=True) from None
+        if not (bytes(line[:EDGE_BYTES]).strip() or bytes(line).strip()):
+            raise Undecodable("it is blank", len(line), is_json=False, is_blank=True) from None
         return _decode_with_care(line[len(BOM) :] if line[: len(BOM)] == BOM else line)
 
 
 def _decode_with_care(line: Line) -> Message:
-    """Decodes a line that something is wrong with, or says what that is."""
+    """Decode a line that a plain decoding failed for. Raises Undecodable."""
     try:
         if isinstance(line, bytes):
             line.decode()
@@ -148,13 +122,15 @@ def _decode_with_care(line: Line) -> Message:
                 raise
             return _decode_without_surrogates(line)
     except UnicodeDecodeError as error:
-        raise Undecodable(_reason(error), line, is_json=False) from None
+        raise Undecodable(_reason(error), len(line), is_json=False) from None
     except msgspec.ValidationError as error:
-        raise Undecodable(str(error), line, is_json=is_json(line)) from None
+        if is_json(line):
+            raise not_a_message(str(error), line) from None
+        raise Undecodable(str(error), len(line), is_json=False) from None
     except msgspec.DecodeError as error:
-        raise Undecodable(str(error), line, is_json=False) from None
+        raise Undecodable(str(error), len(line), is_json=False) from None
     except RecursionError:
-        raise Undecodable("nested too deeply", line, is_json=True, is_deep=True) from None
+        raise Undecodable("nested too deeply", len(line), request_id=_read_id(line), is_deep=True) from None
 
 
 def _reason(error: Exception) -> str:
@@ -164,10 +140,10 @@ def _reason(error: Exception) -> str:
 def _decode_without_surrogates(line: Line) -> Message:
     message = _decode_message(_without_lone_surrogates(line, rb"\ufffd"))
     if isinstance(message.id, str) and "\ufffd" in message.id:
-        # An answer under another id than the sender's would be an answer to nothing.
+        # A response with another id than the sender's would match no request.
         other = _decode_message(_without_lone_surrogates(line, rb"\ufffc"))
         if other.id != message.id:
-            raise Undecodable("`id` is no valid text", line, is_json=True)
+            raise not_a_message("`id` is no valid text", line)
     return message
 
 
@@ -176,8 +152,8 @@ def _without_lone_surrogates(line: Line, replacement: bytes) -> bytes:
 
 
 def decode_batch(line: Line) -> list[bytes]:
-    """The messages in a line that holds an array of them; none if it does not."""
-    if not bytes(line[:EDGE]).lstrip().startswith(b"["):
+    """Return the messages in a line that is an array of messages; empty if it is not."""
+    if not bytes(line[:EDGE_BYTES]).lstrip().startswith(b"["):
         return []
     try:
         return [bytes(part) for part in _decode_batch(line) if starts_with(part, b"{")]
@@ -186,21 +162,21 @@ def decode_batch(line: Line) -> list[bytes]:
 
 
 def repair_text(line: Line) -> bytes | None:
-    """The line with what is no UTF-8 in it replaced, or None if there is no such thing in it."""
+    """Return the line with invalid UTF-8 replaced; None if it is valid."""
     try:
         if isinstance(line, bytes):
             line.decode()
     except UnicodeDecodeError:
         # In pieces: as text it would take up to four times the memory.
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        starts = range(0, len(line), PIECE)
-        pieces = [decoder.decode(line[at : at + PIECE]).encode() for at in starts]
+        starts = range(0, len(line), PIECE_BYTES)
+        pieces = [decoder.decode(line[at : at + PIECE_BYTES]).encode() for at in starts]
         return b"".join([*pieces, decoder.decode(b"", final=True).encode()])
     return None
 
 
 def decode_text(raw: msgspec.Raw) -> str | None:
-    """The string that a body is, or None if it is something else."""
+    """Return the string in a body; None if the body is something else."""
     try:
         return _decode_text(raw)
     except msgspec.DecodeError:
@@ -208,12 +184,17 @@ def decode_text(raw: msgspec.Raw) -> str | None:
 
 
 def is_json(text: Line) -> bool:
-    """Whether it is one JSON value."""
+    """Whether a text is one JSON value."""
     try:
         _decode_any(text)
     except (msgspec.DecodeError, RecursionError):
         return False
     return True
+
+
+def not_a_message(reason: str, line: Line) -> Undecodable:
+    """Return the error for a line that is JSON but not a JSON-RPC message."""
+    return Undecodable(reason, len(line), request_id=_read_id(line))
 
 
 def _read_id(line: Line) -> Id | None:
@@ -227,7 +208,7 @@ def _read_id(line: Line) -> Id | None:
 
 
 def decode_error(body: bytes) -> RemoteError | BadAnswer:
-    """The exception that an answer's `error` member stands for."""
+    """Return the exception for the `error` member of a response."""
     try:
         error = _decode_error(body)
     except (msgspec.DecodeError, RecursionError):
@@ -237,41 +218,40 @@ def decode_error(body: bytes) -> RemoteError | BadAnswer:
 
 
 OBJECT: Final = 0x7B
-"""The first byte of a body that is an object."""
+"""The first byte of a body that is a JSON object."""
 END: Final = 0x7D
-"""Its last."""
+"""The last byte of a body that is a JSON object."""
 
 
 def starts_with(raw: msgspec.Raw, start: bytes) -> bool:
-    """Looks at the first byte of a body without copying it."""
+    """Whether the first byte of a body is the given one. Does not copy the body."""
     return bool(raw) and memoryview(raw)[0] == start[0]
 
 
 def request_line(request_id: int, method: str, params: bytes) -> bytes:
-    """A request of ours."""
+    """Return the line of a request."""
     return b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":%b}\n' % (request_id, method.encode(), params)
 
 
 def notification_line(method: str, params: bytes = b"") -> bytes:
-    """A notification of ours."""
+    """Return the line of a notification."""
     if not params:
         return b'{"jsonrpc":"2.0","method":"%b"}\n' % method.encode()
     return b'{"jsonrpc":"2.0","method":"%b","params":%b}\n' % (method.encode(), params)
 
 
 def result_line(request_id: Id, *result: Body) -> Outgoing:
-    """An answer to a request of the other side's, around a finished result in one part or several."""
+    """Return the line of a response with a result, which is JSON in one part or several."""
     parts = [b'{"jsonrpc":"2.0","id":', encode(request_id), b',"result":', *result, b"}\n"]
     for part in result:
-        if len(part) > COPIED:
+        if len(part) > MAX_COPIED_BYTES:
             return parts
     return b"".join(parts)
 
 
 _ANSWER: Final = b'{"jsonrpc":"2.0","id":'
 _ENDS_ID: Final = b',"'
-"""Not inside of an id, where the quote would be escaped; only at the end of one whose last character is a
-comma."""
+"""What follows an id. An id cannot contain it, because the quote would be escaped."""
 
 
 def _end_of_id(line: bytes) -> int:
@@ -280,9 +260,9 @@ def _end_of_id(line: bytes) -> int:
 
 
 def answered_id(line: Outgoing) -> bytes | None:
-    """The id, as JSON, of the request that a line of ours answers; None if it is no answer."""
+    """Return the id, as JSON, of the request that a line responds to; None if the line is no response."""
     if isinstance(line, list):
-        return bytes(line[1])  # as result_line has it
+        return bytes(line[1])  # where result_line puts it
     if not line.startswith(_ANSWER):
         return None
     end = _end_of_id(line)
@@ -291,7 +271,7 @@ def answered_id(line: Outgoing) -> bytes | None:
 
 
 def error_code(line: Outgoing) -> int | None:
-    """The code of the error that a line of ours answers with; None if it answers with a result."""
+    """Return the error code in a line that is a response; None if it has a result."""
     if isinstance(line, list) or line.startswith(b',"result":', _end_of_id(line)):
         return None
     error = _decode_message(line).error
@@ -299,7 +279,7 @@ def error_code(line: Outgoing) -> int | None:
 
 
 def error_line(request_id: Id | None, code: int, message: str, data: object = msgspec.UNSET) -> bytes:
-    """An error answer. Without a readable id the member is left out, as MCP's schema asks."""
+    """Return the line of an error response. Without an id the member is left out, as MCP requires."""
     body = encode({"code": code, "message": message} | ({} if data is msgspec.UNSET else {"data": data}))
     if request_id is None:
         return b'{"jsonrpc":"2.0","error":%b}\n' % body

@@ -1,4 +1,4 @@
-"""What a file descriptor can do: be watched by the event loop, and hold more."""
+"""Properties of a file descriptor: whether the event loop can watch it, and how much its pipe holds."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-WIDE = 1024 * 1024
-"""What a pipe is made to hold once something long has come through it: most of that in one go."""
+WIDE_PIPE_BYTES = 1024 * 1024
+"""Capacity of a pipe after something long went through it, so that the next needs few reads."""
 
 
 def can_be_watched(file: BinaryIO) -> bool:
-    """Whether the loop can say when there is something to read or room to write: it can of pipes, sockets and
-    terminals, and not of regular files."""
+    """Whether the event loop can watch a file: pipes, sockets and terminals, not regular files."""
     if sys.platform == "win32":
         return False
     mode = os.fstat(file.fileno()).st_mode
@@ -25,13 +24,13 @@ def can_be_watched(file: BinaryIO) -> bool:
 
 
 def widen(pipe: BinaryIO | None) -> None:
-    """Lets a pipe hold more, where that can be had.
+    """Let a pipe hold more, if the system allows it.
 
-    Not from the start: what all the pipes of a user may hold together is limited on Linux, and beyond that
-    new ones, of whatever program, hold next to nothing.
+    Not from the start: Linux limits what all pipes of a user hold together, and beyond that limit new
+    pipes, of any program, hold next to nothing.
     """
     if pipe is not None and sys.platform == "linux":
         import fcntl  # noqa: PLC0415 - not on every platform
 
         with suppress(OSError):
-            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, WIDE)
+            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, WIDE_PIPE_BYTES)

@@ -1,4 +1,4 @@
-"""A request of ours while it is in flight: how long it may take, and who is told how it ended."""
+"""A request in flight: its timeout, and what happens when it ends."""
 
 from __future__ import annotations
 
@@ -16,88 +16,88 @@ if TYPE_CHECKING:
 
 
 class InFlightCount(Protocol):
-    """Counts the requests in flight of whoever they are made for. Requests on hold are not counted."""
+    """Counts requests in flight, such as those of one principal. Requests on hold are not counted."""
 
     def enter(self) -> None:
-        """Count one more."""
+        """Count one more request in flight."""
 
     def leave(self) -> None:
-        """Count one less."""
+        """Count one request in flight less."""
 
 
 class Request(msgspec.Struct, kw_only=True, eq=False):
-    """A request of ours in flight, and its times. Of its two ends exactly one comes, once.
+    """A request in flight with its timeouts. Either `succeed` or `fail` is called, once.
 
-    The time runs from before the write, so that a peer which has stopped reading is noticed too.
+    The time runs from before the write, so that a peer that has stopped reading is noticed too.
 
-    A struct because there is one for each call, and a struct is made without a call of `__init__`. It is the
-    type checker who sees that subclasses have what is abstract here.
+    A struct because there is one for each call, and a struct is made without a call of `__init__`. Only
+    the type checker makes sure that subclasses implement the abstract methods.
     """
 
     idle: float = 0.0
-    """Seconds that it may take without a sign of life."""
+    """Seconds that the request may take without progress."""
     total: float = 0.0
-    """Seconds that it may take with such signs; not less than `idle`."""
+    """Seconds that the request may take with progress; not less than `idle`."""
 
     tally: InFlightCount | None = None
-    """Where it is counted while it is in flight, if anywhere."""
+    """The count that includes the request while it is in flight, if any."""
 
     lacks_watched: bool = False
-    """Whether its answer is known to have none of the watched byte strings in it, see `LineSplitter`."""
+    """Whether the response is known to contain none of the watched byte strings, see `LineSplitter`."""
 
-    # Set by the peer that sends it.
+    # Set by the peer that sends the request.
     id: int = 0
     started: float = 0.0
     heard: float = 0.0
     held_at: float | None = None
-    """Since when its time does not count, if it does not: the other side waits for something itself."""
+    """Time since when the request is on hold, because the remote end waits for an answer."""
     held_for: float = 0.0
-    """Seconds that did not count because of that, until then."""
+    """Seconds that the request was on hold before."""
 
     @abstractmethod
     def succeed(self, result: msgspec.Raw) -> None:
-        """It was answered."""
+        """End the request with its result."""
 
     @abstractmethod
     def fail(self, error: WireError) -> None:
-        """It will not be answered, or was answered with an error."""
+        """End the request with an error: a JSON-RPC error, or no response at all."""
 
     @property
     def end(self) -> float:
-        """When it times out, if nothing is heard until then."""
+        """Time at which the request times out; infinite while it is on hold."""
         if self.held_at is not None:
             return inf
         return min(self.heard + self.idle, self.started + self.total)
 
     def touch(self) -> None:
-        """Something was heard about this request: its idle time starts anew."""
-        # The peer's timer is left where it is and looks at the new end when it fires: progress may come in
-        # floods.
+        """Restart the idle timeout, because there was progress."""
+        # The peer's timer is not moved, but looks at the new end when it fires: there may be thousands of
+        # progress notifications.
         self.heard = asyncio.get_running_loop().time()
 
     def timeout(self) -> RequestTimeout:
-        """What is wrong when that time has come."""
+        """Return the error for the timeout that has passed."""
         if self.heard + self.idle <= self.started + self.total:
             return RequestTimeout(self.idle, capped=False)
         return RequestTimeout(self.total, capped=True)
 
 
 class AwaitedRequest(Request):
-    """A request whose answer can be awaited."""
+    """A request whose response can be awaited."""
 
     answer: asyncio.Future[msgspec.Raw]
 
     def succeed(self, result: msgspec.Raw) -> None:
-        """Ends the wait, unless it has ended already."""
+        """Set the result, unless the request has ended already."""
         if not self.answer.done():
             self.answer.set_result(result)
 
     def fail(self, error: WireError) -> None:
-        """Ends the wait, unless it has ended already."""
+        """Set the error, unless the request has ended already."""
         if not self.answer.done():
             self.answer.set_exception(error)
 
     def drop(self) -> None:
-        """Nobody waits for the answer any more."""
+        """Cancel the future, because its result is not awaited any more."""
         if not self.answer.cancel() and not self.answer.cancelled():
-            self.answer.exception()  # seen, or asyncio would complain that it never was
+            self.answer.exception()  # retrieved, or asyncio would log that it never was

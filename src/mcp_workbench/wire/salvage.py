@@ -1,10 +1,10 @@
-"""What can be saved of a line that cannot be decoded.
+"""Extracts what can be saved from a line that cannot be decoded.
 
-The id of the request it belongs to: without it, whoever waits for that answer would wait for the time-out. It
-is a look, not a parse, so it trusts only the places where programs write an id: first or last in the message.
-Anywhere else it may belong to something in the body.
+The id of the request that the line belongs to, so that the request fails at once and not after its
+timeout. The search is no parsing, so it trusts only the places where programs write an id: first or last
+in the message. Anywhere else it may belong to something in the body.
 
-And of one that is nested too deeply all that is not, for whoever knows where to look for it.
+From a line that is nested too deeply, all values that are not, for code that knows where to look.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TOKEN: Final = rb'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]'
 
 
 def find_id(line: Line) -> int | str | None:
-    """The id that the line seems to have."""
+    """Return the id that the line seems to have, if any."""
     match = re.match(_ID_FIRST, line)
     if match is None and re.match(rb"\s*+\{", line):
         match = re.search(_ID_LAST, line[-_LAST_REACH:])
@@ -39,14 +39,12 @@ def find_id(line: Line) -> int | str | None:
 
 
 def find_answered_id(line: Line) -> int | str | None:
-    """The same, if the line looks like an answer and not like a request with an id of its sender's."""
+    """Return the id that the line seems to have, if it looks like a response and not like a request."""
     return None if re.match(_METHOD_EARLY, line) else find_id(line)
 
 
 def without_deep_values(line: bytes, level: int, depth: int) -> bytes:
-    """The line with null in place of each array or object at that level of nesting in which it goes deeper
-    than `depth`.
-    """
+    """Return the line with null in place of values at `level` that are nested deeper than `depth`."""
     kept: list[bytes] = []
     copied_to = start = reached = at = 0
     for token in re.finditer(_TOKEN, line, re.DOTALL):
@@ -65,7 +63,7 @@ def without_deep_values(line: bytes, level: int, depth: int) -> bytes:
 
 
 def depth_of(value: bytes) -> int:
-    """How many levels of nesting a JSON text has."""
+    """Return how many levels of nesting a JSON text has."""
     brackets = re.sub(rb'"(?:[^"\\]|\\.)*+"', b"", value, flags=re.DOTALL).translate(None, _NO_BRACKETS)
     depth = deepest = 0
     for bracket in brackets:

@@ -1,7 +1,8 @@
-"""Threads for what the event loop cannot watch: the only ones in the workbench.
+"""Threads for what the event loop cannot watch. There are no other threads in the workbench.
 
-That is regular files and the null device anywhere, every pipe on Windows, the end of a process on systems
-that have no descriptor for it, and work that may block. They are daemons: none can hold up our own end.
+They serve regular files and the null device on all systems, every pipe on Windows, the end of a process on
+systems without descriptors for it, and work that may block. All are daemon threads, so that none delays
+the end of the workbench.
 """
 
 from __future__ import annotations
@@ -25,25 +26,26 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-CHUNK = 256 * 1024
+CHUNK_BYTES = 256 * 1024
 
 
 class DataReceiver(Protocol):
-    """What a thread feeds."""
+    """Receives what a thread reads. asyncio's protocols have these methods."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """What comes can be held up from now on."""
+        """Called once with the transport, before any data."""
 
     def data_received(self, data: bytes) -> None:
-        """Something has come."""
+        """Called with each piece of data."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing more will come."""
+        """Called once at the end of the data."""
 
 
 class ReadThread(asyncio.ReadTransport):
-    """A transport for reading a file that may block. One piece at a time: the next is read when the last was
-    taken, and reading is not paused."""
+    """A transport that reads a file in a thread. The next piece is read when the last was processed and
+    reading is not paused.
+    """
 
     def __init__(self, file: BinaryIO, reader: DataReceiver) -> None:
         super().__init__()
@@ -57,32 +59,32 @@ class ReadThread(asyncio.ReadTransport):
         threading.Thread(target=self._run, daemon=True).start()
 
     def is_closing(self) -> bool:
-        """Whether it will pass on nothing more."""
+        """Whether `close` was called, so that no more data is passed on."""
         return self._is_closing
 
     def close(self) -> None:
-        """Passes on nothing more. The thread may stay in a read that nobody can end."""
+        """Pass on no more data. The thread may stay blocked in a read until the process ends."""
         self._is_closing = True
         self._may_read.set()
 
     def pause_reading(self) -> None:
-        """Reads no further."""
+        """Stop reading after the current piece."""
         self._is_paused = True
 
     def resume_reading(self) -> None:
-        """Reads on."""
+        """Read again after a pause."""
         self._is_paused = False
         self._may_read.set()
 
     def _run(self) -> None:
         try:
-            while not self._is_closing and (data := os.read(self._file.fileno(), CHUNK)):
+            while not self._is_closing and (data := os.read(self._file.fileno(), CHUNK_BYTES)):
                 self._may_read.clear()
                 if not _tell(self._loop, self._take, data):
                     break
                 self._may_read.wait()
         except OSError:
-            pass  # the same to us as the end of the stream
+            pass  # a failed read counts as the end of the stream
         finally:
             self._file.close()
             _tell(self._loop, self._reader.connection_lost, None)
@@ -95,13 +97,13 @@ class ReadThread(asyncio.ReadTransport):
 
 
 def wait_in_thread(process: subprocess.Popen[bytes], on_exit: Callable[[int], None]) -> None:
-    """Reports the exit code of a process."""
+    """Wait for a process in a thread, and call `on_exit` with its exit code."""
     loop = asyncio.get_running_loop()
     threading.Thread(target=lambda: _tell(loop, on_exit, process.wait()), daemon=True).start()
 
 
 class ThreadWriter:
-    """A `Writer` onto a file that may block."""
+    """A `Writer` that writes to a file in a thread."""
 
     def __init__(
         self, file: BinaryIO, on_lost: Callable[[], None], on_full: Callable[[bool], None], full: int
@@ -113,18 +115,18 @@ class ThreadWriter:
         self._on_full = on_full
         self._full = full
         self._is_full = False
-        # Each is written by one thread only.
+        # Each of the two counters is changed by one thread only.
         self._taken = 0
         self._written = 0
         threading.Thread(target=self._run, args=(loop, file), daemon=True).start()
 
     @property
     def waiting(self) -> int:
-        """How many bytes wait for the thread."""
+        """Number of bytes that the thread has not written yet."""
         return self._taken - self._written
 
     def write(self, line: Outgoing) -> None:
-        """Takes a line to be written by the thread."""
+        """Queue a line for the thread to write."""
         if self._end.done():
             return
         data = line if isinstance(line, bytes) else b"".join(line)
@@ -133,22 +135,22 @@ class ThreadWriter:
         if not self._is_full and self.waiting > self._full:
             self._is_full = True
             self._on_full(True)
-            # The thread may have written it all before it could see that it is to say so.
+            # The thread may have written everything before it could see that the writer is full.
             self._on_written()
 
     def close(self) -> None:
-        """Ends the thread after what was written so far."""
+        """End the thread after everything in the queue is written."""
         self._queue.put(None)
 
     def abort(self) -> None:
-        """Ends the thread after what it is writing just now."""
+        """End the thread after the write in progress, and drop the rest of the queue."""
         with suppress(queue.Empty):
             while True:
                 self._queue.get_nowait()
         self._queue.put(None)
 
     async def closed(self) -> None:
-        """Returns when the thread has ended."""
+        """Wait until the thread has ended."""
         await outcome_of(self._end)
 
     def _run(self, loop: asyncio.AbstractEventLoop, file: BinaryIO) -> None:
@@ -161,7 +163,7 @@ class ThreadWriter:
                 if self._is_full and not self.waiting:
                     _tell(loop, self._on_written)
         except OSError:
-            pass  # nobody reads any more, which is the end too
+            pass  # the reader is gone, which ends the stream too
         finally:
             file.close()
             _tell(loop, self._on_end)
@@ -180,14 +182,14 @@ class ThreadWriter:
 
 
 async def in_thread(work: Callable[[], T], limit: float) -> T:
-    """What the work comes to, done beside the loop. TimeoutError after the limit: it then goes on alone."""
+    """Run the work in a thread, and return its result. Raises TimeoutError after `limit` seconds."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
     def run() -> None:
         try:
             result = work()
-        except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
+        except BaseException as error:  # noqa: BLE001 - raised in the task that waits
             _tell(loop, _settle, done.set_exception, error)
         else:
             _tell(loop, _settle, done.set_result, result)
@@ -205,13 +207,13 @@ def _write(descriptor: int, data: memoryview) -> int:
     try:
         return os.write(descriptor, data)
     except BlockingIOError:
-        # The loop reads from the same socket, and has put it into its mode.
+        # The event loop reads from the same socket, and has made it non-blocking.
         select.select([], [descriptor], [])
         return 0
 
 
 def _tell(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *args: object) -> bool:
-    """Calls back on the loop's thread; False if it has ended, and with it everyone who could care."""
+    """Call back on the loop's thread, and return whether the loop still runs."""
     try:
         loop.call_soon_threadsafe(callback, *args)
     except RuntimeError:

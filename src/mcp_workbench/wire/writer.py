@@ -1,6 +1,6 @@
-"""Writing lines to a file descriptor: never blocking, in order, in few writes.
+"""Writes lines to a file descriptor: without blocking, in order, and in few writes.
 
-What the event loop can watch it watches; the rest gets a thread, see `threads`.
+The event loop watches the descriptor if it can; otherwise a thread writes, see `threads`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol, cast
 
 from mcp_workbench.wire import threads
-from mcp_workbench.wire.lines import LONG
+from mcp_workbench.wire.lines import LONG_BYTES
 from mcp_workbench.wire.pipes import can_be_watched, widen
 from mcp_workbench.wire.shared import outcome_of
 
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body, Outgoing
 
-FULL = 4 * 1024 * 1024
-"""With more than this waiting for the other side to read, a writer counts as full until all of it is read."""
+FULL_BYTES = 4 * 1024 * 1024
+"""Number of unread bytes above which a writer counts as full, until all of them are read."""
 
 
 class Writer(Protocol):
-    """Where bytes go. Never blocks, keeps order, and is silent about a reader that is gone.
+    """Writes lines without blocking, in order. Ignores lines for a reader that is gone.
 
-    It takes everything, however much waits already: whoever writes has to look at whether it is full.
+    It accepts everything, however much is unread: callers have to observe whether it is full.
     """
 
     @property
     def waiting(self) -> int:
-        """How many bytes wait for the other side to read."""
+        """Number of bytes that the reader has not read yet."""
 
     def write(self, line: Outgoing) -> None:
-        """Takes a line to be written as soon as the other side reads."""
+        """Write a line as soon as the reader has read what is before it."""
 
     def close(self) -> None:
-        """Ends the stream after what was written so far."""
+        """End the stream after what was written so far."""
 
     def abort(self) -> None:
-        """Ends the stream now, and forgets what is not written yet."""
+        """End the stream now, and drop what is not written yet."""
 
     async def closed(self) -> None:
-        """Returns when the stream has ended: all is written, or nobody reads it."""
+        """Wait until the stream has ended: everything is written, or the reader is gone."""
 
 
 async def open_writer(
@@ -55,26 +55,27 @@ async def open_writer(
     *,
     read_too: bool = False,
 ) -> Writer:
-    """A writer onto `file`, which it closes in the end. `on_lost` is called when it has ended, `on_full` when
-    it is full, and when it is not any more, and `on_unwritten` with lines of which nothing has arrived, as
-    far as that can be told.
+    """Return a writer for `file`, which is closed at the end.
 
-    `read_too` says that somebody reads from the same socket: a transport for writing would read it empty to
-    notice its end.
+    `on_lost` is called when the stream has ended, `on_full` when the writer becomes full and when it is
+    empty again, and `on_unwritten` with lines of which nothing was delivered, if that is known.
+
+    `read_too` says that another transport reads from the same socket: a transport for writing would read
+    it empty to notice its end.
     """
     loop = asyncio.get_running_loop()
     if read_too or not can_be_watched(file):
-        return threads.ThreadWriter(file, on_lost, on_full, FULL)
+        return threads.ThreadWriter(file, on_lost, on_full, FULL_BYTES)
     _, writer = await loop.connect_write_pipe(lambda: _PipeWriter(loop, on_lost, on_full, on_unwritten), file)
     return writer
 
 
 _collecting: list[_PipeWriter] | None = None
-"""The writers that have something to write at the end of what is done together."""
+"""The writers that have lines to write when the current batch ends."""
 
 
 def write_together(lines: Iterable[Line], on_line: Callable[[Line], None]) -> None:
-    """Passes lines on. What is written on account of them goes out in one write for each writer."""
+    """Pass lines on. Everything that is written because of them goes out in one write for each writer."""
     global _collecting  # noqa: PLW0603 - it is set only while this function runs, on the loop's thread
     _collecting = []
     try:
@@ -99,7 +100,7 @@ class _PipeWriter(asyncio.BaseProtocol):
         self._on_full = on_full
         self._on_unwritten = on_unwritten
         self._is_behind = False
-        """Whether anything waits."""
+        """Whether anything waits for the reader."""
         self._is_full = False
         self._end: asyncio.Future[None] = loop.create_future()
         self._transport: asyncio.WriteTransport | None = None
@@ -107,9 +108,9 @@ class _PipeWriter(asyncio.BaseProtocol):
         self._is_wide = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # asyncio hands a write pipe a transport that is not a subclass of WriteTransport under uvloop.
+        # uvloop's transports are no subclasses of asyncio's.
         self._transport = cast("asyncio.WriteTransport", transport)
-        # uvloop writes what is above the limit at once, and all else when it has nothing more to read.
+        # uvloop writes at once what is above the limit, and the rest when there is nothing more to read.
         self._transport.set_write_buffer_limits(high=0)
 
     def pause_writing(self) -> None:
@@ -141,7 +142,7 @@ class _PipeWriter(asyncio.BaseProtocol):
             if self._transport is not None:
                 self._transport.write(line)
                 if self._is_behind:
-                    self._look_at_what_waits()
+                    self._update_is_full()
                 elif self._transport.is_closing():
                     self._tell_unwritten(line)
             else:
@@ -150,7 +151,7 @@ class _PipeWriter(asyncio.BaseProtocol):
             self._write_parts(line)
 
     def flush(self) -> None:
-        """Writes what was collected."""
+        """Write the lines that were collected in the current batch."""
         lines, self._collected = self._collected, []
         parts: list[Body] = []
         for line in lines:
@@ -167,22 +168,22 @@ class _PipeWriter(asyncio.BaseProtocol):
         if self._transport is None:
             self._tell_unwritten(b"".join(parts))
             return
-        if not self._is_wide and sum(map(len, parts)) > LONG:
+        if not self._is_wide and sum(map(len, parts)) > LONG_BYTES:
             self._is_wide = True
             widen(self._transport.get_extra_info("pipe"))
         self._transport.writelines(memoryview(part) for part in parts)
         if self._is_behind:
-            self._look_at_what_waits()
+            self._update_is_full()
         elif self._transport.is_closing():
             self._tell_unwritten(b"".join(parts))
 
     def _tell_unwritten(self, lines: bytes) -> None:
-        """Nobody reads any more, and nobody has read these."""
+        """Report lines that were not delivered, because the reader is gone."""
         if self._on_unwritten is not None:
             self._on_unwritten(lines)
 
-    def _look_at_what_waits(self) -> None:
-        if not self._is_full and self.waiting > FULL:
+    def _update_is_full(self) -> None:
+        if not self._is_full and self.waiting > FULL_BYTES:
             self._is_full = True
             self._on_full(True)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.downstream.connection import PROBE_LIMIT
+from mcp_workbench.downstream.connection import PROBE_SECONDS
 from mcp_workbench.downstream.conversation.lists import list_all
 from mcp_workbench.errors import (
     CallError,
@@ -20,7 +20,7 @@ from mcp_workbench.errors import (
     ToolNotFound,
     WireError,
 )
-from mcp_workbench.protocol.lists import MAX_DEPTH, is_deep
+from mcp_workbench.protocol.lists import MAX_DEPTH, decode_named, is_deep
 from mcp_workbench.wire.message import is_json
 from mcp_workbench.workbench.filters import compile_filters
 from mcp_workbench.workbench.toolbox_server import NO_LIMIT, KnownTools, ToolboxServer
@@ -46,13 +46,6 @@ ATTEMPTS = 3
 """How often a server is made ready for one call, if it ends before the call is sent."""
 
 log = logging.getLogger(__name__)
-
-
-class _Named(msgspec.Struct):
-    name: str
-
-
-_decode_name = msgspec.json.Decoder(_Named).decode
 
 
 class _Listing(msgspec.Struct, frozen=True, eq=False):
@@ -176,7 +169,7 @@ class ConfiguredServer(ToolboxServer):
         turn. Raises CallError.
         """
         try:
-            with self.server.waiting_room.place(size, principal):
+            with self.server.waiting_calls.place(size, principal):
                 return await self._connect(tool, principal, modern=modern)
         except StartError as error:
             raise self._failure(tool, error.explained()) from error
@@ -196,7 +189,7 @@ class ConfiguredServer(ToolboxServer):
     async def _turn(self, tool: str | None, connection: Connection, principal: str) -> bool:
         try:
             # Not counting the time in which it is found out whether the server is still there.
-            async with asyncio.timeout(connection.timeout + PROBE_LIMIT):
+            async with asyncio.timeout(connection.timeout + PROBE_SECONDS):
                 return await connection.turn(principal)
         except TimeoutError as error:
             config = self.server.config
@@ -275,7 +268,7 @@ class ConfiguredServer(ToolboxServer):
         index: dict[str, msgspec.Raw] = {}
         for tool in listed:
             try:
-                name = _decode_name(tool).name
+                name = decode_named(tool).name
             except (msgspec.DecodeError, RecursionError) as error:
                 notes.append(f"left out a tool without a usable name: {error}")
                 continue

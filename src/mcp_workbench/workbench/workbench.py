@@ -86,7 +86,7 @@ class Workbench:
     @property
     def waiting(self) -> int:
         """How many bytes of calls wait for servers."""
-        return self.flow_control.waiting + sum(server.waiting_room.bytes for server in self._servers)
+        return self.flow_control.waiting + sum(server.waiting_calls.bytes for server in self._servers)
 
     def warm_up(self) -> None:
         """Loads, without holding anything up, what some of the servers need and nothing else does."""

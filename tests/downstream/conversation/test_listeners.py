@@ -11,7 +11,7 @@ from tests.wire.loops import IN_JUMPING_TIME
 if TYPE_CHECKING:
     import msgspec
 
-    from mcp_workbench.downstream.conversation.listeners import Kind
+    from mcp_workbench.downstream.conversation.listeners import ListKind
     from mcp_workbench.protocol.caller import Caller
 
     Members = dict[str, msgspec.Raw]
@@ -40,7 +40,7 @@ class Client:
     def on_log(self, *_: object) -> None:
         self.told.append("log")
 
-    def on_list_changed(self, kind: Kind) -> None:
+    def on_list_changed(self, kind: ListKind) -> None:
         self.told.append(kind)
 
     def on_updated(self, update: Update) -> None:

@@ -1,11 +1,13 @@
-"""Which era a server speaks is found out by asking, whatever it answers, and without waiting for long."""
+"""The protocol version that a server speaks is found by asking, whatever it answers, and without a long
+wait.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 from mcp_workbench import __version__
-from mcp_workbench.downstream.conversation.negotiation import PATIENCE, UNANSWERED_SECONDS
+from mcp_workbench.downstream.conversation.negotiation import PATIENCE_SECONDS, UNANSWERED_SECONDS
 from mcp_workbench.errors import BadAnswer, ConnectionClosed, RemoteError, RequestTimeout
 from tests.downstream.conversations import (
     AT_ONCE,
@@ -32,7 +34,7 @@ STAMP = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 
-PATIENTLY = (PATIENCE, "initialize")
+PATIENTLY = (PATIENCE_SECONDS, "initialize")
 
 
 async def test_a_server_that_answers_the_probe_is_modern() -> None:
@@ -130,15 +132,15 @@ async def test_a_server_that_speaks_only_versions_unknown_to_us_is_told_so() -> 
 async def test_silence_costs_less_than_a_second_before_the_old_greeting() -> None:
     it = Conversation({"initialize": result(INITIALIZED)})
     assert await it.open() == "legacy"
-    assert it.heard == [PROBE, PATIENTLY, (PATIENCE, "notifications/initialized")]
-    assert PATIENCE < 1
+    assert it.heard == [PROBE, PATIENTLY, (PATIENCE_SECONDS, "notifications/initialized")]
+    assert PATIENCE_SECONDS < 1
 
 
 async def test_a_modern_server_that_is_slow_to_start_is_still_modern() -> None:
     refusal = error(-32022, {"supported": [MODERN]}, after=20)
     it = Conversation({"server/discover": result(DISCOVERED, after=20), "initialize": refusal})
     assert await it.open() == MODERN
-    assert (it.heard, now()) == ([PROBE, PATIENTLY], 20 + PATIENCE)
+    assert (it.heard, now()) == ([PROBE, PATIENTLY], 20 + PATIENCE_SECONDS)
 
 
 async def test_a_slow_modern_server_that_leaves_the_old_greeting_unanswered_is_modern_after_a_while() -> None:
@@ -152,10 +154,10 @@ async def test_a_legacy_server_that_is_slow_to_start_is_still_legacy() -> None:
         {"server/discover": error(-32602, after=20), "initialize": result(INITIALIZED, after=20)}
     )
     assert await it.open() == "legacy"
-    assert it.heard == [PROBE, PATIENTLY, (20 + PATIENCE, "notifications/initialized")]
+    assert it.heard == [PROBE, PATIENTLY, (20 + PATIENCE_SECONDS, "notifications/initialized")]
 
 
-@pytest.mark.parametrize("after", [2 - PATIENCE, 2, 2 + UNANSWERED_SECONDS - 1])
+@pytest.mark.parametrize("after", [2 - PATIENCE_SECONDS, 2, 2 + UNANSWERED_SECONDS - 1])
 async def test_a_slow_server_that_accepts_the_old_greeting_is_in_a_legacy_session(after: float) -> None:
     """Whatever it answers the probe with, and whichever answer comes first."""
     it = Conversation(
@@ -178,7 +180,7 @@ async def test_a_refusal_of_the_old_greeting_without_an_answer_to_the_probe_is_t
     it = Conversation({"initialize": error(-32603)})
     with pytest.raises(RemoteError, match=r"^JSON-RPC error -32603: no$"):
         await it.open()
-    assert now() == 2 * PATIENCE
+    assert now() == 2 * PATIENCE_SECONDS
 
 
 async def test_a_legacy_server_that_refuses_its_greeting_is_the_failure() -> None:

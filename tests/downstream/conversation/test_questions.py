@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mcp_workbench.downstream.conversation.attribution import AFTERMATH, ENDED_SECONDS
+from mcp_workbench.downstream.conversation.attribution import ENDED_SECONDS, LATE_QUESTION_SECONDS
 from mcp_workbench.downstream.conversation.inquiry import Pushed
 from mcp_workbench.errors import RequestTimeout
 from mcp_workbench.protocol.caller import NOBODY
@@ -67,7 +67,7 @@ class Asker:
         return call
 
     def ask(self, on_stream_of: Asking | None = None) -> str:
-        """What the server is told at once: nothing if somebody is asked, else why not."""
+        """Return what the server is told at once: nothing if a client is asked, else why not."""
         self._asked += 1
         certain = None if on_stream_of is None else on_stream_of.id
         self.line.connection.session.attribution.certain = certain
@@ -95,12 +95,12 @@ async def test_what_is_asked_while_another_call_waits_for_an_answer_is_the_other
     assert (len(waiting.inquired), len(other.inquired)) == (1, 1)
 
 
-async def test_what_may_belong_to_a_call_that_was_given_up_is_asked_of_nobody_for_a_while() -> None:
+async def test_a_question_that_may_belong_to_a_call_that_was_given_up_is_refused_for_a_while() -> None:
     it = Asker()
     given_up, other = it.call(), it.call()
     given_up.cancel()
     assert "does not say which" in it.ask()
-    await asyncio.sleep(AFTERMATH + 0.1)
+    await asyncio.sleep(LATE_QUESTION_SECONDS + 0.1)
     assert it.ask() == ""
     assert len(other.inquired) == 1
 
@@ -122,13 +122,13 @@ async def test_a_call_that_was_given_up_does_not_stand_in_the_way_of_a_later_one
     assert len(later.inquired) == 1
 
 
-async def test_with_no_call_in_progress_nobody_is_asked_for_one_that_was_given_up() -> None:
+async def test_with_no_call_in_progress_a_question_for_one_that_was_given_up_is_refused() -> None:
     it = Asker()
     it.call().cancel()
     assert "does not say which" in it.ask()
 
 
-async def test_a_question_that_may_be_of_two_principals_is_asked_of_nobody() -> None:
+async def test_a_question_that_may_concern_two_principals_is_refused() -> None:
     it = Asker()
     waiting = it.call(owner="ann")
     it.ask()
@@ -137,7 +137,7 @@ async def test_a_question_that_may_be_of_two_principals_is_asked_of_nobody() -> 
     assert (len(waiting.inquired), len(other.inquired)) == (1, 0)
 
 
-async def test_a_question_on_the_stream_of_a_call_is_about_that_call_whoever_else_has_one() -> None:
+async def test_a_question_on_the_stream_of_a_call_is_about_that_call_whatever_others_are_in_flight() -> None:
     it = Asker()
     calls = [it.call(owner=owner) for owner in ("ann", "bob", "ann")]
     assert it.ask(on_stream_of=calls[1]) == ""
@@ -156,7 +156,7 @@ async def test_a_question_on_the_stream_of_a_call_that_has_ended_is_for_no_other
     assert len(other.inquired) == 1
 
 
-async def test_many_questions_that_may_be_about_many_calls_hold_nobody_up() -> None:
+async def test_many_questions_that_may_be_about_many_calls_delay_no_other_call() -> None:
     line = Line()
     session = line.connection.session
     calls = [line.call() for _ in range(MANY)]

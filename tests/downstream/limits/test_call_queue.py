@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_workbench.config import ServerConfig, SharesConfig
-from mcp_workbench.downstream.connection import PROBE_LIMIT, Connection
+from mcp_workbench.downstream.connection import PROBE_SECONDS, Connection
 from mcp_workbench.downstream.conversation.listeners import Listeners
 from mcp_workbench.downstream.conversation.offer import Offer
-from mcp_workbench.downstream.conversation.session import MOST_UNREAD
+from mcp_workbench.downstream.conversation.session import MAX_UNREAD_ANSWERS
 from mcp_workbench.errors import RequestTimeout
 from mcp_workbench.fairness import Shares
 from tests.downstream.servers import Awaited, call_tool
@@ -61,12 +61,12 @@ class Line:
         self.connection.receive(json.dumps(line).encode())
 
     def call(self, principal: str = "") -> Awaited:
-        """Sends a call at once."""
+        """Send a call without waiting for a turn."""
         tally = self.connection.turns.tally(principal) if principal else None
         return call_tool(self.connection.session, "read", TIMEOUT, tally=tally)
 
     async def call_in_turn(self, principal: str = "") -> int:
-        """Sends a call when its turn has come, and returns its id."""
+        """Send a call when its turn has come, and return its id."""
         assert await self.connection.turn(principal)
         return self.call(principal).id
 
@@ -95,7 +95,7 @@ async def test_calls_beyond_the_limit_wait_and_go_out_in_their_order() -> None:
     assert line.connection.is_clear
 
 
-async def test_whoever_gives_up_waiting_leaves_its_place_to_the_next() -> None:
+async def test_a_call_that_gives_up_waiting_leaves_its_place_to_the_next() -> None:
     line = Line(call_limit=1)
     call = line.call()
     waiting = [asyncio.create_task(line.call_in_turn()) for _ in range(3)]
@@ -166,7 +166,7 @@ async def test_a_call_that_waits_for_its_client_is_not_counted_until_it_goes_on(
     assert line.connection.turns.tally("alice").count == 0
 
 
-async def test_a_turn_that_was_given_is_nobody_elses_until_it_is_taken() -> None:
+async def test_a_turn_that_was_given_is_kept_until_it_is_used() -> None:
     line = Line(call_limit=1)
     call = line.call("alice")
     waiting = asyncio.create_task(line.call_in_turn("alice"))
@@ -190,7 +190,7 @@ async def test_a_principal_that_gives_up_after_its_turn_was_given_leaves_it_to_a
     assert line.connection.turns.tally("alice").count == 0
 
 
-async def test_nobody_waits_for_a_connection_that_has_ended() -> None:
+async def test_no_call_waits_for_a_connection_that_has_ended() -> None:
     line = Line(call_limit=1)
     call = line.call()
     waiting = [asyncio.create_task(line.connection.turn()) for _ in range(5)]
@@ -232,14 +232,14 @@ async def test_a_server_that_is_slow_to_read_gets_the_answers_to_what_it_asks_wi
         line.connection.receive(json.dumps(question).encode())
 
     line.connection.on_full(True)
-    for number in range(MOST_UNREAD + 10):
+    for number in range(MAX_UNREAD_ANSWERS + 10):
         ask(number)
-    assert [message["id"] for message in line.sent] == list(range(MOST_UNREAD))
+    assert [message["id"] for message in line.sent] == list(range(MAX_UNREAD_ANSWERS))
     line.connection.on_full(False)
     ask(-1)
     line.connection.on_full(True)
     ask(-2)
-    assert [message["id"] for message in line.sent[MOST_UNREAD:]] == [-1, -2]
+    assert [message["id"] for message in line.sent[MAX_UNREAD_ANSWERS:]] == [-1, -2]
 
 
 async def test_a_call_without_an_answer_has_the_server_asked_for_a_sign_and_given_up_without_one() -> None:
@@ -255,7 +255,7 @@ async def test_a_call_without_an_answer_has_the_server_asked_for_a_sign_and_give
     assert await waiting is False
     assert line.given_up == [
         (
-            TIMEOUT + PROBE_LIMIT,
+            TIMEOUT + PROBE_SECONDS,
             "the server no longer answers anything, not even a ping within 2 s",
         )
     ]

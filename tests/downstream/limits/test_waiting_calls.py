@@ -7,7 +7,12 @@ import contextlib
 import pytest
 
 from mcp_workbench.config import SharesConfig
-from mcp_workbench.downstream.limits.waiting_calls import MOST_BYTES, MOST_CALLS, SHARE_BYTES, WaitingCalls
+from mcp_workbench.downstream.limits.waiting_calls import (
+    MAX_BYTES,
+    MAX_BYTES_PER_PRINCIPAL,
+    MAX_CALLS,
+    WaitingCalls,
+)
 from mcp_workbench.errors import Overloaded
 from mcp_workbench.fairness import Shares
 
@@ -15,7 +20,7 @@ from mcp_workbench.fairness import Shares
 def test_thousands_may_wait_and_the_next_is_told_how_many_there_are() -> None:
     room = WaitingCalls()
     with contextlib.ExitStack() as stack:
-        for _ in range(MOST_CALLS):
+        for _ in range(MAX_CALLS):
             stack.enter_context(room.place(10))
         with pytest.raises(Overloaded) as raised, room.place(10):
             raise AssertionError("there was no room for it")
@@ -30,14 +35,14 @@ def test_thousands_may_wait_and_the_next_is_told_how_many_there_are() -> None:
 
 def test_large_arguments_fill_it_sooner() -> None:
     room = WaitingCalls()
-    with room.place(MOST_BYTES), pytest.raises(Overloaded), room.place(1):
+    with room.place(MAX_BYTES), pytest.raises(Overloaded), room.place(1):
         raise AssertionError("there was no room for it")
 
 
 def test_one_call_may_be_as_large_as_it_likes() -> None:
     room = WaitingCalls()
-    with room.place(2 * MOST_BYTES):
-        assert room.bytes == 2 * MOST_BYTES
+    with room.place(2 * MAX_BYTES):
+        assert room.bytes == 2 * MAX_BYTES
 
 
 def test_one_principal_has_its_share_of_the_room_and_is_told_when_to_try_again() -> None:
@@ -59,7 +64,7 @@ def test_one_principal_has_its_share_of_the_room_and_is_told_when_to_try_again()
 
 def test_large_arguments_of_one_principal_leave_room_for_others() -> None:
     room = WaitingCalls()
-    with room.place(SHARE_BYTES, "alice"), room.place(SHARE_BYTES, "bob"):
+    with room.place(MAX_BYTES_PER_PRINCIPAL, "alice"), room.place(MAX_BYTES_PER_PRINCIPAL, "bob"):
         assert room.calls == 2
-    with room.place(SHARE_BYTES, "alice"), pytest.raises(Overloaded), room.place(1, "alice"):
+    with room.place(MAX_BYTES_PER_PRINCIPAL, "alice"), pytest.raises(Overloaded), room.place(1, "alice"):
         raise AssertionError("there was no room for it")

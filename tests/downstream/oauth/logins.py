@@ -18,7 +18,7 @@ from mcp_workbench.downstream.oauth import authorization
 from mcp_workbench.downstream.oauth.callback import open_callback
 from mcp_workbench.downstream.oauth.challenge import Challenge
 from mcp_workbench.downstream.oauth.login_flow import LoginFlow
-from mcp_workbench.storage.logins import LoginStore
+from mcp_workbench.downstream.oauth.login_store import LoginStore
 from tests.downstream.oauth import worker
 from tests.support.waiting import PATIENCE
 

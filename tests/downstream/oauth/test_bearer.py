@@ -24,7 +24,7 @@ pytestmark = AS_IN_SERVICE
 
 
 def aged(login: Login) -> Login:
-    """The same login, an hour later."""
+    """Return the login as if an hour had passed."""
     return msgspec.structs.replace(login, obtained_at=time.time() - 3600, expires_at=time.time() - 1)
 
 

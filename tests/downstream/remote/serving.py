@@ -27,7 +27,7 @@ SESSION: Final = "session-1"
 
 @dataclass(frozen=True)
 class Asked:
-    """One request."""
+    """One HTTP request that the server got."""
 
     connection: int
     """The number of the connection that it came on."""
@@ -94,7 +94,7 @@ class Reply:
         await self.raw(f"{len(data):x}\r\n".encode() + data + b"\r\n")
 
     async def gone(self) -> None:
-        """Returns when the other side has hung up."""
+        """Wait until the client has closed its connection."""
         await self.reader.read()
         self.is_closing = True
 
@@ -202,7 +202,7 @@ class HttpServer:
 
 @asynccontextmanager
 async def serving(handler: Handler, tls: ssl.SSLContext | None = None) -> AsyncIterator[HttpServer]:
-    """Such a server on this machine, for as long as the block."""
+    """Run a server on this machine for the length of the block."""
     it = HttpServer(handler, tls)
     await it.come_back()
     try:
@@ -227,7 +227,7 @@ async def discovered(asked: Asked, reply: Reply, tools: list[Json] | None = None
 
 
 async def initialized(asked: Asked, reply: Reply, session: str = SESSION, **has: Any) -> bool:
-    """The same as a legacy server with sessions, which says nothing by itself."""
+    """Answer like a legacy server with sessions that sends nothing on its own stream."""
     if asked.method == "DELETE":
         await reply.status(200)
     elif asked.method != "POST":
@@ -249,7 +249,7 @@ async def initialized(asked: Asked, reply: Reply, session: str = SESSION, **has:
 
 
 def text(said: str) -> Json:
-    """The result of a call."""
+    """Return the text in the result of a call."""
     return {"content": [{"type": "text", "text": said}]}
 
 

@@ -1,4 +1,4 @@
-"""Whatever goes wrong on the way, whoever waits is told soon, in words, and the next call is served."""
+"""Whatever goes wrong over HTTP, the caller is told soon and in words, and the next call is served."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ async def test_a_start_fails_soon_and_with_words(
 
 
 def closed_port() -> socket.socket:
-    """A port on which nobody listens, for as long as this is open."""
+    """Hold a port that no server listens on for the length of the block."""
     taken = socket.socket()
     taken.bind(("127.0.0.1", 0))
     return taken
@@ -154,7 +154,7 @@ async def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
         async with server({"url": f"{origin}/secret-path?key=abc"}, tmp_path) as it:
             with pytest.raises(StartError) as raised:
                 await it.connect(modern=True)
-    assert raised.value.reason == f"nobody answers at {origin}: connection refused"
+    assert raised.value.reason == f"no server answers at {origin}: connection refused"
     assert raised.value.hint == 'Is the server running? Check "url".'
 
 
@@ -178,7 +178,7 @@ async def test_a_call_to_a_server_that_has_gone_is_not_made_and_the_next_finds_i
         with pytest.raises(Unreachable) as raised:
             await call_tool(session, "echo", 5).result
         assert it.explain(raised.value, session) == (
-            f"nobody answers at {http.origin}: connection refused. Nothing was done. "
+            f"no server answers at {http.origin}: connection refused. Nothing was done. "
             'Is the server running? Check "url".'
         )
         await http.come_back()
@@ -188,7 +188,7 @@ async def test_a_call_to_a_server_that_has_gone_is_not_made_and_the_next_finds_i
 async def test_a_server_that_takes_no_connection_fails_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_module, "CONNECT_LIMIT", 0.3)
+    monkeypatch.setattr(http_module, "CONNECT_TIMEOUT_SECONDS", 0.3)
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen(0)
@@ -228,9 +228,7 @@ def own_certificate(tmp_path_factory: pytest.TempPathFactory) -> SSLContext:
     return context
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_not_trusted(
-    tmp_path: Path, own_certificate: SSLContext
-) -> None:
+async def test_a_self_signed_certificate_is_not_trusted(tmp_path: Path, own_certificate: SSLContext) -> None:
     async with serving(said(), own_certificate) as http, server({"url": http.url}, tmp_path) as it:
         with pytest.raises(StartError) as raised:
             await it.connect(modern=True)

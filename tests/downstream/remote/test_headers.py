@@ -9,7 +9,8 @@ import msgspec
 import pytest
 from mcp.shared import inbound
 
-from mcp_workbench.downstream.remote.headers import BadMark, encode_value, modern_headers, read_marks
+from mcp_workbench.downstream.remote.headers import BadHeaderParam, modern_headers, read_header_params
+from mcp_workbench.protocol.headers import encode_value
 
 if TYPE_CHECKING:
     from tests.support.client import Json
@@ -73,7 +74,7 @@ WRONG: dict[str, Any] = {
 @pytest.mark.parametrize("marked", RIGHT.values(), ids=RIGHT)
 def test_right_marks_are_read_as_the_sdk_reads_them(marked: Json) -> None:
     assert inbound.find_invalid_x_mcp_header(marked) is None
-    _, marks = read_marks(tool(marked))
+    _, marks = read_header_params(tool(marked))
     found = {} if marks is None else {path: header.decode() for path, header in marks.headers.items()}
     assert found == {path: f"Mcp-Param-{token}" for path, token in inbound.x_mcp_header_map(marked).items()}
 
@@ -81,8 +82,8 @@ def test_right_marks_are_read_as_the_sdk_reads_them(marked: Json) -> None:
 @pytest.mark.parametrize("marked", WRONG.values(), ids=WRONG)
 def test_wrong_marks_are_refused_as_the_sdk_refuses_them(marked: Json) -> None:
     assert inbound.find_invalid_x_mcp_header(marked) is not None
-    with pytest.raises(BadMark, match=r"^the tool 't'"):
-        read_marks(tool(marked))
+    with pytest.raises(BadHeaderParam, match=r"^the tool 't'"):
+        read_header_params(tool(marked))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_what_a_call_sends_passes_the_checks_of_the_sdk(arguments: str) -> None:
         n={"type": "integer", "x-mcp-header": "N"},
         b={"type": "boolean", "x-mcp-header": "B"},
     )
-    name, marks = read_marks(tool(marked))
+    name, marks = read_header_params(tool(marked))
     assert marks is not None
     params = msgspec.Raw(f'{{"name":"t","arguments":{arguments},"_meta":{{}}}}'.encode())
     headers = modern_headers("tools/call", params, {name: marks})

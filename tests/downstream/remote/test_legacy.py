@@ -28,8 +28,8 @@ pytestmark = ON_BOTH_LOOPS
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streamable, "RETRY", 0.05)
-    monkeypatch.setattr(streamable, "SHORTEST", 0.05)
+    monkeypatch.setattr(streamable, "RESUME_SECONDS", 0.05)
+    monkeypatch.setattr(streamable, "MIN_RELISTEN_SECONDS", 0.05)
 
 
 async def answer(asked: Asked, reply: Reply) -> None:
@@ -201,7 +201,7 @@ async def test_a_stream_that_breaks_again_and_again_is_given_up(tmp_path: Path) 
 async def test_a_server_that_keeps_ending_its_stream_is_asked_less_and_less_often(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streamable, "SHORTEST", 0.3)
+    monkeypatch.setattr(streamable, "MIN_RELISTEN_SECONDS", 0.3)
     times: list[float] = []
 
     async def handle(asked: Asked, reply: Reply) -> None:

@@ -28,7 +28,7 @@ ODD = (
 
 
 async def answer(asked: Asked, reply: Reply) -> None:
-    """Says yes to every call."""
+    """Answer every call with a success."""
     if not await discovered(asked, reply):
         await reply.result(asked, text("yes"))
 

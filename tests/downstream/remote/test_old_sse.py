@@ -112,7 +112,7 @@ async def test_the_end_of_the_stream_fails_the_calls_and_the_next_use_opens_anot
 async def test_one_that_does_not_say_where_to_send_requests_fails_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(old_sse, "ADDRESS_LIMIT", 0.2)
+    monkeypatch.setattr(old_sse, "ENDPOINT_TIMEOUT_SECONDS", 0.2)
 
     async def handle(_: Asked, reply: Reply) -> None:
         await reply.events(": nothing", ends=False)

@@ -1,4 +1,4 @@
-"""What nobody takes is left with the server, and what the server does not take is counted."""
+"""While clients do not read, responses are left with the server; what a server does not read is counted."""
 
 from __future__ import annotations
 

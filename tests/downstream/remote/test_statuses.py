@@ -81,7 +81,7 @@ async def test_403_says_that_it_is_not_allowed(tmp_path: Path) -> None:
     _, told, _ = await refused(tmp_path, 403, b"Invalid Origin header", content_type="text/plain")
     assert told == (
         "the server does not allow this (HTTP 403 Forbidden: Invalid Origin header). Nothing was done. "
-        "The account, or the address that you come from, may not use it: ask whoever runs it."
+        "Your account or network address may not use this server: ask its operator."
     )
 
 
@@ -135,7 +135,7 @@ async def test_429_with_a_long_wait_says_when_to_come_back(tmp_path: Path) -> No
     error, told, http = await refused(tmp_path, 429, retry_after="30")
     assert isinstance(error, Refused)
     assert told == (
-        "the server gets too many requests (HTTP 429); it asks to come back in 30 s. Nothing was done."
+        "the server gets too many requests (HTTP 429); it asks to try again in 30 s. Nothing was done."
     )
     assert len(http.calls("tools/call")) == 1
 
@@ -157,7 +157,7 @@ async def test_429_whose_wait_does_not_fit_the_time_out_is_told_at_once(tmp_path
             await reply.status(429, retry_after="4")
 
     async with serving(handle) as http, server({"url": http.url}, tmp_path) as it:
-        with pytest.raises(Refused, match="come back in 4 s"):
+        with pytest.raises(Refused, match="try again in 4 s"):
             await call_tool(await ready(it), "echo", 2).result
 
 
@@ -172,7 +172,7 @@ async def test_5xx_is_not_repeated(tmp_path: Path, status: int) -> None:
 
 async def test_503_says_when_to_come_back(tmp_path: Path) -> None:
     _, told, _ = await refused(tmp_path, 503, retry_after="120")
-    assert told == f"HTTP 503 Service Unavailable; it asks to come back in 120 s. {NOT_REPEATED}"
+    assert told == f"HTTP 503 Service Unavailable; it asks to try again in 120 s. {NOT_REPEATED}"
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 502, 503, 504])

@@ -11,7 +11,8 @@ import pytest
 from mcp_workbench.config.tokens import digest_of, load_tokens
 from mcp_workbench.serve.admission import last_use
 from mcp_workbench.serve.admission.file_tokens import FileTokens
-from mcp_workbench.serve.admission.last_use import LastUse, UseFile, tag_of
+from mcp_workbench.serve.admission.last_use import LastUse
+from mcp_workbench.storage.token_use import TokenUseFile, tag_of
 from tests.cli.commands import Bench
 from tests.serve.admission.shared import sharing
 from tests.serve.admission.test_tokens import ALICE, BOB, write_tokens
@@ -29,7 +30,7 @@ class Process:
 
     def __init__(self, tokens: Path, data: Path) -> None:
         environ = {"XDG_DATA_HOME": str(data)}
-        self.file = UseFile(str(tokens), environ)
+        self.file = TokenUseFile(str(tokens), environ)
         self.tokens = FileTokens(load_tokens(tokens, {}), lambda _: None)
         self.last_use = LastUse(self.file, self.tokens)
 

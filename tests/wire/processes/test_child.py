@@ -1,4 +1,4 @@
-"""A child is talked to over real pipes, in a group of its own, and its last words are kept."""
+"""A child is used over real pipes, in its own process group, and the last lines of its stderr are kept."""
 
 from __future__ import annotations
 
@@ -109,12 +109,12 @@ async def test_fifty_of_them_leave_no_descriptor_open() -> None:
     await poll(lambda: open_descriptors() <= before)
 
 
-async def test_only_its_last_words_are_kept_but_all_are_heard() -> None:
+async def test_only_the_last_lines_of_stderr_are_kept_but_all_are_passed_on() -> None:
     async with started("seq 1 500 >&2; echo done") as it:
         await it.line()
         await poll(lambda: len(it.stderr) == 500)
     assert it.stderr == [str(number) for number in range(1, 501)]
-    assert list(it.child.stderr) == it.stderr[-stderr.KEPT :]
+    assert list(it.child.stderr) == it.stderr[-stderr.KEPT_LINES :]
 
 
 async def test_its_words_are_cut_to_a_width_and_made_readable() -> None:
@@ -122,7 +122,7 @@ async def test_its_words_are_cut_to_a_width_and_made_readable() -> None:
     async with started(program(python(code))) as it:
         await it.closed()
         await poll(lambda: len(it.stderr) == 3)
-    assert it.stderr == ["caf\ufffd", "x" * stderr.WIDTH, "last"]
+    assert it.stderr == ["caf\ufffd", "x" * stderr.MAX_LINE_CHARACTERS, "last"]
 
 
 async def test_a_flood_of_its_words_does_not_keep_it_from_answering() -> None:

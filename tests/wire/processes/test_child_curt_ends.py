@@ -1,4 +1,4 @@
-"""Ending a child that nobody can talk to any more, or at once: less patience, and nothing of it left."""
+"""A child that can no longer be used is ended sooner, and its whole process tree with it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import signal
 import pytest
 
 from mcp_workbench.wire.processes import child as child_module
-from mcp_workbench.wire.processes.child import CURT_GRACE, EXIT_GRACE
+from mcp_workbench.wire.processes.child import EXIT_GRACE_SECONDS, SHORT_GRACE_SECONDS
 from mcp_workbench.wire.processes.guard import Guard
 from tests.support.processes import is_running, wait_until_gone
 from tests.support.waiting import PATIENCE, poll
@@ -28,7 +28,7 @@ async def test_one_that_is_given_up_is_closed_at_once_with_the_reason() -> None:
     async with started("echo ready; exec cat") as it:
         await it.line()
         it.child.give_up("it does not answer")
-        assert it.child.parting.done()
+        assert it.child.closing.done()
         assert it.child.closed.result() == "it does not answer"
 
 
@@ -54,7 +54,7 @@ async def test_one_that_is_given_up_is_told_to_go_at_once() -> None:
         it.child.give_up("it does not answer")
         seconds = await it.stop()
     assert it.child.exit_code == 7
-    assert seconds < EXIT_GRACE
+    assert seconds < EXIT_GRACE_SECONDS
 
 
 @pytest.mark.parametrize("deaf", [f"trap '' TERM; echo ready; {IGNORE_END}", "echo ready; kill -STOP $$"])
@@ -65,7 +65,7 @@ async def test_one_that_is_given_up_and_will_not_go_is_killed(deaf: str) -> None
         it.child.give_up("it does not answer")
         seconds = await it.stop()
     assert it.child.exit_code == -signal.SIGKILL
-    assert EARLY * CURT_GRACE <= seconds < CURT_GRACE + SLACK
+    assert EARLY * SHORT_GRACE_SECONDS <= seconds < SHORT_GRACE_SECONDS + SLACK
     await wait_until_gone([helper])
 
 
@@ -75,7 +75,7 @@ async def test_one_that_closed_a_pipe_and_lives_on_gets_less_time(closing: str) 
         await it.closed()
         seconds = await it.stop()
     assert it.child.exit_code == -signal.SIGKILL
-    assert EARLY * 2 * CURT_GRACE <= seconds < 2 * CURT_GRACE + SLACK
+    assert EARLY * 2 * SHORT_GRACE_SECONDS <= seconds < 2 * SHORT_GRACE_SECONDS + SLACK
 
 
 async def test_one_that_is_killed_is_gone_at_once_with_its_helpers() -> None:
@@ -85,7 +85,7 @@ async def test_one_that_is_killed_is_gone_at_once_with_its_helpers() -> None:
         it.child.kill()
         seconds = await it.stop()
     assert it.child.exit_code == -signal.SIGKILL
-    assert seconds < EXIT_GRACE
+    assert seconds < EXIT_GRACE_SECONDS
     await wait_until_gone([helper])
 
 
@@ -95,7 +95,7 @@ async def test_killing_one_ends_the_patience_of_a_stop_that_is_under_way() -> No
         stopping = asyncio.create_task(it.stop())
         await asyncio.wait([stopping], timeout=0.05)
         it.child.kill()
-        assert await stopping < EXIT_GRACE
+        assert await stopping < EXIT_GRACE_SECONDS
 
 
 async def test_killing_one_that_never_started_or_is_gone_is_harmless() -> None:
@@ -148,8 +148,8 @@ async def test_one_that_is_stopped_while_it_is_paused_can_finish_its_work() -> N
 
 
 async def test_what_one_never_read_is_forgotten_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also when a process that we know nothing of still holds the other end of its input."""
-    monkeypatch.setattr(child_module, "EXIT_GRACE", 0.1)
+    """Even if an unknown process still holds the other end of its stdin."""
+    monkeypatch.setattr(child_module, "EXIT_GRACE_SECONDS", 0.1)
     guard = Guard({})
     async with started("echo ready; exec cat", guard) as first:
         await first.line()

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from mcp_workbench.wire.processes.child import PARTING_WAIT
+from mcp_workbench.wire.processes.child import CLOSING_SECONDS
 from tests.support.processes import wait_until_gone
 from tests.support.waiting import PATIENCE
 from tests.wire.children import HELPER, IGNORE_END, program, python, started
@@ -16,7 +16,7 @@ from tests.wire.loops import ON_BOTH_LOOPS
 
 pytestmark = ON_BOTH_LOOPS
 
-SOON = PARTING_WAIT + 1.0
+SOON = CLOSING_SECONDS + 1.0
 
 
 @pytest.fixture(params=["descriptor", "thread"])
@@ -89,7 +89,7 @@ async def test_a_helper_that_holds_the_pipes_does_not_hide_the_end() -> None:
 async def test_one_that_is_silent_and_alive_is_not_closed() -> None:
     async with started("echo ready; exec cat") as it:
         await it.line()
-        done, _ = await asyncio.wait([it.child.closed], timeout=2 * PARTING_WAIT)
+        done, _ = await asyncio.wait([it.child.closed], timeout=2 * CLOSING_SECONDS)
         assert not done
         it.child.write(b"still there?\n")
         assert await it.line(1) == "still there?"
@@ -98,12 +98,12 @@ async def test_one_that_is_silent_and_alive_is_not_closed() -> None:
 async def test_the_first_sign_of_an_end_is_told_before_the_end() -> None:
     async with started(f"{HELPER}; exit 3") as it:
         async with asyncio.timeout(PATIENCE):
-            await it.child.parting
+            await it.child.closing
         assert not it.child.closed.done()
         await it.closed()
 
 
-async def test_what_nobody_was_there_to_read_is_told_and_ends_it() -> None:
+async def test_a_line_that_was_not_read_is_reported_and_ends_the_child() -> None:
     async with started("echo $$; exec sleep 100") as it:
         pid = int(await it.line())
         os.kill(pid, signal.SIGKILL)
@@ -112,7 +112,7 @@ async def test_what_nobody_was_there_to_read_is_told_and_ends_it() -> None:
         it.child.write(b"first\n")
         it.child.write([b"second ", memoryview(b"line\n")])
         assert it.unwritten == [b"first\n", b"second line\n"]
-        assert it.child.parting.done()
+        assert it.child.closing.done()
         assert (await it.closed())[0] == "the server was ended by SIGKILL"
         it.child.write(b"third\n")
         assert it.unwritten[2:] == [b"third\n"]

@@ -24,8 +24,8 @@ EARLY = 0.9
 
 @pytest.fixture
 def short_graces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child_module, "EXIT_GRACE", EXIT_GRACE)
-    monkeypatch.setattr(child_module, "TERM_GRACE", TERM_GRACE)
+    monkeypatch.setattr(child_module, "EXIT_GRACE_SECONDS", EXIT_GRACE)
+    monkeypatch.setattr(child_module, "TERM_GRACE_SECONDS", TERM_GRACE)
 
 
 async def test_a_polite_one_ends_with_its_input_and_gets_no_signal() -> None:
@@ -33,15 +33,15 @@ async def test_a_polite_one_ends_with_its_input_and_gets_no_signal() -> None:
         await it.line()
         seconds = await it.stop()
     assert (it.lines, it.child.exit_code) == ([b"ready"], 4)
-    assert seconds < child_module.EXIT_GRACE
+    assert seconds < child_module.EXIT_GRACE_SECONDS
 
 
 async def test_what_it_says_while_it_ends_is_still_heard() -> None:
-    async with started("echo ready; while read line; do :; done; echo bye; echo last words >&2") as it:
+    async with started("echo ready; while read line; do :; done; echo bye; echo last line >&2") as it:
         await it.line()
         await it.stop()
         await it.closed()
-    assert (it.lines, it.stderr) == ([b"ready", b"bye"], ["last words"])
+    assert (it.lines, it.stderr) == ([b"ready", b"bye"], ["last line"])
 
 
 @pytest.mark.usefixtures("short_graces")
@@ -100,7 +100,7 @@ sys.stdin.read()
 async def test_stopping_one_that_has_ended_takes_no_time() -> None:
     async with started("exit 0") as it:
         await it.closed()
-        assert await it.stop() < child_module.EXIT_GRACE
+        assert await it.stop() < child_module.EXIT_GRACE_SECONDS
 
 
 async def test_stopping_twice_is_harmless() -> None:

@@ -34,7 +34,7 @@ def watched_by(guard: Guard) -> int:
 
 
 def end_of_input(guard: Guard) -> int:
-    """The exit code of a guard that has nobody left to work for."""
+    """Return the exit code of a guard whose workbench has ended."""
     process = guard._process
     assert process is not None
     assert process.stdin is not None
@@ -193,7 +193,7 @@ async def test_a_group_that_is_out_of_its_care_is_left_alone() -> None:
     await guard.close()
 
 
-async def test_one_that_nobody_needed_was_never_started() -> None:
+async def test_a_guard_that_was_not_needed_was_never_started() -> None:
     guard = Guard({})
     await guard.close()
     assert guard._process is None

@@ -14,7 +14,7 @@ import pytest
 from mcp_workbench.wire.processes import child as child_module
 from mcp_workbench.wire.processes.guard import MARK, Guard
 from mcp_workbench.wire.processes.scanner import ProcessScanner, ProcessSnapshot, identify
-from mcp_workbench.wire.processes.tree import HELPERS_GRACE, KILL_LIMIT
+from mcp_workbench.wire.processes.tree import HELPERS_GRACE_SECONDS, KILL_SECONDS
 from tests.support.processes import is_running, wait_until_gone
 from tests.support.waiting import poll
 from tests.wire.children import DISTANT_HELPER, IGNORE_END, program, python, started
@@ -34,8 +34,8 @@ WAYS = ["exec cat", "exit 3", f"trap '' TERM; {IGNORE_END}", "exec >&-; exec cat
 
 @pytest.fixture(autouse=True)
 def short_graces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child_module, "EXIT_GRACE", EXIT_GRACE)
-    monkeypatch.setattr(child_module, "TERM_GRACE", TERM_GRACE)
+    monkeypatch.setattr(child_module, "EXIT_GRACE_SECONDS", EXIT_GRACE)
+    monkeypatch.setattr(child_module, "TERM_GRACE_SECONDS", TERM_GRACE)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ async def test_a_helper_in_a_session_of_its_own_is_gone_however_the_child_went(l
 
 
 @pytest.mark.parametrize("leader", WAYS)
-async def test_one_that_nobody_is_the_parent_of_is_gone_however_the_child_went(leader: str) -> None:
+async def test_an_orphan_is_ended_however_the_child_ended(leader: str) -> None:
     daemon = "(setsid sh -c \"(trap '' TERM; echo \\$\\$; exec sleep 600) &\" &)"
     async with started(f"{daemon}; {leader}") as it:
         await it.line()
@@ -116,7 +116,7 @@ async def test_one_in_the_group_is_told_only_once() -> None:
 async def test_one_that_will_not_go_costs_little_time() -> None:
     async with started(f"{DISTANT_HELPER} exec cat") as it:
         await it.line()
-        assert await it.stop() < HELPERS_GRACE + KILL_LIMIT + SLACK
+        assert await it.stop() < HELPERS_GRACE_SECONDS + KILL_SECONDS + SLACK
 
 
 async def test_one_that_starts_another_when_it_is_told_to_go_is_gone_with_that() -> None:
@@ -158,7 +158,7 @@ async def test_children_that_are_stopped_together_share_a_look(looks: list[Proce
     await guard.close()
 
 
-async def test_marks_are_told_apart_and_zombies_are_nobody() -> None:
+async def test_marks_are_told_apart_and_zombies_are_not_counted() -> None:
     run = "0123456789abcdef"
     scanner = ProcessScanner(run)
     with (

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from mcp_workbench.workbench.kept.json_parts import NoSuchPart, find_part, items_of, kind_of, members_of
+from mcp_workbench.errors import NoSuchPart
+from mcp_workbench.workbench.kept.json_parts import find_part, items_of, kind_of, members_of
 from mcp_workbench.workbench.kept.shape import shape_of_json, shape_of_text
 from tests.support.nesting import TOO_DEEP
 

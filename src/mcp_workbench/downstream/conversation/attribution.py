@@ -1,7 +1,7 @@
-"""Decides which call a question of a legacy server belongs to, and whose calls a server may be talking about.
+"""Decides which call a question of a legacy server belongs to, and which principals a message may concern.
 
-A legacy server does not say which call its question or log message is about. What may concern more than one
-principal is shown to none of them.
+A legacy server does not say which call its question or log message is about. What may concern more than
+one principal is shown to none of them.
 """
 
 from __future__ import annotations
@@ -19,78 +19,77 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Id
     from mcp_workbench.wire.peer import Peer
 
-AFTERMATH: Final = 5.0
-"""Seconds in which a server may still ask something for a call that was given up, unless it answers it."""
+LATE_QUESTION_SECONDS: Final = 5.0
+"""Seconds in which a server may still ask something for a call that was given up."""
 GIVEN_UP_SECONDS: Final = 30.0
-"""Seconds for which a call that was given up keeps questions from other principals, unless the server answers
-it. Longer than AFTERMATH, because a question refused does less harm than one shown to the wrong person."""
+"""Seconds for which a call that was given up keeps questions from other principals, unless the server has
+responded to it. Longer than LATE_QUESTION_SECONDS, because a refused question does less harm than one that
+is shown to the wrong person."""
 ENDED_SECONDS: Final = 2.0
-"""Seconds for which a call that was answered keeps questions and log messages from other principals: a server
-may send them right after the answer."""
-MOST_GIVEN_UP: Final = 1000
-"""Calls that were given up and are remembered one by one."""
+"""Seconds for which a call that has ended keeps questions and log messages from other principals: a server
+may send them right after its response."""
+MAX_GIVEN_UP: Final = 1000
+"""Maximum number of calls that were given up and are recorded one by one."""
 
 
 class _GivenUp(msgspec.Struct, frozen=True):
-    """A call that nobody waits for any more."""
+    """A call that was cancelled or timed out."""
 
     principal: str
     conversation: object
-    """Whom its questions went to; None if it does not matter any more."""
+    """The conversation that its questions went to; None if the server can ask nothing more about it."""
     next_id: int
-    """Of the call that came after."""
+    """The id that the next request had when this call was given up."""
     at: float
-    """When it was given up."""
+    """Time when the call was given up."""
 
 
 class Attribution:
-    """The calls of one connection, as far as the server may have something to ask or to log about them."""
+    """The calls of one connection that the server may ask or log something about."""
 
     def __init__(self, peer: Peer, listeners: Listeners) -> None:
         self._peer = peer
         self._listeners = listeners
         self._began_alone = not listeners.is_shared
-        """Whether calls may have ended here before there was a second principal, when none is recorded."""
+        """Whether calls may have ended here before there was a second principal, when none was recorded."""
         self._given_up: dict[Id, _GivenUp] = {}
-        """In the order in which they were given up."""
+        """The calls that were given up, by id, oldest first."""
         self._sweep: asyncio.TimerHandle | None = None
         self._crowded_out: dict[str, float] = {}
-        """When a principal has last given up a call that there was no room to remember."""
+        """When a principal last gave up a call that was not recorded, because there were too many."""
         self._ended: dict[str, float] = {}
-        """When the last call of each principal was answered, where there are several principals; minus
-        infinity for one whose calls were only given up."""
+        """When the last call of each principal ended, if there are several principals; minus infinity for
+        a principal whose calls were only given up."""
         self._stray_at = -inf
-        """When the server has last answered a call of which it is not known any more whose it was."""
+        """When the server last responded to a call that is not known any more."""
         self.certain: Id | None = None
-        """The request on whose own stream the server says what is being looked at, if it has one."""
+        """The id of the request on whose own stream the current message arrived, if any."""
 
     def calls(self) -> list[Call] | None:
-        """Those that a question may be about: all of them would have it put to the same client in the same
-        way. An empty list if there is no call, and None if it cannot be told whose question it is.
+        """Return the calls that a question may be about, all of the same client; empty if no call is in
+        flight, and None if the question cannot be attributed.
 
-        Only for a question that can concern no more than one principal: see `concerned`.
+        Only for a question that concerns no more than one principal: see `concerned`.
         """
         if isinstance(call := self._peer.find(self.certain), Call):
             return [call]
         calls = [request for request in self._peer.requests if isinstance(request, Call)]
-        # One that waits for an answer already does not ask something else.
+        # A call whose question is open does not ask another one.
         able = [call for call in calls if not call.is_waiting] or calls
         given_up = self._lately_given_up(before=min((call.id for call in able), default=0))
         if not able:
-            # A legacy client can be asked at any time, so that it makes no difference to it.
+            # A legacy client can be asked at any time, so it does not matter which call it is.
             return None if any(isinstance(conversation, Call) for conversation in given_up) else []
         conversations = {*(id(call.conversation) for call in able), *map(id, given_up)}
         return able if len(conversations) == 1 else None
 
     def concerned(self) -> set[str] | None:
-        """The principal whose calls the server may be talking about now, if any; None if there are several of
-        them, or it cannot be told.
-        """
+        """Return the principal that a message may concern, as a set; None if there may be several."""
         certain = self._peer.find(self.certain)
         if isinstance(certain, Call):
             return {certain.principal}
         if self._listeners.is_shared and certain is None:
-            is_of_ended = self.certain is not None  # on the stream of a call that was answered
+            is_of_ended = self.certain is not None  # on the stream of a call that has ended
             now = asyncio.get_running_loop().time()
             if is_of_ended or now - self._stray_at < ENDED_SECONDS:
                 return None
@@ -98,43 +97,39 @@ class Attribution:
         return possible if len(possible) <= 1 else None
 
     def _possible(self) -> set[str]:
-        """The principals of all calls in flight, also those that wait for an answer, and of those that have
-        ended a moment ago.
-        """
+        """Return the principals of all calls in flight, and of calls that ended a moment ago."""
         found = {request.principal for request in self._peer.requests if isinstance(request, Call)}
         if self._listeners.is_shared:
             now = asyncio.get_running_loop().time()
             given_up = self._given_up.values()
-            found.update(it.principal for it in given_up if now - it.at < GIVEN_UP_SECONDS)
+            found.update(call.principal for call in given_up if now - call.at < GIVEN_UP_SECONDS)
             found.update(name for name, at in self._ended_calls().items() if now - at < ENDED_SECONDS)
             found.update(name for name, at in self._crowded_out.items() if now - at < GIVEN_UP_SECONDS)
         return found
 
     def served(self) -> set[str]:
-        """All principals that are known to have made a call on this connection, however long ago."""
+        """Return all principals that are known to have made a call on this connection, however long ago."""
         return self._possible() | self._ended_calls().keys()
 
     def end(self, call: Call) -> None:
-        """Note that a call was answered. Needed only where there are several principals."""
+        """Record that a call has ended. Only needed if there are several principals."""
         self._ended[call.principal] = asyncio.get_running_loop().time()
 
     def give_up(self, call: Call) -> None:
-        """The server may not know yet that nobody waits for this call, or not care: what it asks next may
-        still belong to it.
-        """
+        """Record that a call was given up: the next question of the server may still be about it."""
         now = asyncio.get_running_loop().time()
         self._ended.setdefault(call.principal, -inf)
-        if len(self._given_up) >= MOST_GIVEN_UP:
+        if len(self._given_up) >= MAX_GIVEN_UP:
             self._crowded_out[call.principal] = now
             return
-        # To what a call has just asked the server gets its answer, so it asks its own client nothing more.
+        # A call on hold gets the answer to its question, so it asks its client nothing more.
         conversation = None if call.is_waiting else call.conversation
         self._given_up[call.id] = _GivenUp(call.principal, conversation, self._peer.next_id, now)
         if self._sweep is None:
             self._forget_later()
 
     def on_stray(self, request_id: Id) -> None:
-        """A call that was given up has ended in the server too."""
+        """Note a response to a call that was given up: it has ended in the server too."""
         given_up = self._given_up.pop(request_id, None)
         if self._listeners.is_shared:
             now = asyncio.get_running_loop().time()
@@ -144,22 +139,22 @@ class Attribution:
                 self._ended[given_up.principal] = now
 
     def _forget_later(self) -> None:
-        # Not only when somebody looks: a conversation keeps its client, and all that was to be sent to it.
-        self._sweep = asyncio.get_running_loop().call_later(AFTERMATH, self._forget_old)
+        # By a timer: a conversation refers to its client, and to everything that waits to be sent to it.
+        self._sweep = asyncio.get_running_loop().call_later(LATE_QUESTION_SECONDS, self._forget_old)
 
     def _forget_old(self) -> None:
         self._sweep = None
         now = asyncio.get_running_loop().time()
-        for request_id, it in list(self._given_up.items()):
-            if now - it.at >= GIVEN_UP_SECONDS:
+        for request_id, call in list(self._given_up.items()):
+            if now - call.at >= GIVEN_UP_SECONDS:
                 del self._given_up[request_id]
-            elif now - it.at >= AFTERMATH and it.conversation is not None:
-                self._given_up[request_id] = msgspec.structs.replace(it, conversation=None)
+            elif now - call.at >= LATE_QUESTION_SECONDS and call.conversation is not None:
+                self._given_up[request_id] = msgspec.structs.replace(call, conversation=None)
         if self._given_up:
             self._forget_later()
 
     def _ended_calls(self) -> dict[str, float]:
-        """When the last call of each principal has ended, at the latest."""
+        """Return when the last call of each principal ended, at the latest."""
         if self._began_alone and self._listeners.is_shared:
             self._began_alone = False
             for name, at in self._listeners.alone.items():
@@ -167,12 +162,14 @@ class Attribution:
         return self._ended
 
     def _lately_given_up(self, before: int) -> list[object]:
-        """The conversations of calls that were given up a moment ago, while the one with this id was already
-        in progress. What is asked for a later one is asked by a server that has heard of the end of these.
+        """Return the conversations of calls that were given up a moment ago, while call `before` was in
+        flight.
+
+        A question about a later call comes from a server that knows of the end of these.
         """
-        since = asyncio.get_running_loop().time() - AFTERMATH
+        since = asyncio.get_running_loop().time() - LATE_QUESTION_SECONDS
         return [
-            it.conversation
-            for it in self._given_up.values()
-            if it.conversation is not None and it.next_id > before and it.at > since
+            call.conversation
+            for call in self._given_up.values()
+            if call.conversation is not None and call.next_id > before and call.at > since
         ]

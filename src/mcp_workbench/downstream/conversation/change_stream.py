@@ -1,4 +1,4 @@
-"""Hearing from a modern server what has changed: it tells only who asks, in a request that stays open."""
+"""Change notifications of a modern server: it sends them only in response to a request that stays open."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ if TYPE_CHECKING:
 
 METHOD = "subscriptions/listen"
 URIS = "resourceSubscriptions"
-SHORTEST, LONGEST = 1.0, 60.0
-"""Seconds until a stream that the server has ended is opened again: twice as long each time."""
+MIN_REOPEN_SECONDS, MAX_REOPEN_SECONDS = 1.0, 60.0
+"""Seconds until a stream that the server has ended is opened again: at first, and at most."""
 
 
 class ChangeStream(Request):
-    """One `subscriptions/listen`, kept open for as long as it is wanted."""
+    """One `subscriptions/listen` request, kept open for as long as it is needed."""
 
     peer: Peer
     wanted: Mapping[str, object]
-    """Which notifications."""
+    """The notifications that the stream is for."""
     on_reopened: Callable[[], None] | None = None
-    """Told when there may have been changes that nobody has heard of."""
-    delay: float = SHORTEST
+    """Called when the stream is open again, because changes may have been missed."""
+    delay: float = MIN_REOPEN_SECONDS
     opened_at: float = 0.0
     reopening: asyncio.TimerHandle | None = None
 
     @property
     def uri(self) -> str | None:
-        """The resource that it is about, if it is about one."""
+        """The resource that the stream is for; None if it is for lists."""
         uris = self.wanted.get(URIS)
         return str(uris[0]) if isinstance(uris, list) else None
 
     def open(self) -> None:
-        """Asks for the notifications."""
+        """Send the request for the notifications."""
         params = b'{%b,"notifications":%b}' % (OWN_META, encode(self.wanted))
         self.reopening = None
         self.opened_at = asyncio.get_running_loop().time()
         self.peer.open_stream(self, METHOD, params)
 
     def on_acknowledged(self, agreed: Mapping[str, msgspec.Raw]) -> None:
-        """The server has said which of the notifications it will send. What it does not, does not come."""
+        """Called when the server has said which of the notifications it will send."""
 
     def close(self) -> None:
-        """They are not wanted any more."""
+        """Cancel the stream, because its notifications are not needed any more."""
         if self.reopening is not None:
             self.reopening.cancel()
         elif self.peer.find(self.id) is self:
@@ -61,13 +61,13 @@ class ChangeStream(Request):
             self.peer.notify("notifications/cancelled", encode({"requestId": self.id}))
 
     def break_off(self) -> None:
-        """The server has taken it down. It may have its reasons, but there may still be changes."""
+        """Open the stream again after a while, because the server has ended it."""
         loop = asyncio.get_running_loop()
         self.peer.forget(self)
-        if loop.time() - self.opened_at > LONGEST:
-            self.delay = SHORTEST
+        if loop.time() - self.opened_at > MAX_REOPEN_SECONDS:
+            self.delay = MIN_REOPEN_SECONDS
         self.reopening = loop.call_later(self.delay, self._reopen)
-        self.delay = min(self.delay * 2, LONGEST)
+        self.delay = min(self.delay * 2, MAX_REOPEN_SECONDS)
 
     def _reopen(self) -> None:
         self.open()
@@ -75,10 +75,10 @@ class ChangeStream(Request):
             self.on_reopened()
 
     def succeed(self, result: msgspec.Raw) -> None:  # noqa: ARG002 - Request
-        """The server has ended it in good order."""
+        """Open the stream again after a while, because the server has ended it normally."""
         self.break_off()
 
     def fail(self, error: WireError) -> None:
-        """Asks again if only the way to the server broke. If it refuses, or has gone, that would not help."""
+        """Open the stream again if the connection broke. A server that refused would refuse again."""
         if isinstance(error, (BrokenOff, Unreachable)):
             self.break_off()

@@ -1,6 +1,6 @@
-"""The clients of the workbench, as its servers see them: for what a server says that belongs to no call.
+"""The clients of the workbench, for what a server sends outside of any call.
 
-Owns who is told. What a client is told, and in which form, is its own.
+Owns which clients are told. Each client decides what it sends on, and in which form.
 """
 
 from __future__ import annotations
@@ -23,64 +23,64 @@ if TYPE_CHECKING:
 
     Members = dict[str, msgspec.Raw]
 
-Kind = Literal["prompts", "resources"]
+ListKind = Literal["prompts", "resources"]
 
 
 class Update(msgspec.Struct, frozen=True):
-    """Word that a resource has changed."""
+    """A notification that a resource has changed."""
 
     session: Session
     uri: str
-    """As the server has it. It may be a part of the one that was asked for."""
+    """The URI in the notification. It may be below the one that was subscribed to."""
     watched: str | None
-    """The one that was asked for, if that is known."""
+    """The URI that was subscribed to, if it is known."""
     members: Members
-    """All that was said."""
+    """All members of the notification."""
 
 
 NO_CALL = "no call is in progress that this could belong to"
 
 
 class Listener(Protocol):
-    """A client that is told what servers ask, log and announce outside of its own calls."""
+    """A client that receives what servers ask, log and announce outside of its own calls."""
 
     @property
     def callers(self) -> Collection[Caller]:
-        """As what it has introduced itself: none, one, or one in each era."""
+        """The descriptions that the client has given of itself: at most one legacy and one modern."""
 
     @property
     def principal(self) -> str:
-        """Who it is: clients of one principal may know of each other."""
+        """The principal of the client. Clients of one principal may know of each other."""
 
     def sees(self, toolbox: str) -> bool:
-        """Whether the toolbox is there for it. Of any other it is to know nothing."""
+        """Whether the client may use the toolbox. It must learn nothing about any other toolbox."""
 
     @property
     def client(self) -> object:
-        """What its calls have as theirs."""
+        """The value of `Call.client` in the calls of this client."""
 
     @property
     def takes_questions(self) -> bool:
-        """Whether it can be asked something outside of a call."""
+        """Whether the client can be asked something outside of a call."""
 
     def on_question(self, inquiry: Pushed) -> None:
-        """A server asks something outside of any call."""
+        """Handle a question of a server outside of any call."""
 
     def on_log(self, session: Session, level: int, members: Members, about: Call | None) -> None:
-        """A server logs, perhaps about this call."""
+        """Handle a log message of a server, perhaps about this call."""
 
-    def on_list_changed(self, kind: Kind) -> None:
-        """There are other prompts or resources than before."""
+    def on_list_changed(self, kind: ListKind) -> None:
+        """Handle a change in the list of prompts or resources."""
 
     def on_updated(self, update: Update) -> None:
-        """Take note that a resource has changed, for the client if it subscribes to it."""
+        """Handle a change of a resource, if the client subscribes to it."""
 
     def on_elicitation_complete(self, session: Session, members: Members) -> None:
-        """The user has done what the client was asked to send them to."""
+        """Handle the end of an elicitation by URL: the user has done what was asked."""
 
 
 class Listeners:
-    """All clients that there are at the moment."""
+    """All clients that are connected now."""
 
     def __init__(self) -> None:
         self._listeners: dict[Listener, None] = {}
@@ -89,7 +89,7 @@ class Listeners:
         self._first: str | None = None
         """The principal of the first client."""
         self.alone: dict[str, float] = {}
-        """That principal, and until when there was no other, once there was another."""
+        """The first principal, and until when it was the only one; empty while there is no second."""
 
     def add(self, listener: Listener) -> None:
         """Tell this client of server notifications from now on."""
@@ -113,29 +113,29 @@ class Listeners:
         return [caller for listener in self._listeners for caller in listener.callers]
 
     def _of(self, toolbox: str) -> list[Listener]:
-        """Those that may know of a server of this toolbox."""
+        """Return the clients that may use a toolbox."""
         return [listener for listener in self._listeners if listener.sees(toolbox)]
 
     @property
     def capabilities(self) -> bytes:
-        """What can be asked of them, as a legacy server is told it."""
+        """The union of the clients' capabilities as JSON, for the handshake with a legacy server."""
         return declared_by(self._callers)
 
     @property
     def log_level(self) -> int | None:
-        """The lowest level that one of them has asked for, if any has."""
-        asked = [caller.log_level for caller in self._callers if caller.log_level is not None]
-        return self.log_level_with(min(asked)) if asked else None
+        """The lowest log level that any client has asked for; None if none has."""
+        levels = [caller.log_level for caller in self._callers if caller.log_level is not None]
+        return self.log_level_with(min(levels)) if levels else None
 
     def log_level_with(self, level: int) -> int:
-        """The lowest level that is wanted, if one wants this: not all that want one are still known here."""
-        asked = [caller.log_level for caller in self._callers if caller.log_level is not None]
-        # A legacy client that has not asked gets all, which the others must not put an end to.
+        """Return the lowest log level that is wanted, including this one of a client that may be gone."""
+        levels = [caller.log_level for caller in self._callers if caller.log_level is not None]
+        # A legacy client that has set no level gets all messages, whatever the others have set.
         wants_all = any(not caller.is_modern and caller.log_level is None for caller in self._callers)
-        return 0 if wants_all else min([level, *asked])
+        return 0 if wants_all else min([level, *levels])
 
     def ask(self, inquiry: Pushed) -> None:
-        """Asks the one who can be meant, and nobody if there are several."""
+        """Ask the one client that the question can be for. Refuse it if there are several."""
         listeners = self._of(inquiry.session.origin[0])
         able = [listener for listener in listeners if listener.takes_questions]
         if len(able) == 1 and self._are_of_one(listeners, inquiry.session):
@@ -148,43 +148,42 @@ class Listeners:
         session: Session,
         level: int,
         members: Members,
-        told: Collection[object],
+        notified: Collection[object],
         concerned: Collection[str],
     ) -> None:
-        """A server logs. Those clients are told that it works for at the moment, and when it works for none
-        all of them, if they are the same one's. Some have been told already. If it can only be about calls of
-        the principals `concerned`, no others are told.
+        """Pass a log message on to the clients that the server works for now.
+
+        If it works for none, all clients get it, if they are of one principal. Clients in `notified` have it
+        already. With `concerned`, only clients of these principals get it.
         """
         listeners = self._of(session.origin[0])
         legacy = [listener for listener in listeners if listener.takes_questions]
         calls = {call.client: call for call in session.calls} if legacy else {}
         for listener in legacy:
             about = calls.get(listener.client)
-            if listener.client in told or (concerned and listener.principal not in concerned):
+            if listener.client in notified or (concerned and listener.principal not in concerned):
                 continue
             if about or (not calls and self._are_of_one(listeners, session)):
                 listener.on_log(session, level, members, about)
 
     def _are_of_one(self, listeners: Collection[Listener], session: Session) -> bool:
-        """Whether all of them are the same principal's, and it is the only one that what the server says
-        outside of any call can concern: no other has ever made a call there.
-        """
+        """Whether one principal has all listeners, and has made all calls in the session."""
         principals = {listener.principal for listener in listeners}
         if self.is_shared:
             principals |= session.attribution.served()
         return len(principals) == 1
 
-    def list_changed(self, toolbox: str, kind: Kind) -> None:
-        """There are other prompts or resources in a toolbox than before."""
+    def list_changed(self, toolbox: str, kind: ListKind) -> None:
+        """Tell all clients that may use the toolbox that its prompts or resources have changed."""
         for listener in self._of(toolbox):
             listener.on_list_changed(kind)
 
     def updated(self, update: Update) -> None:
-        """Tell all clients that see the server that one of its resources has changed."""
+        """Tell all clients that may use the toolbox that a resource has changed."""
         for listener in self._of(update.session.origin[0]):
             listener.on_updated(update)
 
     def elicitation_complete(self, session: Session, members: Members) -> None:
-        """The user has done what a client was asked to send them to."""
+        """Tell all clients that may use the toolbox that an elicitation by URL has ended."""
         for listener in self._of(session.origin[0]):
             listener.on_elicitation_complete(session, members)

@@ -1,4 +1,4 @@
-"""The lists of a server, page by page, each entry as it came: within bounds, and not all lost to one."""
+"""Lists of a server, page by page: bounded in size, and with bad entries left out."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 MAX_PAGES: Final = 1000
 MAX_ENTRIES: Final = 100_000
-MAX_SIZE: Final = 64 * 1024 * 1024
-MOST_TO_SAVE: Final = 4 * 1024 * 1024
-"""Bytes of a list that is nested too deeply and still looked through, which is done by hand."""
+MAX_BYTES: Final = 64 * 1024 * 1024
+MAX_SALVAGE_BYTES: Final = 4 * 1024 * 1024
+"""Maximum size of a page that is nested too deeply and still searched for usable entries."""
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ _decode_entries = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 async def list_all(session: Session, kind: Kind, limit: float) -> Entries:
-    """The whole list, with so many seconds for each page. Raises WireError."""
+    """Return the whole list, with a timeout in seconds for each page. Raises WireError."""
     entries: list[msgspec.Raw] = []
     seen: set[str] = set()
     size = 0
@@ -41,18 +41,18 @@ async def list_all(session: Session, kind: Kind, limit: float) -> Entries:
             answer = await session.ask(kind.method, *cursor, limit=limit)
         except RemoteError as error:
             if error.code == METHOD_NOT_FOUND and not entries:
-                return ()  # a server of something else
+                return ()  # the server has no such list
             raise
         except TooDeep as error:
-            answer = await _save_what_is_not_deep(session.label, kind, error, limit)
+            answer = await _without_deep_entries(session.label, kind, error, limit)
         page, next_cursor = _read_page(kind, answer)
         entries += page
         size += len(answer)
-        if len(entries) > MAX_ENTRIES or size > MAX_SIZE:
-            most = f"more than {MAX_ENTRIES:,} or {size_of(MAX_SIZE)}"
+        if len(entries) > MAX_ENTRIES or size > MAX_BYTES:
+            most = f"more than {MAX_ENTRIES:,} or {size_of(MAX_BYTES)}"
             raise BadAnswer(f"its list of {kind.noun} is too long: {most}")
-        # What is no text counts as the end, so that one slip does not lose the list. The modern era says that
-        # an empty cursor is a cursor; legacy servers mean the end by it.
+        # A cursor that is no string counts as the end, so that a mistake there does not lose the list. In the
+        # modern protocol an empty cursor is a cursor; legacy servers mean the end by it.
         following = decode_text(next_cursor)
         if following is None or not (following or session.is_modern):
             return tuple(entries)
@@ -64,7 +64,7 @@ async def list_all(session: Session, kind: Kind, limit: float) -> Entries:
 
 
 def _read_page(kind: Kind, answer: msgspec.Raw) -> tuple[list[msgspec.Raw], msgspec.Raw]:
-    """The entries of a page, and the cursor of the next."""
+    """Return the entries of a page, and the cursor of the next. Raises BadAnswer."""
     try:
         members = decode_members(answer)
         if kind.member not in members:
@@ -74,12 +74,12 @@ def _read_page(kind: Kind, answer: msgspec.Raw) -> tuple[list[msgspec.Raw], msgs
         raise BadAnswer(f"its list of {kind.noun} could not be read: {error}") from None
 
 
-async def _save_what_is_not_deep(label: str, kind: Kind, error: TooDeep, limit: float) -> msgspec.Raw:
-    """A page without the entries that nobody could look into."""
-    if len(error.line) > MOST_TO_SAVE:
+async def _without_deep_entries(label: str, kind: Kind, error: TooDeep, limit: float) -> msgspec.Raw:
+    """Return a page without the entries that are nested too deeply. Raises TooDeep."""
+    if len(error.line) > MAX_SALVAGE_BYTES:
         raise error
     log.warning("leaves out %s that are nested too deeply", kind.noun, extra={"server": label})
-    # The line, its result, the list, the entry. All others would wait for it, so it is done beside them.
+    # Level 4: the line, its result, the list, the entry. In a thread, because it may take long.
     saving = in_thread(lambda: without_deep_values(error.line, 4, MAX_DEPTH), limit)
     try:
         return decode(await saving).result

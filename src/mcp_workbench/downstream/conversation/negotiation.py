@@ -1,13 +1,14 @@
-"""Opening a conversation with a server in a protocol version that it speaks.
+"""Opens a conversation with a server in a protocol version that it speaks.
 
-The rules are those of the specification for stdio: probe with `server/discover`, take a modern answer or a
-modern error for modern, and everything else, silence included, for legacy. A server that is slow to start is
-silent too, so after a short wait `initialize` is sent as well. From then on what the server *accepts*
-decides: a result to `initialize` makes the session legacy, whatever the probe is answered with.
+The rules are those of the specification for stdio: probe with `server/discover`, take a modern response or
+a modern error for modern, and everything else, silence included, for legacy. A server that is slow to
+start is silent too, so after a short wait `initialize` is sent as well. From then on what the server
+*accepts* decides: a result of `initialize` makes the session legacy, whatever the response to the probe
+is.
 
-Many servers speak both versions, and on a modern connection they cannot ask anything by a request of their
-own. So a server is spoken to in its client's version where it can be: for a legacy client `initialize` comes
-first, and a server that is known to be modern only never gets it.
+Many servers speak both versions, and on a modern connection they cannot send requests. So a server is
+spoken to in its client's version if possible: for a legacy client `initialize` is sent first, and a server
+that is known to be modern only never gets it.
 """
 
 from __future__ import annotations
@@ -40,28 +41,28 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from mcp_workbench.downstream.conversation.session import Session
-    from mcp_workbench.storage.protocol_versions import Era
+    from mcp_workbench.storage.protocol_versions import SpokenProtocol
     from mcp_workbench.wire.peer import Peer
     from mcp_workbench.wire.request import AwaitedRequest
 
-PATIENCE: Final = 0.75
-"""Seconds that a silent server is given to recognise the probe."""
-REMOTE_PATIENCE: Final = 5.0
-"""The same for one that is reached over HTTP, where whoever does not know the probe says so."""
+PATIENCE_SECONDS: Final = 0.75
+"""Seconds that a silent server has to respond to the probe."""
+REMOTE_PATIENCE_SECONDS: Final = 5.0
+"""Seconds that a remote server has to respond to the probe."""
 UNANSWERED_SECONDS: Final = 5.0
-"""How long a server that has answered the probe may take to answer `initialize`, which it got as well."""
+"""Seconds that a server that has responded to the probe has to respond to `initialize` as well."""
 REFUSALS: Final = (UNSUPPORTED_VERSION, METHOD_NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST)
-"""Codes with which a server says that it does not know `initialize`."""
+"""Error codes of a server that does not know `initialize`."""
 
 Approach = Literal["only legacy", "only modern", "legacy first", "modern first", "probe"]
-"""How a conversation is opened. `only`: the configuration leaves no choice. `modern first`: the server is
-known to be modern, and gets `initialize` only if it denies that. `probe`: nothing is known."""
+"""How a conversation is opened. `only`: as configured. `modern first`: the server is known to be modern,
+and gets `initialize` only if it denies that. `probe`: nothing is known."""
 
 FIRST_TO_DECLARE_COMPLETIONS: Final = "2025-03-26"
-"""Servers of earlier versions may have completions, and no way to say so."""
+"""First version with a capability for completions. Older servers may have completions without it."""
 
 OLDER_VERSIONS: Final = ("2024-10-07",)
-"""Legacy versions that we do not offer to clients, but understand from servers."""
+"""Legacy versions that are accepted from servers, but not offered to clients."""
 
 _PROBE: Final = b"{%b}" % OWN_META
 
@@ -83,11 +84,11 @@ class _VersionData(msgspec.Struct):
 
 
 async def open_conversation(
-    session: Session, approach: Approach, *, limit: float, patience: float = PATIENCE
+    session: Session, approach: Approach, *, limit: float, patience: float = PATIENCE_SECONDS
 ) -> Agreed:
-    """Agrees with the server on a protocol version. Returns which, and what was learned. Raises WireError."""
+    """Agree on a protocol version with the server. Return it, and what was learned. Raises WireError."""
     agreed = await _Agreement(session, limit, patience).reach(approach)
-    if agreed.era == "legacy":
+    if agreed.protocol == "legacy":
         session.speak_legacy(agreed.offer)
     else:
         session.speak_modern(agreed.offer)
@@ -95,16 +96,16 @@ async def open_conversation(
 
 
 class Agreed(msgspec.Struct, frozen=True):
-    """The protocol version that a conversation is held in, and what opening it has shown."""
+    """The protocol of a conversation, and what was learned by opening it."""
 
-    era: Era
+    protocol: SpokenProtocol
     offer: Offer = Offer()
     learned: Versions = Versions()
-    """What the server is known to speak by now, and not to speak."""
+    """The versions that the server is now known to speak, or not to speak."""
 
 
 class _Agreement:
-    """The messages that it takes to agree."""
+    """The exchange of messages that leads to an agreed version."""
 
     def __init__(self, session: Session, limit: float, patience: float) -> None:
         self._peer = session.peer
@@ -137,42 +138,40 @@ class _Agreement:
         with self._discovering() as request:
             await asyncio.wait([request.answer])
             agreed = _read_discovered(request)
-            if agreed.era != MODERN:
+            if agreed.protocol != MODERN:
                 raise BadAnswer(f'it does not speak MCP {MODERN}, which "protocol" asks for')
             return agreed
 
     async def _initialize_first(self) -> Agreed:
-        """Sends the probe only to a server that has refused `initialize`."""
+        """Send the probe only if the server has refused `initialize`."""
         try:
             return await self._initialize()
         except (RemoteError, BadAnswer) as error:
             refusal = error
         with self._discovering() as discover:
             await asyncio.wait([discover.answer], timeout=self._patience)
-            if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
-                # Any other refusal may have a cause that passes.
+            if discover.answer.done() and (agreed := _read_discovered(discover)).protocol == MODERN:
+                # Any other refusal may be temporary.
                 if isinstance(refusal, RemoteError) and refusal.code in REFUSALS:
                     return msgspec.structs.replace(agreed, learned=Versions(legacy=False, modern=True))
                 return agreed
         raise refusal
 
     async def _probe(self, patience: float) -> Agreed:
-        """Sends `initialize` only to a server that does not answer the probe as a modern one within so many
-        seconds.
-        """
+        """Send `initialize` only if there is no modern response to the probe within `patience` seconds."""
         with self._discovering() as discover:
             await asyncio.wait([discover.answer], timeout=patience)
-            if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
+            if discover.answer.done() and (agreed := _read_discovered(discover)).protocol == MODERN:
                 return agreed
             with self._initializing() as initialize:
                 return await self._settle(initialize, discover)
 
     async def _settle(self, initialize: AwaitedRequest, discover: AwaitedRequest) -> Agreed:
-        """Goes by what the server accepts: one that has accepted `initialize` is in a legacy session, even if
-        it has answered the probe as well.
+        """Decide by what the server accepts: if it accepts `initialize` the session is legacy, even if it
+        has responded to the probe as well.
         """
         await asyncio.wait([discover.answer, initialize.answer], return_when=asyncio.FIRST_COMPLETED)
-        if not initialize.answer.done() and _read_discovered(discover).era == MODERN:
+        if not initialize.answer.done() and _read_discovered(discover).protocol == MODERN:
             await asyncio.wait([initialize.answer], timeout=UNANSWERED_SECONDS)
             if not initialize.answer.done():
                 return _read_discovered(discover)
@@ -180,11 +179,11 @@ class _Agreement:
         try:
             agreed = _read_initialized(initialize.answer.result())
         except (RemoteError, BadAnswer):
-            await asyncio.wait([discover.answer], timeout=PATIENCE)
-            if discover.answer.done() and (agreed := _read_discovered(discover)).era == MODERN:
+            await asyncio.wait([discover.answer], timeout=PATIENCE_SECONDS)
+            if discover.answer.done() and (agreed := _read_discovered(discover)).protocol == MODERN:
                 return agreed
             raise
-        speaks_modern = discover.answer.done() and _read_discovered(discover).era == MODERN
+        speaks_modern = discover.answer.done() and _read_discovered(discover).protocol == MODERN
         return msgspec.structs.replace(agreed, learned=Versions(legacy=True, modern=speaks_modern))
 
     def _initializing(self) -> AbstractContextManager[AwaitedRequest]:
@@ -217,7 +216,7 @@ def _read_initialized(answer: msgspec.Raw) -> Agreed:
 
 
 def _read_discovered(discover: AwaitedRequest) -> Agreed:
-    """What an answered probe says. Raises what ended the connection, or that no version is shared."""
+    """Return what the response to a probe says. Raises WireError."""
     offer = Offer()
     try:
         found = msgspec.json.decode(discover.answer.result(), type=_Discovered)
@@ -234,8 +233,8 @@ def _read_discovered(discover: AwaitedRequest) -> Agreed:
     if MODERN in supported:
         return Agreed(MODERN, offer, Versions(modern=True))
     if supported and not any(version in LEGACY_VERSIONS for version in supported):
-        ours = ", ".join((MODERN, *LEGACY_VERSIONS))
-        raise BadAnswer(f"it speaks only MCP {', '.join(supported)}; the workbench speaks {ours}")
+        spoken = ", ".join((MODERN, *LEGACY_VERSIONS))
+        raise BadAnswer(f"it speaks only MCP {', '.join(supported)}; the workbench speaks {spoken}")
     return Agreed("legacy")
 
 

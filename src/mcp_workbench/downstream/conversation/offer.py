@@ -1,4 +1,4 @@
-"""What a server says that it has, beyond tools."""
+"""What a server offers besides tools, according to its capabilities."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from mcp_workbench.wire.message import ABSENT, members_of
 
 TRUE = msgspec.Raw(b"true")
 
-LONGEST_INFO = 16 * 1024
-"""Bytes that a server may say about itself, and which are remembered."""
+MAX_INFO_BYTES = 16 * 1024
+"""Maximum size of the `serverInfo` that is kept."""
 
 Capability = Literal["resources", "prompts", "completions"]
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """Its capabilities, as far as we make use of them."""
+    """The capabilities of a server that the workbench uses."""
 
     tools_change: bool = False
-    """Whether it says when its tools have changed."""
+    """Whether the server notifies of changes in its list of tools."""
     prompts: bool = False
     prompts_change: bool = False
     resources: bool = False
     resources_change: bool = False
     updates: bool = False
-    """Whether it says when a resource has changed."""
+    """Whether the server notifies of changes in a resource."""
     completions: bool = False
     logging: bool = False
     server_info: msgspec.Raw = ABSENT
-    """What it says about itself."""
+    """The `serverInfo` of the server as JSON."""
 
     @property
     def changing(self) -> list[str]:
-        """The kinds of things of which it says when their list has changed."""
+        """The kinds of lists that the server notifies of changes in."""
         changing = {
             "tools": self.tools_change,
             "prompts": self.prompts_change,
@@ -43,13 +43,13 @@ class Offer(msgspec.Struct, frozen=True):
         return [kind for kind, is_said in changing.items() if is_said]
 
     def has(self, capability: Capability) -> bool:
-        """Whether this is among them."""
+        """Whether the server offers this capability."""
         offered: bool = getattr(self, capability)
         return offered
 
 
 def read_offer(capabilities: msgspec.Raw, server_info: msgspec.Raw = ABSENT) -> Offer:
-    """The offer in the `capabilities` of a handshake or a discovery; what cannot be read is not offered."""
+    """Return the offer in the `capabilities` of a response. What cannot be read is not offered."""
     has = members_of(capabilities)
     tools, prompts, resources = (
         members_of(has.get(name, ABSENT)) for name in ("tools", "prompts", "resources")
@@ -63,6 +63,6 @@ def read_offer(capabilities: msgspec.Raw, server_info: msgspec.Raw = ABSENT) -> 
         updates=resources.get("subscribe") == TRUE,
         completions="completions" in has,
         logging="logging" in has,
-        # Copied: it would keep the whole line in memory.
-        server_info=server_info.copy() if len(server_info) <= LONGEST_INFO else ABSENT,
+        # Copied: a view would keep the whole line in memory.
+        server_info=server_info.copy() if len(server_info) <= MAX_INFO_BYTES else ABSENT,
     )

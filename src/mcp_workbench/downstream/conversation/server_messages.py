@@ -1,6 +1,6 @@
-"""What a server says that is no answer: sorted, and brought to whom it concerns.
+"""Handles what a server sends besides responses: requests, notifications, and lines that are no messages.
 
-Calls hear of their progress, clients of what a server asks, logs and announces, and the rest is counted.
+Progress goes to its call; questions, log messages and changes go to clients; the rest is counted.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.conversation.listeners import Listeners
     from mcp_workbench.downstream.conversation.session import Session
-    from mcp_workbench.wire.message import Id, Undecodable
+    from mcp_workbench.errors import Undecodable
+    from mcp_workbench.wire.message import Id
 
-NOISE_LIMIT: Final = 128 * 1024 * 1024
-"""After so many bytes that mean nothing to us, a server has to show that it also means something."""
-NOTE_SIZE: Final = 100
-"""Bytes that a notification is taken for, so that they need not be counted."""
-MOST_PUSHED: Final = 1000
-"""Questions of one server that are open at once."""
+MAX_NOISE_BYTES: Final = 128 * 1024 * 1024
+"""Number of useless bytes after which a server is probed: it has to show that it still works."""
+NOTIFICATION_BYTES: Final = 100
+"""Assumed size of a useless notification, so that it need not be measured."""
+MAX_OPEN_QUESTIONS: Final = 1000
+"""Maximum number of open questions of one server."""
 
 AMBIGUOUS: Final = (
     "several calls are in progress on this server, or were a moment ago, and the request does not say which "
@@ -56,7 +57,7 @@ AMBIGUOUS: Final = (
 )
 SHARED: Final = (
     "the server works for several users, or did a moment ago, and the request does not say whose it is. "
-    "So nobody is shown it. Make the calls one after another, or give every client a server of its own: "
+    "So it is shown to no one. Make the calls one after another, or give every client a server of its own: "
     '"isolation": "client" in the server\'s configuration'
 )
 CROWDED: Final = "too many requests of this server wait for an answer already"
@@ -71,7 +72,7 @@ class _Cancelled(msgspec.Struct):
 
 
 class ServerMessages:
-    """The ear of a session."""
+    """The handler of what one server sends besides responses."""
 
     def __init__(self, session: Session, listeners: Listeners, on_tools_changed: Callable[[], None]) -> None:
         self._session = session
@@ -83,7 +84,7 @@ class ServerMessages:
         self._noise = 0
 
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
-        """Answers what a server may ask of any client, and passes on what it asks of this one."""
+        """Answer a ping, pass a question on, and refuse everything else."""
         if method == "ping":
             self._session.reply(result_line(request_id, b"{}"))
         elif method not in (ELICITATION, SAMPLING, ROOTS) or self._session.is_modern:
@@ -91,24 +92,24 @@ class ServerMessages:
         elif request_id in self._session.pushed:
             taken = f"Invalid Request: id {request_id!r} is in use by a request in flight"
             self._session.reply(error_line(request_id, INVALID_REQUEST, taken))
-        elif len(self._session.pushed) >= MOST_PUSHED:
-            self._hear_noise(NOTE_SIZE)
+        elif len(self._session.pushed) >= MAX_OPEN_QUESTIONS:
+            self._count_noise(NOTIFICATION_BYTES)
             self._session.reply(error_line(request_id, INTERNAL_ERROR, CROWDED))
         else:
             self._on_question(request_id, Question(method, params))
 
-    def _on_question(self, request_id: Id, asked: Question) -> None:
-        """A question does not say which call it belongs to. It is put to somebody only if that is certain."""
+    def _on_question(self, request_id: Id, question: Question) -> None:
+        """Pass a question on, if it is certain which client it is for. A question does not name its call."""
         attribution = self._session.attribution
         is_shared = attribution.concerned() is None
         calls = None if is_shared else attribution.calls()
-        inquiry = Pushed(self._session, request_id, asked, calls or [])
+        inquiry = Pushed(self._session, request_id, question, calls or [])
         self._session.pushed[request_id] = inquiry
         if is_shared:
-            self._note_refusal(asked.method)
-            inquiry.refuse(INTERNAL_ERROR, f"{asked.method}: {SHARED}")
+            self._note_refusal(question.method)
+            inquiry.refuse(INTERNAL_ERROR, f"{question.method}: {SHARED}")
         elif calls is None:
-            inquiry.refuse(INTERNAL_ERROR, f"{asked.method}: {AMBIGUOUS}")
+            inquiry.refuse(INTERNAL_ERROR, f"{question.method}: {AMBIGUOUS}")
         elif calls:
             calls[0].on_question(inquiry)
         else:
@@ -124,7 +125,7 @@ class ServerMessages:
         )
 
     def on_notification(self, method: str, params: msgspec.Raw) -> None:
-        """Takes what concerns calls, lists and clients; the rest is for the log."""
+        """Pass on what concerns calls, lists and clients, and log the rest."""
         match method:
             case "notifications/progress":
                 self._on_progress(params)
@@ -147,21 +148,21 @@ class ServerMessages:
             case "notifications/cancelled":
                 self._on_cancelled(params)
             case _:
-                self._hear_noise(NOTE_SIZE)
+                self._count_noise(NOTIFICATION_BYTES)
                 self._log.debug("%s", method)
 
     def on_garbage(self, problem: Undecodable) -> None:
-        """Skips and counts: a banner on stdout must not break the conversation."""
+        """Skip and count a line that is no message: a banner on stdout must not break the conversation."""
         self._garbage += 1
-        self._hear_noise(problem.size)
+        self._count_noise(problem.size)
         if self._garbage == 1:
             self._log.info("writes to its stdout what is not MCP; such lines are skipped")
         self._log.debug("skipped line %d of %d bytes: %s", self._garbage, problem.size, problem)
 
-    def _hear_noise(self, size: int) -> None:
-        """A server may talk without end to nobody, and take our time for it."""
+    def _count_noise(self, size: int) -> None:
+        """Count useless bytes. A server may send them without end."""
         self._noise += size
-        if self._noise > NOISE_LIMIT:
+        if self._noise > MAX_NOISE_BYTES:
             self._noise = 0
             self._session.on_silence()
 
@@ -184,16 +185,16 @@ class ServerMessages:
         number = LOG_LEVELS.index(level)
         concerned = self._session.attribution.concerned() if self._listeners.is_shared else set()
         if concerned is None:
-            return  # it may be about anybody's call
-        told: set[object] = set()
+            return  # it may be about a call of any principal
+        notified: set[object] = set()
         for call in self._session.logged:
             if concerned and call.principal not in concerned:
                 continue
             wanted = call.caller.log_level
-            if call.is_heard and wanted is not None and wanted <= number and call.client not in told:
-                told.add(call.client)
+            if call.is_heard and wanted is not None and wanted <= number and call.client not in notified:
+                notified.add(call.client)
                 call.on_log(members)
-        self._listeners.log(self._session, number, members, told, concerned)
+        self._listeners.log(self._session, number, members, notified, concerned)
 
     def _on_updated(self, members: dict[str, msgspec.Raw]) -> None:
         if (uri := decode_text(members.get("uri", ABSENT))) is None:
@@ -203,7 +204,7 @@ class ServerMessages:
         self._listeners.updated(Update(self._session, uri, watched, members))
 
     def _stream(self, members: dict[str, msgspec.Raw]) -> ChangeStream | None:
-        """The one that a modern server says something on."""
+        """Return the stream that a notification of a modern server belongs to, if any."""
         tag = members_of(members.get("_meta", ABSENT)).get(META_SUBSCRIPTION, ABSENT)
         try:
             stream = self._session.peer.find(_decode_token(tag))
@@ -212,7 +213,7 @@ class ServerMessages:
         return stream if isinstance(stream, ChangeStream) else None
 
     def _on_cancelled(self, params: msgspec.Raw) -> None:
-        """A legacy server takes back what it has asked; a modern one ends a stream."""
+        """Handle a cancellation: a legacy server withdraws a question, a modern one ends a stream."""
         try:
             request_id = msgspec.json.decode(params, type=_Cancelled).request_id
         except (msgspec.DecodeError, RecursionError):

@@ -1,7 +1,7 @@
-"""The resources of one server that somebody wants to hear about.
+"""The resources of one server that clients subscribe to.
 
-Owns what the server is asked for: each of them once however many want it, for as long as somebody does, and
-again after every start. A legacy server is subscribed to; a modern one gets a stream for each.
+Owns what is requested of the server: each resource once, for as long as any client subscribes, and again
+after every start. A legacy server gets a subscription, a modern one a stream for each resource.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ UNSUBSCRIBE: Final = "resources/unsubscribe"
 NOT_AGREED: Final = "it has not agreed to say when this resource changes"
 
 
-class _Listening(ChangeStream, kw_only=True):
-    """The stream for one resource."""
+class _ResourceStream(ChangeStream, kw_only=True):
+    """The stream of a modern server for changes of one resource."""
 
     agreed: asyncio.Future[None]
-    """Done when the server has said for the first time whether it will tell of it."""
+    """Done when the server has said for the first time whether it will notify of changes."""
 
     def on_acknowledged(self, agreed: Mapping[str, msgspec.Raw]) -> None:
-        """It will, if it says so."""
+        """Complete `agreed`, depending on whether the server has accepted the resource."""
         if not self.agreed.done():
             uris = agreed.get(URIS, ABSENT)
             if self.uri in _read_uris(uris):
@@ -43,10 +43,10 @@ class _Listening(ChangeStream, kw_only=True):
                 self.fail(BadAnswer(NOT_AGREED))
 
     def fail(self, error: WireError) -> None:
-        """It will not."""
+        """Fail `agreed`: the server will not notify of changes."""
         if not self.agreed.done():
             self.agreed.set_exception(error)
-            self.agreed.exception()  # seen: whoever has asked may have gone away since
+            self.agreed.exception()  # retrieved: all callers may have been cancelled
 
 
 def _read_uris(raw: msgspec.Raw) -> list[str]:
@@ -57,16 +57,16 @@ def _read_uris(raw: msgspec.Raw) -> list[str]:
 
 
 class _Watch:
-    """One resource."""
+    """The subscription to one resource."""
 
     def __init__(self, uri: str, session: Session, limit: float) -> None:
         self.users = 0
         self._uri = uri
         self.session = session
-        """Where the server was asked."""
-        self._stream: _Listening | None = None
-        self.asked = asyncio.create_task(self._ask(limit))
-        """Done when the server has agreed. All who want the resource share it."""
+        """The session in which the server was request."""
+        self._stream: _ResourceStream | None = None
+        self.request = asyncio.create_task(self._ask(limit))
+        """The request to the server, which all clients share. Done when the server has agreed."""
 
     async def _ask(self, limit: float) -> None:
         if self.session.is_modern:
@@ -79,7 +79,7 @@ class _Watch:
             await self.session.ask(SUBSCRIBE, b'"uri":%b' % encode(self._uri), limit=limit)
 
     def ask_again(self, session: Session) -> None:
-        """The server has been started anew."""
+        """Request the resource again, after the server was restarted."""
         self.session = session
         self._stream = None
         if session.is_modern:
@@ -88,17 +88,17 @@ class _Watch:
             self._tell(SUBSCRIBE)
 
     def end(self) -> None:
-        """Nobody wants it any more."""
-        is_refused = self.asked.done() and self.asked.exception() is not None
-        self.asked.cancel()
+        """End the subscription, because no client needs it any more."""
+        is_refused = self.request.done() and self.request.exception() is not None
+        self.request.cancel()
         if self._stream is not None:
             self._stream.close()
         elif not is_refused:
             self._tell(UNSUBSCRIBE)
 
-    def _listen(self) -> _Listening:
+    def _listen(self) -> _ResourceStream:
         agreed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._stream = stream = _Listening(self.session.peer, {URIS: [self._uri]}, agreed=agreed)
+        self._stream = stream = _ResourceStream(self.session.peer, {URIS: [self._uri]}, agreed=agreed)
         stream.open()
         return stream
 
@@ -107,35 +107,35 @@ class _Watch:
 
 
 class ResourceWatches:
-    """All resources of one server that somebody wants to hear about.
+    """All resources of one server that clients subscribe to.
 
     Modern and legacy connections to a server may lead to two processes, which do not know of each other's
-    changes. So a resource is asked for on each that somebody wants to hear from.
+    changes. So a resource is requested on each connection that a client subscribes through.
     """
 
     def __init__(self) -> None:
         self._watches: dict[tuple[str, bool], _Watch] = {}
 
     async def add(self, uri: str, session: Session, limit: float) -> None:
-        """Somebody wants to hear of a resource. Returns when the server has agreed. Raises WireError."""
+        """Subscribe to a resource, and return when the server has agreed. Raises WireError."""
         key = uri, session.is_modern
         watch = self._watches.get(key)
         if watch is None:
             watch = self._watches[key] = _Watch(uri, session, limit)
         watch.users += 1
         try:
-            await outcome_of(watch.asked)
+            await outcome_of(watch.request)
         except BaseException:
             self._leave(key, watch)
             raise
 
     def remove(self, uri: str, *, modern: bool) -> None:
-        """Somebody does not want to hear of a resource any more that the server has agreed to tell of."""
+        """End one subscription to a resource."""
         key = uri, modern
         self._leave(key, self._watches[key])
 
     def ask_again(self, session: Session, others: Sequence[Session]) -> None:
-        """Asks on a new connection for what the server was asked for on one that is no longer used."""
+        """Request resources again on a new connection, if their connection is not in use any more."""
         for watch in self._watches.values():
             if watch.session not in others:
                 watch.ask_again(session)

@@ -1,8 +1,8 @@
-"""Whose call is sent next on one connection, and how many of each principal are in flight there.
+"""The queue of calls on one connection, and how many of each principal are in flight there.
 
 A principal has at most its share of the connection in flight, and never more than half of what the server
-takes: slow calls cannot be taken back, so there must be room left for others. What is over the share waits in
-the principal's own queue. Principals take turns.
+accepts: slow calls cannot be taken back, so there must be capacity left for others. Calls over the share
+wait in the principal's own queue. Principals take turns.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PrincipalCount:
-    """The calls of one principal in flight on one connection. Kept by the peer that sends them."""
+    """The number of calls of one principal in flight on one connection. The peer updates it."""
 
     def __init__(self, on_leave: Callable[[], None]) -> None:
         self.count = 0
@@ -42,21 +42,21 @@ class CallQueue:
     def __init__(self, shares: Shares, on_change: Callable[[], None]) -> None:
         self._shares = shares
         self._on_change = on_change
-        """Told when a call may have become the next."""
+        """Called when a waiting call may have become the next."""
         self._tallies: dict[str, PrincipalCount] = {}
         self._waiting: FairQueue[asyncio.Future[None]] = FairQueue()
         self.call_limit = sys.maxsize
-        """Calls that the server works on at once, for all principals."""
+        """Maximum number of calls that the server works on at once, for all principals."""
         self.granted = 0
-        """Turns that were given and not yet taken: the call is sent when its task runs."""
+        """Turns that were given and not yet used: a call is sent when its task runs."""
 
     @property
     def has_next(self) -> bool:
-        """Whether a call waits that only needs room on the connection."""
+        """Whether a call waits that only needs capacity on the connection."""
         return self._waiting.has_next(self._is_within_share)
 
     def tally(self, principal: str) -> PrincipalCount:
-        """The count of a principal."""
+        """Return the count of a principal's calls."""
         tally = self._tallies.get(principal)
         if tally is None:
             tally = self._tallies[principal] = PrincipalCount(self._on_leave)
@@ -67,7 +67,7 @@ class CallQueue:
         return principal not in self._waiting and self._is_within_share(principal)
 
     async def wait(self, principal: str) -> None:
-        """Wait for a turn, which has to be taken at once."""
+        """Wait for a turn, which has to be used at once."""
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         self._waiting.add(principal, turn)
@@ -80,20 +80,20 @@ class CallQueue:
         finally:
             if not turn.cancelled():
                 self._count(principal, -1)
-            # Later: by then the call is sent, or nothing was, and the place is left to the next.
+            # Later: by then the call is sent, or the next call can have its place.
             loop.call_soon(self._on_change)
 
-    def grant(self, room: int) -> None:
-        """Give turns to as many calls as there is room for."""
-        while room > 0 and (found := self._waiting.take(self._is_within_share)) is not None:
+    def grant(self, count: int) -> None:
+        """Give turns to that many waiting calls, if there are as many."""
+        while count > 0 and (found := self._waiting.take(self._is_within_share)) is not None:
             principal, turn = found
             if not turn.done():
                 turn.set_result(None)
                 self._count(principal, 1)
-                room -= 1
+                count -= 1
 
     def release(self) -> None:
-        """Let everybody go: the connection has ended."""
+        """Give a turn to every waiting call, because the connection has ended."""
         while (found := self._waiting.take(lambda _: True)) is not None:
             principal, turn = found
             if not turn.done():

@@ -1,4 +1,4 @@
-"""Holds all servers back while nobody takes what they say: they wait, and memory does not fill."""
+"""Backpressure for all servers: while clients do not read, what servers send is not read either."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class FlowControl:
-    """The connections that are up, and whether what comes from them is read."""
+    """The connections that are up, and whether what they send is read."""
 
     def __init__(self) -> None:
         self._connections: set[Connection] = set()
@@ -17,27 +17,27 @@ class FlowControl:
 
     @property
     def waiting(self) -> int:
-        """How many bytes wait for servers to read them."""
+        """Number of bytes that wait for servers to read them."""
         return sum(connection.waiting for connection in self._connections)
 
     def add(self, connection: Connection) -> None:
-        """A connection is up."""
+        """Add a connection, which is paused at once if reading is stopped."""
         self._connections.add(connection)
         if self._is_closed:
             connection.pause()
 
     def remove(self, connection: Connection) -> None:
-        """It has ended."""
+        """Remove a connection that has ended."""
         self._connections.discard(connection)
 
     def close(self) -> None:
-        """Reads no further."""
+        """Stop reading from all servers."""
         self._is_closed = True
         for connection in self._connections:
             connection.pause()
 
     def open(self) -> None:
-        """Reads on."""
+        """Read from all servers again."""
         self._is_closed = False
         for connection in self._connections:
             connection.resume()

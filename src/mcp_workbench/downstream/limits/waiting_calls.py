@@ -1,4 +1,4 @@
-"""The room in which calls wait for a server that is not ready for them, and how many it holds."""
+"""The calls that wait for a server that is not ready for them, and how many may wait."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from mcp_workbench.fairness import RETRY_SECONDS, Shares
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_CALLS = 10_000
-MOST_BYTES = 64 * 1024 * 1024
-"""Of the arguments of all that wait together; one call alone may have more."""
-SHARE_BYTES = 8 * 1024 * 1024
-"""The same for the calls of one principal."""
+MAX_CALLS = 10_000
+MAX_BYTES = 64 * 1024 * 1024
+"""Maximum size of the arguments of all waiting calls together. One call alone may have more."""
+MAX_BYTES_PER_PRINCIPAL = 8 * 1024 * 1024
+"""Maximum size of the arguments of one principal's waiting calls. One call alone may have more."""
 
 
 class WaitingCalls:
-    """Calls that wait for one server."""
+    """Counts the calls that wait for one server, and refuses too many."""
 
     def __init__(self, shares: Shares | None = None) -> None:
         self._shares = shares or Shares()
@@ -31,7 +31,7 @@ class WaitingCalls:
 
     @contextmanager
     def place(self, size: int, principal: str = "") -> Iterator[None]:
-        """Keep a place for a call with arguments of that size while it waits. Raises Overloaded."""
+        """Count a call with arguments of that size for as long as it waits. Raises Overloaded."""
         self._require_room(size, principal)
         self.calls += 1
         self.bytes += size
@@ -49,11 +49,11 @@ class WaitingCalls:
 
     def _require_room(self, size: int, principal: str) -> None:
         calls, used = self._calls_of[principal], self._bytes_of[principal]
-        is_over = calls >= self._shares.limits.waiting or (calls and used + size > SHARE_BYTES)
+        is_over = calls >= self._shares.limits.waiting or (calls and used + size > MAX_BYTES_PER_PRINCIPAL)
         if principal and is_over:
             taken = f"{calls:,} calls of yours with {size_of(used)} of arguments wait for this server already"
             raise Overloaded(str(ShareUsedUp(taken, "waiting", RETRY_SECONDS)))
-        if self.calls >= MOST_CALLS or (self.calls and self.bytes + size > MOST_BYTES):
+        if self.calls >= MAX_CALLS or (self.calls and self.bytes + size > MAX_BYTES):
             waiting = f"{self.calls:,} calls with {size_of(self.bytes)} of arguments"
             remedy = "Wait for some of their answers first"
             raise Overloaded(f"{waiting} wait for this server already, and no more are taken. {remedy}")

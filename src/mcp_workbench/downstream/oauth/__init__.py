@@ -1,8 +1,8 @@
-"""Access tokens for remote servers: got, kept, renewed, and put on every request.
+"""Access tokens for remote servers: obtains, stores and renews them, and adds them to every request.
 
-Owns everything between a server's 401 and a request that it accepts. Does not know what is in the requests.
-Nothing here is imported before a server with a `url` is used, and the SDK only for a login or for client
-credentials.
+Owns everything between a server's 401 and a request that it accepts. Does not know what is in the
+requests. Nothing here is imported before a server with a `url` is used, and the SDK only for a login or
+for client credentials.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.downstream.oauth.bearer import BearerAuth
 from mcp_workbench.downstream.oauth.client_credentials import ClientCredentialsAuth
-from mcp_workbench.storage.logins import LoginStore
+from mcp_workbench.downstream.oauth.login_store import LoginStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,10 +29,11 @@ def authorization(
     environ: Mapping[str, str],
     hide: Callable[[Secrets], None],
 ) -> httpx2.Auth | None:
-    """What authorizes requests to the server `origin` (toolbox and name): None, if its own headers do.
+    """Return what authorizes requests to the server `origin` (toolbox and name); None if its own headers
+    do.
 
-    `hide` is told of every token before it is used: it is to be masked in errors and logs. Requests may raise
-    LoginRequired and TokenUnavailable, beside what httpx2 raises.
+    `hide` is called with every token before it is used, so that it is masked in errors and logs. Requests
+    may raise LoginRequired and TokenUnavailable, in addition to httpx2's errors.
     """
     if config.url is None or any(name.lower() == "authorization" for name in config.headers):
         return None

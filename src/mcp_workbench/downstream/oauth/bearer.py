@@ -1,8 +1,8 @@
-"""The access token of a person's login, on every request to a server.
+"""Adds the access token of a person's login to every request to a server.
 
-Owns when a token is renewed: ahead of its end, and once when the server refuses it; by one task of one
-process, while all the others wait for what it gets. Refresh tokens are often good for one use only, and a
-second use ends the login. Never opens a browser, and never deletes a login, whatever fails.
+Owns when a token is renewed: before it expires, and once when the server refuses it. One task of one
+process renews it, while all others wait for the result: refresh tokens are often good for one use only,
+and a second use ends the login. Never opens a browser, and never deletes a login, whatever fails.
 """
 
 from __future__ import annotations
@@ -15,25 +15,24 @@ import httpx2
 
 from mcp_workbench.downstream.oauth.challenge import challenge_of, wants_more_scope
 from mcp_workbench.downstream.oauth.renewal import RenewalPostponed, RenewalRefused, renew
-from mcp_workbench.errors import LoginRequired, TokenUnavailable
-from mcp_workbench.storage.logins import StoreError
+from mcp_workbench.errors import LoginRequired, StoreError, TokenUnavailable
 from mcp_workbench.wire.shared import outcome_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from mcp_workbench.config import OAuthConfig, Secrets, Stamp
+    from mcp_workbench.downstream.oauth.login_store import LoginStore
     from mcp_workbench.storage.login_record import Login
-    from mcp_workbench.storage.logins import LoginStore
 
-PAUSE = 10.0
-"""Seconds without another try to renew a token that is still good, after one that failed."""
+RETRY_PAUSE_SECONDS = 10.0
+"""Seconds after a failed renewal before the next one, while the token is still valid."""
 
 log = logging.getLogger(__name__)
 
 
 class BearerAuth(httpx2.Auth):
-    """Authorizes requests to one server by the login that is kept for it."""
+    """Authorizes requests to one server with its stored login."""
 
     def __init__(
         self,
@@ -53,12 +52,12 @@ class BearerAuth(httpx2.Auth):
         self._renewal: asyncio.Task[Login] | None = None
         self._not_before = 0.0
         self._given_up: dict[str, str] = {}
-        """Why a login will not be renewed, by its access token: it is not asked for again and again."""
+        """Why a login cannot be renewed, by its access token, so that it is not tried again and again."""
 
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Adds the token, if there is one. Raises LoginRequired and TokenUnavailable."""
+        """Add the token, if there is one. Raises LoginRequired and TokenUnavailable."""
         login = await self._current()
         if login is not None and self._is_due(login):
             login = await self._renewed_in_time(login)
@@ -71,7 +70,7 @@ class BearerAuth(httpx2.Auth):
             response = yield request
             if response.status_code == 401:
                 reason = "it does not accept the login any more (HTTP 401)"
-                # Or every call from now on would cost a renewal.
+                # Otherwise every call from now on would cost a renewal.
                 self._given_up = {login.access_token: reason}
                 raise self._login_required(reason)
         if wants_more_scope(response):
@@ -80,17 +79,17 @@ class BearerAuth(httpx2.Auth):
             raise LoginRequired(*self._origin, reason, scope=scope)
 
     async def _after_refusal(self, used: Login | None) -> Login:
-        """The login to try again with, after a 401."""
+        """Return the login for the second attempt after a 401. Raises LoginRequired and TokenUnavailable."""
         login = await self._current()
         if login is None:
             raise self._login_required("it wants a login, and there is none (HTTP 401)")
-        # Another task, or another process, may have seen to it meanwhile.
+        # Another task or process may have renewed it meanwhile.
         if used is not None and login.access_token == used.access_token:
             login = await self._renewed(login)
         return login
 
     async def _current(self) -> Login | None:
-        """The login as it is kept now, whoever has put it there."""
+        """Return the login as it is stored now, whichever process stored it."""
         if self._store.stamp() == self._stamp:
             return self._login
         async with self._looking:
@@ -103,7 +102,7 @@ class BearerAuth(httpx2.Auth):
         try:
             login = await self._store.load()
         except StoreError as error:
-            raise self._login_required(f"its login cannot be had: {error}") from None
+            raise self._login_required(f"its login cannot be read: {error}") from None
         if login is not None and self._oauth is not None:
             known = (self._oauth.client_id, self._oauth.client_metadata_url)
             if self._oauth.client_id is not None and login.client_id not in known:
@@ -118,7 +117,7 @@ class BearerAuth(httpx2.Auth):
     def _is_due(self, login: Login) -> bool:
         if login.has_expired:
             return True
-        # Without a refresh token it is used for as long as it is good.
+        # Without a refresh token it is used until it expires.
         may_try = login.refresh_token is not None and login.access_token not in self._given_up
         return login.expires_soon and may_try and asyncio.get_running_loop().time() >= self._not_before
 
@@ -128,16 +127,16 @@ class BearerAuth(httpx2.Auth):
         except TokenUnavailable:
             if login.has_expired:
                 raise
-            return login  # it is good for a while yet
+            return login  # still valid
 
     async def _renewed(self, stale: Login) -> Login:
-        """The login with another access token."""
+        """Return the login with a new access token. Raises LoginRequired and TokenUnavailable."""
         if (reason := self._given_up.get(stale.access_token)) is not None:
             raise self._login_required(reason)
         if self._renewal is None:
             self._renewal = asyncio.create_task(self._renew(stale))
             self._renewal.add_done_callback(self._on_renewed)
-        # Not cancelled with whoever asked: new tokens that nobody has kept are a lost login.
+        # If a cancelled caller ended the renewal, the new tokens and so the login would be lost.
         return await outcome_of(self._renewal)
 
     def _on_renewed(self, _: asyncio.Task[Login]) -> None:
@@ -160,7 +159,7 @@ class BearerAuth(httpx2.Auth):
             self._given_up = {stale.access_token: reason}
             raise self._login_required(reason) from None
         except (RenewalPostponed, StoreError) as error:
-            self._not_before = asyncio.get_running_loop().time() + PAUSE
+            self._not_before = asyncio.get_running_loop().time() + RETRY_PAUSE_SECONDS
             self._log.warning("login not renewed: %s", error)
             raise TokenUnavailable(f"its login could not be renewed: {error}") from None
 
@@ -169,7 +168,7 @@ class BearerAuth(httpx2.Auth):
             await self._store.save(login)
             self._log.info("login renewed")
         except StoreError as error:
-            # The old tokens are of no use any more: these are at least used for as long as we run.
+            # The old tokens are invalid: this process at least can use the new ones.
             self._log.error("login renewed, and not kept: %s", error)
 
     def _client_secret(self, login: Login) -> str | None:

@@ -1,7 +1,7 @@
-"""Where the browser comes back to after a login: a page on this machine's loopback, or a pasted address.
+"""The redirect target of a login: a page on this machine's loopback address, or a pasted address.
 
-Owns the page and the check of `state`: what does not belong to this login is refused, and the wait goes on.
-Whether the answer is to be believed beyond that is decided by whoever started the login.
+Owns the page and the check of `state`: requests that do not belong to this login are refused, and the wait
+goes on. `login_flow` checks the rest of the response.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 PATH = "/callback"
-LONGEST_REQUEST = 32 * 1024
-REQUEST_LIMIT = 10.0
-"""Seconds for a browser to say what it wants."""
+MAX_REQUEST_BYTES = 32 * 1024
+REQUEST_TIMEOUT_SECONDS = 10.0
+"""Seconds for a browser to send its request."""
 
 _PAGE = """\
 <!doctype html><meta charset="utf-8"><title>MCP Workbench</title>
@@ -30,28 +30,28 @@ _PAGE = """\
 
 
 class Callback:
-    """Waits for the answer to one login."""
+    """Waits for the authorization response of one login."""
 
     def __init__(self, port: int) -> None:
         self.redirect_uri = f"http://localhost:{port}{PATH}"
         self.refused = 0
-        """Answers that were not for this login."""
+        """Number of responses that did not belong to this login."""
         self._state: str | None = None
         self._answer: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
 
     def expect(self, state: str) -> None:
-        """Only an answer with this `state` counts."""
+        """Accept only a response with this `state`."""
         self._state = state
 
     async def answer(self) -> dict[str, str]:
-        """The parameters that the authorization server has sent the browser back with."""
+        """Wait for the response, and return its parameters."""
         return await self._answer
 
     def take(self, address: str) -> bool:
-        """Whether this address, or the query of one, is the answer. It counts only once."""
+        """Take an address or its query as the response, and return whether it belongs to this login."""
         query = urlsplit(address.strip()).query or address.strip()
         found = parse_qs(query, keep_blank_values=True)
-        # A parameter that stands there twice is nobody's honest answer.
+        # No honest response has a parameter twice.
         parameters = {name: values[0] for name, values in found.items() if len(values) == 1}
         state = parameters.get("state", "")
         is_ours = self._state is not None and secrets.compare_digest(state.encode(), self._state.encode())
@@ -63,11 +63,11 @@ class Callback:
         return True
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answers one request of a browser."""
+        """Respond to one request of a browser."""
         with suppress(
             OSError, ValueError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError
         ):
-            async with asyncio.timeout(REQUEST_LIMIT):
+            async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
                 writer.write(self._respond(head.split(b"\r\n", 1)[0].decode("ascii")))
                 await writer.drain()
@@ -78,7 +78,9 @@ class Callback:
         if method != "GET" or urlsplit(target).path != PATH:
             return _page(404, "Not found", "This page is only for the end of a login.")
         if not self.take(target):
-            return _page(400, "This is not the login that is waited for", "Start again in the terminal.")
+            return _page(
+                400, "This is not the login that the terminal waits for", "Start again in the terminal."
+            )
         if "error" in parse_qs(urlsplit(target).query):
             return _page(200, "The login was refused", "The terminal says more. You can close this page.")
         done = "The browser's part of the login is done"
@@ -87,16 +89,16 @@ class Callback:
 
 @asynccontextmanager
 async def open_callback(ports: list[int]) -> AsyncIterator[Callback]:
-    """Listens on the first of these ports that is free; 0 is any. Raises OSError if none is."""
+    """Listen on the first of these ports that is free; 0 is any port. Raises OSError if none is free."""
     listening = _first_free(ports)
     port: int = listening.getsockname()[1]
     callback = Callback(port)
     sockets = [listening]
     with suppress(OSError):
-        # `localhost` may be this first, and nobody else is to listen there meanwhile.
+        # `localhost` may resolve to ::1 first, where no other program may listen meanwhile.
         sockets.append(socket.create_server(("::1", port), family=socket.AF_INET6))
     servers = [
-        await asyncio.start_server(callback.serve, sock=listening, limit=LONGEST_REQUEST)
+        await asyncio.start_server(callback.serve, sock=listening, limit=MAX_REQUEST_BYTES)
         for listening in sockets
     ]
     try:
@@ -120,7 +122,7 @@ def _page(status: int, title: str, text: str) -> bytes:
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
         "Content-Type: text/html; charset=utf-8\r\n"
         f"Content-Length: {len(body)}\r\n"
-        # The address of the page holds the code: it is to go nowhere else.
+        # The address of the page contains the code, which must not be sent anywhere else.
         "Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n"
     )
     return head.encode() + body

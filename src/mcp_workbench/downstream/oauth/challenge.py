@@ -1,4 +1,4 @@
-"""What a server says about the token that it wants: the header `WWW-Authenticate`."""
+"""The `WWW-Authenticate` header: what a server says about the token that it requires."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _FIELD = re.compile(r'(\w+)\s*=\s*(?:"([^"]*)"|([^\s,"]+))')
 
 
 class Challenge(msgspec.Struct, frozen=True):
-    """The parts of it that count."""
+    """The parts of a `WWW-Authenticate` header that matter here."""
 
     error: str = ""
     scope: str = ""
     resource_metadata: str = ""
 
     def header(self) -> str:
-        """As a server would write it."""
+        """Return the challenge as a server would write it."""
         named = (("resource_metadata", self.resource_metadata), ("scope", self.scope))
         return "Bearer " + ", ".join(f'{name}="{value}"' for name, value in named if value)
 
 
 def challenge_of(response: httpx2.Response) -> Challenge:
-    """What is said, as far as it can be understood."""
+    """Return the challenge in a response, as far as it can be parsed."""
     fields: dict[str, str] = {}
     for name, quoted, bare in _FIELD.findall(response.headers.get("WWW-Authenticate", "")):
         fields.setdefault(name.lower(), quoted or bare)
@@ -37,15 +37,15 @@ def challenge_of(response: httpx2.Response) -> Challenge:
 
 
 def wants_more_scope(response: httpx2.Response) -> bool:
-    """Whether the token is good, and not for this."""
+    """Whether the server accepts the token, but requires more scope for this request."""
     return response.status_code == 403 and challenge_of(response).error == "insufficient_scope"
 
 
 def union(*scopes: str) -> str:
-    """All of them, each once, in order."""
+    """Return all scopes, each of them once, in order."""
     return " ".join(dict.fromkeys(word for scope in scopes for word in scope.split()))
 
 
 def _scope(text: str) -> str:
-    """Only what a scope may consist of: it is shown to people, in a command to copy."""
+    """Return only valid scope words: people are shown them in a command to copy."""
     return " ".join(word for word in text.split() if re.fullmatch(r"[\x21\x23-\x5b\x5d-\x7e]+", word))

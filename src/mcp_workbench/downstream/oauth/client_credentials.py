@@ -1,7 +1,7 @@
-"""An access token that nobody logs in for: by the credentials of a client that is the workbench itself.
+"""Access tokens without a person's login, by the client credentials grant.
 
-Owns when a token is asked for, and that all requests share it. Tokens are kept in memory only: a new one
-costs three requests and nobody's time.
+Owns when a token is requested, and that all requests share it. Tokens are kept in memory only: a new one
+takes three requests, and no person.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from mcp_workbench.config import Secrets
 from mcp_workbench.downstream.oauth.challenge import Challenge, challenge_of, wants_more_scope
 from mcp_workbench.errors import TokenUnavailable
-from mcp_workbench.storage.login_record import MARGIN, PART_OF_LIFE
+from mcp_workbench.storage.login_record import RENEWAL_LIFETIME_SHARE, RENEWAL_MARGIN_SECONDS
 from mcp_workbench.wire.shared import outcome_of
 from mcp_workbench.wire.threads import in_thread
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import OAuthConfig
 
-LIMIT = 60.0
-"""Seconds to get a token, with the import of the SDK on a machine that is busy."""
+TIMEOUT_SECONDS = 60.0
+"""Seconds to get a token, including the import of the SDK on a busy machine."""
 
 
 class _Token(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class _Token(msgspec.Struct, frozen=True):
 
 
 class ClientCredentialsAuth(httpx2.Auth):
-    """Authorizes requests to one server by tokens that the workbench asks for itself."""
+    """Authorizes requests to one server with tokens that the workbench requests for itself."""
 
     def __init__(self, url: str, oauth: OAuthConfig, hide: Callable[[Secrets], None]) -> None:
         self._url = url
@@ -49,7 +49,7 @@ class ClientCredentialsAuth(httpx2.Auth):
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Adds the token, once the server has asked for one. Raises TokenUnavailable."""
+        """Add the token, once the server has required one. Raises TokenUnavailable."""
         used = self._token
         if used is not None and used.renew_at is not None and time.time() >= used.renew_at:
             used = await self._new_token(used)
@@ -74,7 +74,7 @@ class ClientCredentialsAuth(httpx2.Auth):
 
     async def _new_token(self, used: _Token | None) -> _Token:
         if self._token is not None and self._token is not used:
-            return self._token  # another task has seen to it meanwhile
+            return self._token  # another task has got it meanwhile
         if self._asking is None:
             self._asking = asyncio.create_task(self._ask())
             self._asking.add_done_callback(self._on_asked)
@@ -87,27 +87,27 @@ class ClientCredentialsAuth(httpx2.Auth):
 
     async def _ask(self) -> _Token:
         try:
-            async with asyncio.timeout(LIMIT):
-                await in_thread(_import_the_sdk, LIMIT)
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                await in_thread(_import_the_sdk, TIMEOUT_SECONDS)
                 return await self._ask_by_the_sdk()
         except TimeoutError:
-            raise TokenUnavailable(f"no access token within {LIMIT:g} s") from None
+            raise TokenUnavailable(f"no access token within {TIMEOUT_SECONDS:g} s") from None
         except httpx2.HTTPError as error:
             what = str(error) or type(error).__name__
             raise TokenUnavailable(f"its authorization server could not be reached: {what}") from None
 
     async def _ask_by_the_sdk(self) -> _Token:
-        from mcp_workbench.downstream.oauth import sdk_credentials  # noqa: PLC0415 - loaded beside the loop by now
+        from mcp_workbench.downstream.oauth import sdk_credentials  # noqa: PLC0415 - a thread has loaded it by now
 
         scope = self._oauth.scope or self._challenge.scope
-        asked = Challenge(scope=scope, resource_metadata=self._challenge.resource_metadata)
-        tokens, issuer = await sdk_credentials.ask(self._url, self._oauth, self._issuer, asked)
-        # The first to be named: from now on the credentials go to no other.
+        wanted = Challenge(scope=scope, resource_metadata=self._challenge.resource_metadata)
+        tokens, issuer = await sdk_credentials.ask(self._url, self._oauth, self._issuer, wanted)
+        # Bound to the first issuer: from now on the credentials are sent to no other.
         self._issuer = self._issuer or issuer
         self._hide(Secrets({tokens.access_token: "<access token>"}))
         if tokens.expires_in is None:
             return _Token(tokens.access_token, None)
-        margin = min(MARGIN, PART_OF_LIFE * tokens.expires_in)
+        margin = min(RENEWAL_MARGIN_SECONDS, RENEWAL_LIFETIME_SHARE * tokens.expires_in)
         return _Token(tokens.access_token, time.time() + tokens.expires_in - margin)
 
 

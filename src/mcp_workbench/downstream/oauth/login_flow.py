@@ -1,7 +1,7 @@
 """A person's login to a server: from the server's challenge to a `Login`.
 
 Owns which client the workbench is (configured, described by a document, or registered), which scopes are
-asked for, and what a failure means in words. Talks to no person: the address to open is handed on.
+requested, and the error texts. It shows nothing itself: the address to open is passed to a callback.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mcp_workbench import __version__
 from mcp_workbench.config import OAuthConfig
 from mcp_workbench.downstream.oauth.challenge import Challenge, union
 from mcp_workbench.downstream.oauth.sdk_flow import (
-    LONGEST_REASON,
+    MAX_REASON_CHARACTERS,
     MemoryTokenStorage,
     check_address,
     check_pkce,
@@ -56,7 +56,7 @@ class LoginFlow:
         self._notepad = MemoryTokenStorage(self._client())
 
     async def run(self, challenge: Challenge, more_scope: str, show: Callable[[str, str], None]) -> Login:
-        """Logs in. `show` gets the address for the browser, and who asks there. Raises LoginFailed."""
+        """Log in. `show` is called with the address for the browser and the issuer. Raises LoginFailed."""
         uri = AnyUrl(self._callback.redirect_uri)
         metadata = OAuthClientMetadata(
             client_name="MCP Workbench",
@@ -90,16 +90,16 @@ class LoginFlow:
         try:
             tokens = await get_tokens(provider, self._url, wanted, self._check)
         except OAuthRegistrationError as error:
-            raise LoginFailed(str(error)[:LONGEST_REASON], REGISTER_ONE) from None
+            raise LoginFailed(str(error)[:MAX_REASON_CHARACTERS], REGISTER_ONE) from None
         except OAuthFlowError as error:
-            raise LoginFailed(str(error)[:LONGEST_REASON]) from None
+            raise LoginFailed(str(error)[:MAX_REASON_CHARACTERS]) from None
         except httpx2.HTTPError as error:
             what = str(error) or type(error).__name__
             raise LoginFailed(f"the authorization server could not be reached: {what}") from None
         return self._login(tokens, provider.context)
 
     def _client(self) -> OAuthClientInformationFull | None:
-        """The client that there is already."""
+        """Return the client that is configured or already registered, if any."""
         earlier, configured = self._earlier, self._oauth.client_id
         if configured is not None:
             known = earlier.issuer if earlier is not None and earlier.client_id == configured else None
@@ -120,13 +120,13 @@ class LoginFlow:
         )
 
     def _scope(self, challenge: Challenge, more: str) -> str:
-        """What is configured, else what the server asks for; if it is to be more, with what was granted."""
+        """Return the configured or required scope; if more is requested, with what was granted before."""
         granted = self._earlier.scope if more and self._earlier is not None else ""
         return union(self._oauth.scope or challenge.scope, granted, more)
 
     def _check(self, context: OAuthContext) -> None:
         if self._oauth.client_id is not None and context.client_info is None:
-            # The SDK would register a client of its own with whoever is named now.
+            # The SDK would register a new client with the authorization server that is named now.
             named = context.auth_server_url or context.get_authorization_base_url(self._url)
             raise LoginFailed(
                 f'the server names {named} as its authorization server, and the "clientId" is of another',
@@ -141,9 +141,9 @@ class LoginFlow:
             raise LoginFailed(f"{metadata.issuer} does not let clients register themselves", REGISTER_ONE)
 
     def _read(self, answer: dict[str, str], context: OAuthContext) -> AuthorizationCodeResult:
-        """The answer that the browser brought. That its `iss` is the right one is checked by the SDK."""
+        """Return the authorization response. The SDK checks that its `iss` is right. Raises LoginFailed."""
         if "error" in answer:
-            # Before a word of it is believed: the SDK sees only answers with a code.
+            # The SDK checks `iss` only in responses with a code.
             validate_authorization_response_iss(answer.get("iss"), context.oauth_metadata)
             details = f": {answer['error_description']}" if answer.get("error_description") else ""
             raise LoginFailed(f"the authorization server refused: {answer['error']}{details}")
@@ -152,7 +152,7 @@ class LoginFlow:
     def _login(self, tokens: OAuthToken, context: OAuthContext) -> Login:
         client, metadata = context.client_info, context.oauth_metadata
         if client is None:
-            raise LoginFailed("the tokens came without a client that they are for")
+            raise LoginFailed("the tokens came without a client")
         now = time.time()
         origin = urlsplit(self._url)._replace(path="", query="", fragment="").geturl()
         methods: dict[str | None, ClientAuth] = {

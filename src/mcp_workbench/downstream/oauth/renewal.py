@@ -1,7 +1,7 @@
-"""One request for new tokens, by a refresh token, to the token endpoint that gave it.
+"""Renews a login: one request with the refresh token, to the token endpoint that issued it.
 
-Not by the SDK's client: it forgets the tokens when the request fails, and its import takes most of a second.
-What is asked and answered is a dozen lines of RFC 6749.
+Without the SDK's client: it forgets the tokens when the request fails, and its import takes most of a
+second. Request and response are a dozen lines of RFC 6749.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from mcp_workbench.downstream.oauth.requests import open_client
 if TYPE_CHECKING:
     from mcp_workbench.storage.login_record import Login
 
-LIMIT = 30.0
-"""Seconds for the authorization server to answer."""
-LONGEST_ANSWER = 1024 * 1024
-PASSING = ("server_error", "slow_down", "temporarily_unavailable")
-"""What an authorization server says that may say something else the next time."""
+TIMEOUT_SECONDS = 30.0
+"""Seconds for the authorization server to respond."""
+MAX_RESPONSE_BYTES = 1024 * 1024
+TRANSIENT_ERRORS = ("server_error", "slow_down", "temporarily_unavailable")
+"""OAuth error codes after which a renewal is worth another attempt."""
 
 
 class RenewalPostponed(Exception):
-    """No answer, or none that decides anything: the login may be as good as before."""
+    """The renewal failed for a reason that may pass: the login may still be valid."""
 
 
 class RenewalRefused(Exception):
-    """The authorization server will not renew this login, however often it is asked."""
+    """The authorization server refused to renew the login, for good."""
 
 
 class _Answer(msgspec.Struct):
@@ -48,7 +48,7 @@ class _Failure(msgspec.Struct):
 
 
 async def renew(login: Login, client_secret: str | None) -> Login:
-    """The login with new tokens. Raises NotNow or Refused."""
+    """Return the login with new tokens. Raises RenewalPostponed or RenewalRefused."""
     if login.refresh_token is None:
         raise RenewalRefused("there is no refresh token to renew it with")
     form = {
@@ -63,7 +63,7 @@ async def renew(login: Login, client_secret: str | None) -> Login:
         headers["Authorization"] = f"Basic {b64encode(credentials.encode()).decode()}"
     elif client_secret is not None:
         form["client_secret"] = client_secret
-    asked_at = time.time()
+    requested_at = time.time()
     status, body = await _post(login.token_endpoint, form, headers)
     if status != 200:
         raise _why_not(status, body)
@@ -77,26 +77,28 @@ async def renew(login: Login, client_secret: str | None) -> Login:
         access_token=answer.access_token,
         refresh_token=answer.refresh_token or login.refresh_token,
         scope=login.scope if answer.scope is None else answer.scope,
-        obtained_at=asked_at,
-        expires_at=None if lifetime is None else asked_at + lifetime,
+        obtained_at=requested_at,
+        expires_at=None if lifetime is None else requested_at + lifetime,
     )
 
 
 async def _post(url: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
     try:
         async with (
-            asyncio.timeout(LIMIT),
-            open_client(LIMIT) as client,
+            asyncio.timeout(TIMEOUT_SECONDS),
+            open_client(TIMEOUT_SECONDS) as client,
             client.stream("POST", url, data=form, headers=headers) as response,
         ):
             body = bytearray()
             async for part in response.aiter_bytes():
                 body += part
-                if len(body) > LONGEST_ANSWER:
+                if len(body) > MAX_RESPONSE_BYTES:
                     raise RenewalPostponed("the authorization server's answer is too long")
             return response.status_code, bytes(body)
     except TimeoutError:
-        raise RenewalPostponed(f"the authorization server did not answer within {LIMIT:g} s") from None
+        raise RenewalPostponed(
+            f"the authorization server did not answer within {TIMEOUT_SECONDS:g} s"
+        ) from None
     except httpx2.HTTPError as error:
         what = str(error) or type(error).__name__
         raise RenewalPostponed(f"the authorization server could not be reached: {what}") from None
@@ -109,5 +111,7 @@ def _why_not(status: int, body: bytes) -> RenewalPostponed | RenewalRefused:
         return RenewalPostponed(f"the authorization server answered HTTP {status}")
     said = f"the authorization server said: {error[:60]!r}"
     return (
-        RenewalRefused(said) if status in (400, 401, 403) and error not in PASSING else RenewalPostponed(said)
+        RenewalRefused(said)
+        if status in (400, 401, 403) and error not in TRANSIENT_ERRORS
+        else RenewalPostponed(said)
     )

@@ -1,4 +1,4 @@
-"""Clients for requests of our own: to authorization servers, and to a server before it is used."""
+"""HTTP requests for logins: to authorization servers, and to a server before it is used."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 @asynccontextmanager
 async def open_client(limit: float) -> AsyncIterator[httpx2.AsyncClient]:
-    """For requests that may wait for so many seconds each."""
-    # Beside the loop: to read the certificates of the system takes longer than a request.
+    """Open an HTTP client with a timeout of `limit` seconds."""
+    # In a thread: reading the system's certificates takes longer than a request.
     certificates = await in_thread(httpx2.create_ssl_context, limit)
-    # A server on this machine is not behind the proxy of the house.
+    # Loopback addresses are not reached through a proxy.
     direct = {f"all://{f'[{host}]' if ':' in host else host}": None for host in LOOPBACK}
     async with httpx2.AsyncClient(verify=certificates, timeout=limit, mounts=direct) as client:
         yield client
 
 
-LIMIT = 30.0
-"""Seconds for the server to answer."""
+TIMEOUT_SECONDS = 30.0
+"""Seconds for the server to respond."""
 
-# It asks for nothing, and a server of any era gets to it only after it has looked at the token.
+# Has no effect, and every server checks the token before it reads the request.
 _QUESTION = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -50,8 +50,8 @@ _QUESTION = {
 }
 
 
-async def knock(config: ServerConfig, token: str | None = None) -> tuple[int, Challenge]:
-    """The status of the server's answer, and the challenge in it. Raises LoginFailed if there is none."""
+async def request_challenge(config: ServerConfig, token: str | None = None) -> tuple[int, Challenge]:
+    """Send a request, and return the status and the challenge of the response. Raises LoginFailed."""
     headers = {
         **config.headers,
         "MCP-Protocol-Version": MODERN,
@@ -62,7 +62,7 @@ async def knock(config: ServerConfig, token: str | None = None) -> tuple[int, Ch
     method, question = ("GET", None) if config.transport == "sse" else ("POST", _QUESTION)
     try:
         async with (
-            open_client(LIMIT) as client,
+            open_client(TIMEOUT_SECONDS) as client,
             client.stream(method, config.url or "", headers=headers, json=question) as response,
         ):
             return response.status_code, challenge_of(response)

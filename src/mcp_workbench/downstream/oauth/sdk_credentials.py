@@ -1,4 +1,4 @@
-"""One token for the credentials of a client, by the SDK: with a secret, or with a signed assertion."""
+"""Requests a token by client credentials, through the SDK: with a secret, or with a signed assertion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcp.client.auth.extensions.client_credentials import (
     SignedJWTParameters,
 )
 
-from mcp_workbench.downstream.oauth.sdk_flow import LONGEST_REASON, MemoryTokenStorage, get_tokens
+from mcp_workbench.downstream.oauth.sdk_flow import MAX_REASON_CHARACTERS, MemoryTokenStorage, get_tokens
 from mcp_workbench.errors import TokenUnavailable
 from mcp_workbench.wire.threads import in_thread
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from mcp_workbench.config import OAuthConfig
     from mcp_workbench.downstream.oauth.challenge import Challenge
 
-FILE_LIMIT = 10.0
-"""Seconds for the disk that a key is on."""
+DISK_TIMEOUT_SECONDS = 10.0
+"""Seconds to read the private key from disk."""
 
 _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 
@@ -34,13 +34,13 @@ _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 async def ask(
     url: str, oauth: OAuthConfig, issuer: str | None, challenge: Challenge
 ) -> tuple[OAuthToken, str | None]:
-    """The token, and who gave it. Raises TokenUnavailable and httpx2.HTTPError."""
+    """Return the token and its issuer. Raises TokenUnavailable and httpx2.HTTPError."""
     key = "" if oauth.private_key_file is None else await _read_key(oauth.private_key_file)
     provider = _provider(url, oauth, issuer, key)
     try:
         tokens = await get_tokens(provider, url, challenge, lambda _: None)
     except OAuthFlowError as error:
-        raise TokenUnavailable(f"no access token for it: {str(error)[:LONGEST_REASON]}") from None
+        raise TokenUnavailable(f"no access token for it: {str(error)[:MAX_REASON_CHARACTERS]}") from None
     metadata = provider.context.oauth_metadata
     return tokens, None if metadata is None else str(metadata.issuer)
 
@@ -48,7 +48,7 @@ async def ask(
 def _provider(url: str, oauth: OAuthConfig, issuer: str | None, key: str) -> OAuthClientProvider:
     client_id = oauth.client_id or ""
     with warnings.catch_warnings():
-        # It is the person with the configuration who is warned of a missing issuer.
+        # The workbench itself warns about a missing issuer in the configuration.
         warnings.simplefilter("ignore")
         if oauth.client_secret is not None:
             secret = oauth.client_secret
@@ -65,7 +65,7 @@ async def _read_key(path: str) -> str:
             return file.read()
 
     try:
-        return await in_thread(read, FILE_LIMIT)
+        return await in_thread(read, DISK_TIMEOUT_SECONDS)
     except OSError as error:
         raise TokenUnavailable(f'its "privateKeyFile" cannot be read: {error.strerror}') from None
     except ValueError:
@@ -73,7 +73,7 @@ async def _read_key(path: str) -> str:
 
 
 def _algorithm(key: str) -> str:
-    """How to sign with it: that depends on nothing but the kind of the key."""
+    """Return the signature algorithm, which depends only on the kind of the key. Raises TokenUnavailable."""
     try:
         loaded = load_pem_private_key(key.encode(), password=None)
     except (ValueError, TypeError):

@@ -1,7 +1,7 @@
-"""The SDK's OAuth client, driven from a challenge to tokens.
+"""Runs the SDK's OAuth client, from a challenge to tokens.
 
-Owns what the SDK leaves open: that PKCE is supported, that secrets do not travel in the clear, and how a
-client proves who it is. Discovery, registration, PKCE, `state`, `iss`, issuer binding and `resource` are the
+Owns what the SDK leaves open: that PKCE is supported, that secrets are not sent in the clear, and how a
+client authenticates. Discovery, registration, PKCE, `state`, `iss`, issuer binding and `resource` are the
 SDK's.
 """
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.oauth.challenge import Challenge
 
-LONGEST_REASON = 1000
-"""Characters of what an authorization server says: some answer with a web page."""
-ANSWER_LIMIT = 30.0
-"""Seconds for each answer of an authorization server."""
+MAX_REASON_CHARACTERS = 1000
+"""Maximum length of an authorization server's error in a message: some respond with a web page."""
+RESPONSE_TIMEOUT_SECONDS = 30.0
+"""Seconds for each response of an authorization server."""
 
-# It writes each failure with a traceback to whoever listens, and we report it anyway, in words.
+# The SDK logs each failure with a traceback. The workbench reports it as a message.
 logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL + 1)
 
 
@@ -44,46 +44,46 @@ class _Metadata(msgspec.Struct):
 
 
 class MemoryTokenStorage:
-    """What the SDK calls a storage: it is given a client, if there is one, and keeps what it gets."""
+    """The SDK's token storage, in memory: holds the registered client and the new tokens."""
 
     def __init__(self, client: OAuthClientInformationFull | None = None) -> None:
         self.client = client
         self.tokens: OAuthToken | None = None
 
     async def get_tokens(self) -> OAuthToken | None:
-        """None: this is for getting new ones."""
+        """Return the tokens; None before they are obtained."""
         return self.tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keeps them."""
+        """Store new tokens in memory."""
         self.tokens = tokens
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """The client that is registered already."""
+        """Return the client that is registered already, if any."""
         return self.client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keeps one that has just registered."""
+        """Store a client that has just registered."""
         self.client = client_info
 
 
 async def get_tokens(
     provider: OAuthClientProvider, url: str, challenge: Challenge, check: Callable[[OAuthContext], None]
 ) -> OAuthToken:
-    """Runs the flow as after a 401 with this challenge. `check` is called before each request that it makes.
+    """Run the OAuth flow as after a 401 with this challenge. `check` is called before each request.
 
     Raises OAuthFlowError, LoginFailed, and httpx2.HTTPError.
     """
     request = httpx2.Request("POST", url, headers={"MCP-Protocol-Version": MODERN})
     flow = provider.async_auth_flow(request)
-    async with open_client(ANSWER_LIMIT) as client:
+    async with open_client(RESPONSE_TIMEOUT_SECONDS) as client:
         try:
             outgoing = await anext(flow)
             answer = httpx2.Response(401, headers={"WWW-Authenticate": challenge.header()}, request=outgoing)
             while True:
                 outgoing = await flow.asend(answer)
                 if outgoing is request:
-                    break  # with a token this time: it is not ours to send
+                    break  # the original request with a token, which the caller sends
                 check_address(str(outgoing.url))
                 check(provider.context)
                 answer = await client.send(outgoing, follow_redirects=False)
@@ -91,12 +91,12 @@ async def get_tokens(
         finally:
             await flow.aclose()
     if provider.context.current_tokens is None:
-        raise OAuthFlowError("no token came of it")
+        raise OAuthFlowError("the flow ended without a token")
     return provider.context.current_tokens
 
 
 def check_pkce(context: OAuthContext) -> None:
-    """One that does not say that it supports PKCE must not be used. Raises LoginFailed."""
+    """Raise LoginFailed if the authorization server does not declare support for PKCE."""
     metadata = context.oauth_metadata
     if metadata is not None and "S256" not in (metadata.code_challenge_methods_supported or []):
         raise LoginFailed(
@@ -105,14 +105,14 @@ def check_pkce(context: OAuthContext) -> None:
 
 
 def check_address(url: str) -> None:
-    """Secrets go to authorization servers only where nobody can listen. Raises OAuthFlowError."""
+    """Raise OAuthFlowError if secrets would be sent to this address unencrypted."""
     parts = urlsplit(url)
     if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
         raise OAuthFlowError(f"{parts.scheme}://{parts.netloc} is not https, and secrets would be sent there")
 
 
 def _choose_client_auth(context: OAuthContext, answer: httpx2.Response) -> None:
-    """By the authorization server's metadata, if this is it, and before it is made use of."""
+    """Choose how the client authenticates, if the response has the authorization server's metadata."""
     if answer.status_code != 200:
         return
     try:

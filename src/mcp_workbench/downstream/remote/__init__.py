@@ -1,4 +1,4 @@
-"""Servers that are reached over HTTP: Streamable HTTP in both eras, and the HTTP+SSE of before.
+"""Remote servers: Streamable HTTP for legacy and modern servers, and the deprecated HTTP+SSE transport.
 
-Only `http` and what it loads need a library for HTTP; `loading` gets it without holding anybody up.
+Only `client` and `downstream.oauth` need an HTTP library. `loading` loads it in a thread.
 """

@@ -1,7 +1,6 @@
-"""One server's HTTP: pooled connections that are kept alive, TLS, proxies, redirects, and what can go wrong.
+"""The HTTP client for one server: pooled connections, TLS, proxies, redirects, and error texts.
 
-The only module that knows the library behind it; its errors leave as ours. What a status means is not looked
-at here.
+The only module that knows the HTTP library; its errors leave as WireErrors. Does not interpret statuses.
 """
 
 from __future__ import annotations
@@ -23,22 +22,22 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.remote.headers import Headers
 
-CONNECT_LIMIT = 10.0
-"""Seconds for a connection, its TLS included. For what comes after, whoever waits has a clock."""
-KEPT_IDLE = 4.0
-"""Seconds that a connection is kept for the next request. Many servers close theirs after 5, and what is sent
-just then would be lost without anybody knowing whether it was taken."""
-MOST_IDLE = 100
-"""Connections kept so."""
-MOST_REDIRECTS = 5
+CONNECT_TIMEOUT_SECONDS = 10.0
+"""Seconds for a connection, including TLS. The request that waits for it has its own timeout afterwards."""
+KEEP_ALIVE_SECONDS = 4.0
+"""Seconds that an idle connection is kept. Many servers close theirs after 5, and a request that is sent
+just then would be lost, without a way to know whether it was executed."""
+MAX_IDLE_CONNECTIONS = 100
+"""Maximum number of idle connections that are kept."""
+MAX_REDIRECTS = 5
 
 for _library in ("httpx2", "httpcore2"):
-    # They log whole addresses and headers, which may hold secrets.
+    # They log whole addresses and headers, which may contain secrets.
     logging.getLogger(_library).setLevel(logging.WARNING)
 
 
 class HttpResponse:
-    """What has come of an answer: its status and headers, and its body as it comes."""
+    """A response: its status and headers, and its body as it arrives."""
 
     def __init__(self, response: httpx2.Response) -> None:
         self._response = response
@@ -48,23 +47,23 @@ class HttpResponse:
 
     @property
     def content_type(self) -> str:
-        """Without its parameters."""
+        """The media type of the body, without parameters."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
     def redirect(self) -> str | None:
-        """Where to, if it is a redirect that was not followed; as much of it as may be shown."""
+        """Origin of the target, if the response is a redirect that was not followed."""
         following = self._response.next_request
         return None if following is None else origin_of(following.url)
 
     async def chunk(self) -> bytes:
-        """The next piece of the body; empty at its end. Raises BrokenOff or BadAnswer."""
+        """Return the next piece of the body; empty at its end. Raises BrokenOff or BadAnswer."""
         with _our_errors(self._response.url):
             return await anext(self._chunks, b"")
 
 
 class _Body(httpx2.AsyncByteStream):
-    """The body of a request, which says when it has been sent. It may have to be sent again."""
+    """The body of a request. It calls back when it was sent, which may happen more than once."""
 
     def __init__(self, body: bytes, on_sent: Callable[[], None]) -> None:
         self._body = body
@@ -76,7 +75,7 @@ class _Body(httpx2.AsyncByteStream):
 
 
 class HttpClient:
-    """The connections to one server. Closed by whoever made it."""
+    """The HTTP connections to one server. Its creator closes it."""
 
     def __init__(self, url: str, headers: Mapping[str, str], auth: httpx2.Auth | None) -> None:
         try:
@@ -86,24 +85,26 @@ class HttpClient:
         own = [(name.encode(), value.encode()) for name, value in headers.items()]
         self._client = httpx2.AsyncClient(
             headers=[(b"User-Agent", b"mcp-workbench/%b" % __version__.encode()), *own],
-            # Whoever writes a password into the address means that one.
+            # A password in the address takes precedence over a login.
             auth=None if self.url.userinfo else auth,
             verify=tls_context(),
-            timeout=httpx2.Timeout(None, connect=CONNECT_LIMIT),
+            timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT_SECONDS),
             limits=httpx2.Limits(
-                max_connections=None, max_keepalive_connections=MOST_IDLE, keepalive_expiry=KEPT_IDLE
+                max_connections=None,
+                max_keepalive_connections=MAX_IDLE_CONNECTIONS,
+                keepalive_expiry=KEEP_ALIVE_SECONDS,
             ),
-            # A server on this machine is not behind the proxy of the house.
+            # Loopback addresses are not reached through a proxy.
             trust_env=not is_loopback(self.url.host),
         )
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port: as much of the address as holds no secret."""
+        """Scheme, host and port of the server: the part of its address that contains no secret."""
         return origin_of(self.url)
 
     def join(self, address: str) -> httpx2.URL | None:
-        """An address that the server names, if it is one of its own."""
+        """Return an address that the server names, if it has the same origin; None if not."""
         try:
             url = self.url.join(address)
         except httpx2.InvalidURL:
@@ -122,7 +123,7 @@ class HttpClient:
         url: httpx2.URL | None = None,
         on_sent: Callable[[], None] = lambda: None,
     ) -> AsyncIterator[HttpResponse]:
-        """Sends a request, and has its answer from when its headers have come. Raises WireError."""
+        """Send a request, and yield the response as soon as its headers are there. Raises WireError."""
         request = self._client.build_request(method, url or self.url, headers=headers)
         if body is not None:
             request.headers["Content-Length"] = str(len(body))
@@ -135,35 +136,35 @@ class HttpClient:
             await response.aclose()
 
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
-        """Follows redirects within the origin that change nothing else about the request."""
+        """Send a request, following redirects within the origin that change nothing else about it."""
         followed = 0
         while True:
             response = await self._client.send(request, stream=True, follow_redirects=False)
             following = response.next_request
-            if following is None or followed == MOST_REDIRECTS or not _is_same_request(request, following):
+            if following is None or followed == MAX_REDIRECTS or not _is_same_request(request, following):
                 return response
             await response.aclose()
             request = following
             followed += 1
 
     async def close(self) -> None:
-        """Closes all connections."""
+        """Close all connections to the server."""
         await self._client.aclose()
 
 
 @cache
 def tls_context() -> ssl.SSLContext:
-    """For all clients: to read the certificates of the system takes longer than all else of a client."""
+    """Return the TLS context that all clients share: reading the system's certificates takes long."""
     return httpx2.create_ssl_context()
 
 
 def origin_of(url: httpx2.URL) -> str:
-    """Scheme, host and port."""
+    """Return the scheme, host and port of an address."""
     return str(url.copy_with(userinfo=b"", path="/", query=None, fragment=None)).removesuffix("/")
 
 
 def _is_same_request(sent: httpx2.Request, following: httpx2.Request) -> bool:
-    """Whether a redirect leads to the same server by the same method, and brings no credentials."""
+    """Whether a redirect leads to the same server with the same method, and brings no credentials."""
     if following.method != sent.method:
         return False
     if following.url.userinfo and following.url.userinfo != sent.url.userinfo:
@@ -172,7 +173,7 @@ def _is_same_request(sent: httpx2.Request, following: httpx2.Request) -> bool:
 
 
 def _is_within(url: httpx2.URL, other: httpx2.URL) -> bool:
-    """Whether both have the same origin, or the other is the secure side of this one."""
+    """Whether both addresses have the same origin, or differ only in that the other uses TLS."""
     if (url.scheme, url.host, url.port) == (other.scheme, other.host, other.port):
         return True
     is_upgrade = (url.scheme, other.scheme) == ("http", "https")
@@ -180,7 +181,7 @@ def _is_within(url: httpx2.URL, other: httpx2.URL) -> bool:
 
 
 class _our_errors:  # noqa: N801 - a context manager that reads like a clause
-    """Turns the library's errors into ours."""
+    """Translates the errors of the HTTP library into WireErrors."""
 
     def __init__(self, url: httpx2.URL) -> None:
         self._url = url
@@ -196,15 +197,15 @@ def _translated(error: httpx2.HTTPError, url: httpx2.URL) -> Unreachable | Broke
     origin = origin_of(url)
     detail = _innermost(error)
     if isinstance(error, (httpx2.ConnectTimeout, httpx2.PoolTimeout)):
-        reason = f"{origin} could not be reached within {CONNECT_LIMIT:g} s"
+        reason = f"{origin} could not be reached within {CONNECT_TIMEOUT_SECONDS:g} s"
         return Unreachable(reason, 'Check "url", the network, and any proxy.')
     if isinstance(error, httpx2.ConnectError):
         return _unconnected(origin, url, detail)
     if isinstance(error, httpx2.ProxyError):
-        reason = f"the proxy on the way to {origin} failed: {error}"
+        reason = f"the proxy for {origin} failed: {error}"
         return Unreachable(reason, "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.")
     if isinstance(error, (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol)):
-        return Unreachable(f"no request can be made of this: {error}", 'Check "url" and "headers".')
+        return Unreachable(f"the request cannot be sent: {error}", 'Check "url" and "headers".')
     if isinstance(error, httpx2.DecodingError):
         return BadAnswer(f"its answer could not be decompressed: {error}")
     return BrokenOff(f"the connection to {origin} broke: {str(error) or type(error).__name__}")
@@ -222,13 +223,13 @@ def _unconnected(origin: str, url: httpx2.URL, detail: BaseException) -> Unreach
         reason = f"the name {url.host} could not be resolved: {text}"
         return Unreachable(reason, 'Check "url" and the network.')
     if isinstance(detail, ConnectionRefusedError) or "refused" in text or "attempts failed" in text:
-        reason = f"nobody answers at {origin}: connection refused"
+        reason = f"no server answers at {origin}: connection refused"
         return Unreachable(reason, 'Is the server running? Check "url".')
     return Unreachable(f"{origin} could not be reached: {text}", 'Check "url", the network, and any proxy.')
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """What it all began with."""
+    """Return the exception that a chain of exceptions began with."""
     while (cause := error.__cause__ or error.__context__) is not None:
         error = cause
     return error

@@ -1,6 +1,6 @@
-"""Server-sent events, cut out of a byte stream. Linear in the size of the stream, and bounded in memory.
+"""Parses server-sent events, in time linear in the size of the stream and with bounded memory.
 
-Their data stays the bytes that came: it is JSON, and no step here needs it as text.
+The data of an event stays bytes: it is JSON, and nothing here needs it as text.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
     from mcp_workbench.wire.lines import Line
 
-LONGEST_NAME = 1024
-"""Bytes of an event's name or id that are worth keeping."""
-DIGITS = 9
-"""Of a time to wait, in milliseconds: eleven days."""
+MAX_NAME_BYTES = 1024
+"""Maximum size of an event's name or id."""
+MAX_RETRY_DIGITS = 9
+"""Maximum number of digits of a `retry` in milliseconds: eleven days."""
 
 
 class Event(msgspec.Struct, frozen=True):
-    """One event. Newlines in its data have become spaces: JSON takes both for the same."""
+    """One event. Newlines in its data are replaced by spaces, which mean the same in JSON."""
 
     name: str
     data: Line
     last_id: str
-    """The latest id until then: where the stream can be taken up again."""
+    """The latest id up to this event, from which on the stream can be resumed."""
 
 
 class EventParser:
-    """Takes what arrives, gives back the events that are complete with it."""
+    """Splits incoming bytes into complete events."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -46,14 +46,14 @@ class EventParser:
         self._size = 0
         self.last_id = ""
         self.retry: float | None = None
-        """Seconds to wait before the stream is taken up again, if the other side has said so."""
+        """Seconds to wait before the stream is resumed, if the server has said so."""
 
     def feed(self, chunk: bytes) -> Iterator[Event]:
-        """The events that are complete with `chunk`. Raises TooLong."""
+        """Yield the events that are complete with `chunk`. Raises TooLong."""
         if self._is_after_return:
             self._is_after_return = False
             chunk = chunk.removeprefix(b"\n")
-        # Most servers end their lines with one newline, and JSON has no other use for a bare return.
+        # Most servers end their lines with a newline alone, and JSON contains no bare carriage return.
         if b"\r" in chunk:
             self._is_after_return = chunk.endswith(b"\r")
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -70,16 +70,16 @@ class EventParser:
         if line[:5] == b"data:":
             self._take_data(line[6:] if line[5:6] == b" " else line[5:])
             return
-        name, _, value = bytes(line[: 2 * LONGEST_NAME]).partition(b":")
+        name, _, value = bytes(line[: 2 * MAX_NAME_BYTES]).partition(b":")
         text = value.removeprefix(b" ").decode(errors="replace")
         if name == b"data":
             self._take_data(b"")
         elif name == b"event":
             self._name = text
         elif name == b"id":
-            if "\0" not in text and len(text) <= LONGEST_NAME:
+            if "\0" not in text and len(text) <= MAX_NAME_BYTES:
                 self.last_id = text
-        elif name == b"retry" and text.isascii() and text.isdigit() and len(text) <= DIGITS:
+        elif name == b"retry" and text.isascii() and text.isdigit() and len(text) <= MAX_RETRY_DIGITS:
             self.retry = int(text) / 1000
 
     def _take_data(self, part: Line) -> None:
@@ -89,7 +89,7 @@ class EventParser:
         self._data.append(part)
 
     def _finish(self) -> Event | None:
-        """The event that an empty line ends, if it brings anything."""
+        """Return the event that an empty line ends; None if it has no data."""
         name, data = self._name, self._data
         self._name, self._data, self._size = "", [], 0
         if not data:
@@ -97,5 +97,5 @@ class EventParser:
         whole = data[0] if len(data) == 1 else b" ".join(data)
         return Event(name or "message", whole, self.last_id)
 
-    def _on_overlong(self, edges: bytes, *, is_over: bool) -> None:  # noqa: ARG002 - as it is called
+    def _on_overlong(self, edges: bytes, *, is_over: bool) -> None:  # noqa: ARG002 - OnOverlong
         raise TooLong(self._limit)

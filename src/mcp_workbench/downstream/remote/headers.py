@@ -1,17 +1,17 @@
-"""The headers in which a modern request repeats parts of its body, for whoever passes it on unread.
+"""The headers of a modern HTTP request that repeat parts of its body, so that proxies need not parse it.
 
-Owns their names, how values are written in them, and which marks in a tool's schema are right, as the
-specification's Streamable HTTP has it. Knows nothing of HTTP itself.
+Owns the `x-mcp-header` keyword, by which a tool's schema asks for a parameter in a header, as the
+specification of Streamable HTTP defines it. How values are encoded is in `protocol.headers`.
 """
 
 from __future__ import annotations
 
 import re
-from binascii import b2a_base64
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from mcp_workbench.protocol.headers import NAMED_BY, encode_value
 from mcp_workbench.protocol.names import MODERN
 from mcp_workbench.wire.message import ABSENT
 
@@ -22,13 +22,9 @@ if TYPE_CHECKING:
     Path = tuple[str, ...]
 
 VERSION: Final = b"MCP-Protocol-Version"
-NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""The parameter that names what a request is about, for the methods that have to repeat it."""
-MARK: Final = "x-mcp-header"
+SCHEMA_KEY: Final = "x-mcp-header"
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_PLAIN: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
-_LOOKS_ENCODED: Final = re.compile(r"=\?base64\?.*\?=", re.DOTALL)
 
 _SCHEMAS: Final = frozenset(
     (
@@ -36,17 +32,17 @@ _SCHEMAS: Final = frozenset(
         *("unevaluatedProperties", "not", "if", "then", "else", "contentSchema"),
     )
 )
-"""Keywords of a schema whose value is one."""
+"""Keywords of a JSON schema whose value is a schema."""
 _SCHEMA_LISTS: Final = frozenset(("allOf", "anyOf", "oneOf", "prefixItems"))
 _SCHEMA_MAPS: Final = frozenset(("patternProperties", "dependentSchemas", "$defs", "definitions"))
 
 
-class BadMark(Exception):
-    """A tool marks a parameter in a way that the specification does not allow."""
+class BadHeaderParam(Exception):
+    """A tool's schema uses `x-mcp-header` in a way that the specification does not allow."""
 
 
-class Marks(msgspec.Struct, frozen=True):
-    """The parameters of a tool that go into headers: where each is, and the header it goes into."""
+class HeaderParams(msgspec.Struct, frozen=True):
+    """The parameters of a tool that are repeated in headers: the path to each, and its header."""
 
     headers: Mapping[Path, bytes]
 
@@ -66,20 +62,20 @@ _decode_tool = msgspec.json.Decoder(_Tool).decode
 _decode_params = msgspec.json.Decoder(_Params).decode
 
 
-def modern_headers(method: str, params: msgspec.Raw, marked: Mapping[str, Marks]) -> Headers:
-    """Those of a request, with the marks of the tools that have some."""
+def modern_headers(method: str, params: msgspec.Raw, header_params: Mapping[str, HeaderParams]) -> Headers:
+    """Return the headers of a request, given the header parameters of the tools that have some."""
     headers = [(VERSION, MODERN.encode()), (b"Mcp-Method", method.encode())]
-    if method not in NAMED:
+    if method not in NAMED_BY:
         return headers
     named = _decode_params(params)
-    name = named.uri if NAMED[method] == "uri" else named.name
+    name = named.uri if NAMED_BY[method] == "uri" else named.name
     headers.append((b"Mcp-Name", encode_value(name)))
-    if method == "tools/call" and (marks := marked.get(name)) is not None:
-        headers += _marked_headers(marks, named.arguments)
+    if method == "tools/call" and (marks := header_params.get(name)) is not None:
+        headers += _param_headers(marks, named.arguments)
     return headers
 
 
-def _marked_headers(marks: Marks, raw: msgspec.Raw) -> Headers:
+def _param_headers(marks: HeaderParams, raw: msgspec.Raw) -> Headers:
     arguments = msgspec.json.decode(raw or b"{}")
     found = ((header, _written(_value_at(arguments, path))) for path, header in marks.headers.items())
     return [(header, encode_value(value)) for header, value in found if value is not None]
@@ -102,47 +98,40 @@ def _written(value: object) -> str | None:
         return None
     try:
         return str(value)
-    except ValueError:  # a number of thousands of digits
+    except ValueError:  # an integer of thousands of digits
         return None
 
 
-def encode_value(value: str) -> bytes:
-    """A value as a header can carry it: as it is, or in Base64 if it is not plain text."""
-    if not value or (_PLAIN.fullmatch(value) and not _LOOKS_ENCODED.fullmatch(value)):
-        return value.encode()
-    return b"=?base64?%b?=" % b2a_base64(value.encode(), newline=False)
-
-
-def read_marks(tool: msgspec.Raw) -> tuple[str, Marks | None]:
-    """The name of a tool and its marks, if it has any. Raises BadMark, with what is wrong."""
-    if MARK.encode() not in bytes(tool):
+def read_header_params(tool: msgspec.Raw) -> tuple[str, HeaderParams | None]:
+    """Return the name of a tool and its header parameters, if it has any. Raises BadHeaderParam."""
+    if SCHEMA_KEY.encode() not in bytes(tool):
         return "", None
     try:
         found = _decode_tool(tool)
     except (msgspec.DecodeError, RecursionError):
-        return "", None  # whoever lists the tools says what is wrong with it
+        return "", None  # the listing reports what is wrong with it
     headers: dict[Path, bytes] = {}
     seen: set[str] = set()
     for path, schema in _positions(found.schema):
-        if MARK not in schema:
+        if SCHEMA_KEY not in schema:
             continue
         if not path:
-            raise BadMark(f"the tool '{found.name}': {MARK} stands where no plain parameter is")
-        token = schema[MARK]
-        where = f"the tool '{found.name}', parameter '{'.'.join(path)}': {MARK}"
+            raise BadHeaderParam(f"the tool '{found.name}': {SCHEMA_KEY} stands where no plain parameter is")
+        token = schema[SCHEMA_KEY]
+        where = f"the tool '{found.name}', parameter '{'.'.join(path)}': {SCHEMA_KEY}"
         if not (isinstance(token, str) and _TOKEN.fullmatch(token)):
-            raise BadMark(f"{where} is not the name of a header")
+            raise BadHeaderParam(f"{where} is not the name of a header")
         if schema.get("type") not in ("string", "integer", "boolean"):
-            raise BadMark(f"{where} is for strings, integers and booleans only")
+            raise BadHeaderParam(f"{where} is for strings, integers and booleans only")
         if token.lower() in seen:
-            raise BadMark(f"{where} names a header that another parameter has")
+            raise BadHeaderParam(f"{where} names a header that another parameter has")
         seen.add(token.lower())
         headers[path] = f"Mcp-Param-{token}".encode()
-    return found.name, Marks(headers) if headers else None
+    return found.name, HeaderParams(headers) if headers else None
 
 
 def _positions(root: object) -> Iterator[tuple[Path | None, dict[str, Any]]]:
-    """All places in a schema where one stands. Each with the path to it, if that is of `properties` only."""
+    """Yield every schema inside a schema, with the path to it if that leads through `properties` only."""
     stack: list[tuple[Path | None, object]] = [((), root)]
     while stack:
         path, schema = stack.pop()

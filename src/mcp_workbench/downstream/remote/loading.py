@@ -1,4 +1,4 @@
-"""Loads what HTTP needs where nobody has to wait for it: in a thread."""
+"""Loads the HTTP library in a thread, because the import takes a third of a second."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def warm_up() -> None:
-    """Begins to load it, for whoever will want it later."""
+    """Begin to load the HTTP library in the background."""
     threading.Thread(target=_load, daemon=True).start()
 
 
 async def load() -> type[HttpClient]:
-    """What it takes to talk HTTP."""
+    """Return the class of HTTP clients, after loading the library."""
     return await asyncio.to_thread(_load)
 
 

@@ -1,4 +1,4 @@
-"""What it means when an answer over HTTP is no answer: the status in words, and what to do about it. Pure."""
+"""What an HTTP status without a JSON-RPC message means: an error text, and what to do about it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from mcp_workbench.errors import RemoteError, WireError
 
-NOT_NOW: Final = (429, 502, 503, 504)
-"""Statuses of who is too busy, or not there behind its proxy: they say nothing about what it speaks."""
-SHOWN: Final = 200
-"""Characters of a body that are shown."""
+UNAVAILABLE_STATUSES: Final = (429, 502, 503, 504)
+"""Statuses of a server that is too busy, or not running behind its proxy."""
+SHOWN_CHARACTERS: Final = 200
+"""Maximum number of characters of a body that an error quotes."""
 
 SESSION_OVER: Final = "the server has ended the session"
 URL_HINT: Final = 'Check "url": MCP servers often live at a path of their own, such as /mcp or /sse.'
@@ -34,27 +34,27 @@ _decode_answer = msgspec.json.Decoder(_Answer).decode
 
 
 class HttpRefusal(msgspec.Struct, frozen=True):
-    """An answer with a status that is no success, and what was asked for."""
+    """A response whose status is not a success, and what was requested."""
 
     status: int
     headers: Mapping[str, str]
     content_type: str
     body: bytes
-    """The beginning of it."""
+    """The beginning of the body."""
     redirect: str | None
     request_id: bytes
-    """As it stands in the request; empty if it wants no answer."""
+    """The id of the request as JSON; empty for a notification or a response."""
     has_session: bool
-    """Whether it was asked for in a session."""
+    """Whether the request was sent in a session."""
     credentials: str
-    """What the configuration has in place of a login."""
+    """The configured credentials, as an error names them."""
 
     def error(self) -> WireError:
-        """What it comes down to."""
+        """Return the error that the refusal means for the caller."""
         if self.ends_session:
             return NotTaken(SESSION_OVER)
         own = self.rpc_error()
-        if own is not None and self.status not in (401, 403, 407, *NOT_NOW):
+        if own is not None and self.status not in (401, 403, 407, *UNAVAILABLE_STATUSES):
             return own
         if self.redirect is not None:
             return BadStatus(
@@ -63,7 +63,7 @@ class HttpRefusal(msgspec.Struct, frozen=True):
                 'If that is the server that you mean, write its address into "url".',
             )
         if self.status == 401:
-            # Whoever has a login, or could have one, does not get here: that is told by `oauth`.
+            # Only with configured credentials: a server that needs a login is handled in `oauth`.
             return Refused(
                 f"the server did not accept {self.credentials} ({self.described})",
                 "It may have expired, or be one for something else: replace it in the configuration.",
@@ -72,7 +72,7 @@ class HttpRefusal(msgspec.Struct, frozen=True):
             return self._forbidden()
         if self.status == 429:
             return Refused(f"the server gets too many requests (HTTP 429){self._when()}")
-        if self.status in (407, *NOT_NOW):
+        if self.status in (407, *UNAVAILABLE_STATUSES):
             return Refused(f"{self.described}{self._when()}", may_have_acted=self.status != 407)
         if self.status == 404 and not self.has_session:
             return BadStatus(404, f"there is no MCP server at this address ({self.described})", URL_HINT)
@@ -80,7 +80,7 @@ class HttpRefusal(msgspec.Struct, frozen=True):
 
     @property
     def described(self) -> str:
-        """The status, and what was said with it."""
+        """The status, with the beginning of the body."""
         try:
             phrase = f" {HTTPStatus(self.status).phrase}"
         except ValueError:
@@ -88,7 +88,7 @@ class HttpRefusal(msgspec.Struct, frozen=True):
         return f"HTTP {self.status}{phrase}{self._said()}"
 
     def rpc_error(self) -> RemoteError | None:
-        """The server's own error, if that is what the body is."""
+        """Return the JSON-RPC error in the body, if it has one."""
         try:
             answer = _decode_answer(self.body)
         except (msgspec.DecodeError, RecursionError):
@@ -104,19 +104,19 @@ class HttpRefusal(msgspec.Struct, frozen=True):
 
     @property
     def retry_after(self) -> float | None:
-        """Seconds after which the server wants to be asked again, if it says so."""
+        """Seconds after which the server wants another attempt; None if it does not say."""
         return read_retry_after(self.headers.get("retry-after", ""))
 
     @property
     def ends_session(self) -> bool:
-        """Whether it says that the session is no longer known, in which nothing was done then."""
+        """Whether the server no longer knows the session, so that nothing was executed."""
         if not self.has_session or self._is_about_request():
             return False
-        # With 400 servers on the TypeScript SDK say it.
+        # Servers on the TypeScript SDK use 400 for that.
         return self.status == 404 or (self.status == 400 and b"session" in self.body.lower())
 
     def _is_about_request(self) -> bool:
-        """Whether it is the server's answer to this very request."""
+        """Whether the body is a response to this very request."""
         try:
             return bytes(_decode_answer(self.body).id) == self.request_id != b""
         except (msgspec.DecodeError, RecursionError):
@@ -125,7 +125,7 @@ class HttpRefusal(msgspec.Struct, frozen=True):
     def _forbidden(self) -> WireError:
         challenge = self.headers.get("www-authenticate", "")
         if "insufficient_scope" not in challenge:
-            hint = "The account, or the address that you come from, may not use it: ask whoever runs it."
+            hint = "Your account or network address may not use this server: ask its operator."
             return Refused(f"the server does not allow this ({self.described})", hint)
         found = re.search(r'scope="([^"]{1,200})"', challenge)
         wanted = f" (scope: {found[1]})" if found else ""
@@ -134,24 +134,24 @@ class HttpRefusal(msgspec.Struct, frozen=True):
 
     def _when(self) -> str:
         wait = self.retry_after
-        return "" if wait is None else f"; it asks to come back in {wait:g} s"
+        return "" if wait is None else f"; it asks to try again in {wait:g} s"
 
     def _said(self) -> str:
         if not self.content_type.startswith("text/") and "json" not in self.content_type:
             return ""
         if self.content_type == "text/html":
             return ", with a web page"
-        text = " ".join(self.body.decode(errors="replace").split())[:SHOWN]
+        text = " ".join(self.body.decode(errors="replace").split())[:SHOWN_CHARACTERS]
         return f": {text}" if text else ""
 
 
 def read_retry_after(value: str) -> float | None:
-    """Seconds, from a `Retry-After` that has them or a date."""
+    """Return the seconds of a `Retry-After` header, which has a number or a date; None if it is invalid."""
     if value.isascii() and value.isdigit():
         return float(value[:9])
     if not value:
         return None
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - few servers say it so
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - few servers send a date
 
     try:
         at = parsedate_to_datetime(value).timestamp()

@@ -14,8 +14,9 @@ from mcp_workbench.config.hosts import is_loopback
 from mcp_workbench.config.model.access import ALL
 from mcp_workbench.errors import ConfigError, NoTokens, Problem
 from mcp_workbench.serve.admission.admission import Admission
-from mcp_workbench.serve.admission.last_use import LastUse, UseFile
+from mcp_workbench.serve.admission.last_use import LastUse
 from mcp_workbench.serve.watch import Watcher, is_special
+from mcp_workbench.storage.token_use import TokenUseFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,7 +78,7 @@ class AdmissionFiles:
             self._announce(self._tokens)
             self._watcher = Watcher(self._tokens.path, self._tokens.stamp, self.reload)
             self._watcher.start()
-            file = UseFile(self._tokens.path, self._environ)
+            file = TokenUseFile(self._tokens.path, self._environ)
             self._last_use = LastUse(file, self.admission.file_tokens)
             self._last_use.start()
 

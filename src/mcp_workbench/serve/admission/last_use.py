@@ -1,81 +1,33 @@
-"""When each token of a token file was last used, written to the data directory for `token --list`.
+"""Writes to disk when each token of a token file was last used, for `token --list`.
 
-Owns that file. It contains neither tokens nor names: a token is identified by a digest of its digest. Several
-processes may use one token file; each keeps the later of its own time and the file's, so that no use is lost.
+Owns the timer and the thread. The file and its format are in `storage.token_use`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
-import os
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
-import msgspec
-
-from mcp_workbench.storage.login_record import data_directory
-from mcp_workbench.storage.private_files import PrivateDirectory
+from mcp_workbench.storage.token_use import tag_of
 from mcp_workbench.wire.threads import in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mcp_workbench.serve.admission.file_tokens import FileTokens
+    from mcp_workbench.storage.token_use import TokenUseFile
 
 WRITE_EVERY_SECONDS: Final = 60.0
 """Time between two writes of the file."""
 WRITE_TIMEOUT_SECONDS: Final = 5.0
-MAX_BYTES: Final = 4 * 1024 * 1024
 
 log = logging.getLogger(__name__)
-
-
-class _File(msgspec.Struct):
-    format: Literal[1]
-    last_used: dict[str, float]
-    """Seconds since 1970, by the tag of a token."""
-
-
-_decode = msgspec.json.Decoder(_File).decode
-
-
-def tag_of(digest: bytes) -> str:
-    """Return the tag that identifies a token in the file of last uses."""
-    return hashlib.sha256(digest).hexdigest()[:32]
-
-
-class UseFile:
-    """The file with the last uses of the tokens in one token file. Its methods can block."""
-
-    def __init__(self, token_file: str, environ: Mapping[str, str]) -> None:
-        path = os.path.realpath(token_file).encode(errors="surrogateescape")
-        self._directory = PrivateDirectory(data_directory(environ), "token-use")
-        self._name = f"{hashlib.sha256(path).hexdigest()[:32]}.json"
-        self.path = f"{self._directory.path}{os.sep}{self._name}"
-
-    def read(self) -> dict[str, float]:
-        """Return the last use of each token by its tag; empty if the file is missing or invalid."""
-        try:
-            found = self._directory.read(self._name, max_bytes=MAX_BYTES)
-            return {} if found is None else _decode(found[0]).last_used
-        except (OSError, ValueError):
-            return {}
-
-    def merge(self, used: Mapping[str, float]) -> None:
-        """Write the later of each given use and the use in the file. Raises OSError."""
-        known = self.read()
-        latest = {tag: max(at, known.get(tag, 0.0)) for tag, at in used.items()}
-        latest = {tag: at for tag, at in latest.items() if at}
-        if latest != known:
-            self._directory.replace(self._name, [msgspec.json.encode(_File(1, latest))])
 
 
 class LastUse:
     """Writes the last uses once a minute, in a thread: a request never waits for it."""
 
-    def __init__(self, file: UseFile, tokens: FileTokens) -> None:
+    def __init__(self, file: TokenUseFile, tokens: FileTokens) -> None:
         self._file = file
         self._tokens = tokens
         self._written_until = 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final, Protocol
 
-from mcp_workbench.errors import Denied
+from mcp_workbench.errors import Denied, Undecodable
 from mcp_workbench.protocol.names import (
     BATCHING_VERSION,
     INTERNAL_ERROR,
@@ -29,7 +29,7 @@ from mcp_workbench.surface.http.limits import PerTurnLimit
 from mcp_workbench.surface.http.posted import read, request_id_of
 from mcp_workbench.surface.http.stream import ResponseStream
 from mcp_workbench.surface.relay.calls import OUR_FAULT
-from mcp_workbench.wire.message import Undecodable, answered_id, decode, decode_batch, encode, is_json
+from mcp_workbench.wire.message import answered_id, decode, decode_batch, encode, is_json
 from mcp_workbench.workbench.principal import Principal
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from mcp_workbench.protocol.names import (
     UNSUPPORTED_VERSION,
 )
 from mcp_workbench.surface.http.backlog import SMALL_BYTES
-from mcp_workbench.wire.message import COPIED, error_code, error_line
+from mcp_workbench.wire.message import MAX_COPIED_BYTES, error_code, error_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -320,7 +320,7 @@ def _pieces(parts: list[Body]) -> Iterator[bytes | memoryview]:
     """Return long parts as they are, and the short ones between them joined."""
     short: list[Body] = []
     for part in parts:
-        if len(part) <= COPIED:
+        if len(part) <= MAX_COPIED_BYTES:
             short.append(part)
             continue
         if short:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from mcp_workbench.protocol.headers import ENCODED_START, NAMED_BY, decode_value
 from mcp_workbench.protocol.names import HEADER_MISMATCH, INVALID_REQUEST, LEGACY_VERSIONS
 from mcp_workbench.surface.http.exchange import Rejected
-from mcp_workbench.surface.http.posted import NAMED_BY
 from mcp_workbench.wire.message import decode_text
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ METHOD: Final = b"mcp-method"
 NAME: Final = b"mcp-name"
 SESSION: Final = b"mcp-session-id"
 LAST_EVENT: Final = b"last-event-id"
-
-ENCODED_START, ENCODED_END = "=?base64?", "?="
 
 
 def require_json(exchange: HttpExchange) -> None:
@@ -76,24 +74,11 @@ def _compare(
         len(exchange.pairs) != len(exchange.headers) and sum(pair[0] == header for pair in exchange.pairs) > 1
     ):
         problem = f"the {name} header is there more than once"
-    elif (_decoded(given) if header == NAME else given) != value:
+    elif (decode_value(given) if header == NAME else given) != value:
         problem = f"the {name} header does not say the same as the {what} in the body"
     else:
         return
     raise Rejected(400, HEADER_MISMATCH, f"Header mismatch: {problem}", request_id=request_id)
-
-
-def _decoded(value: str) -> str | None:
-    """What cannot stand in a header as it is stands there in base64."""
-    if not (value.startswith(ENCODED_START) and value.endswith(ENCODED_END)):
-        return value
-    from base64 import b64decode  # noqa: PLC0415 - few names need it
-
-    try:
-        encoded = value[len(ENCODED_START) : -len(ENCODED_END)]
-        return b64decode(encoded, validate=True).decode()
-    except ValueError:
-        return None
 
 
 def _accepts(exchange: HttpExchange, kind: bytes) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mcp_workbench.protocol.headers import NAMED_BY
 from mcp_workbench.protocol.names import INVALID_REQUEST, META_VERSION
 from mcp_workbench.surface.http.exchange import Rejected
 from mcp_workbench.surface.metatools import USE_TOOL, read_plain_use
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.metatools import PlainUse
     from mcp_workbench.wire.message import Id, Message
 
-NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""The parameter that the `Mcp-Name` header repeats, by method."""
 _USE_TOOL: Final = msgspec.Raw(encode(USE_TOOL))
 
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.errors import InvalidCall, size_of
+from mcp_workbench.errors import InvalidCall, NoSuchPart, size_of
 from mcp_workbench.wire.message import decode_text, encode
 from mcp_workbench.workbench.kept.client_results import not_kept
-from mcp_workbench.workbench.kept.json_parts import NoSuchPart, find_part
+from mcp_workbench.workbench.kept.json_parts import find_part
 
 if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body

@@ -1,1 +1,1 @@
-"""Child processes: how they are started, watched and ended, with everything that they start themselves."""
+"""Child processes and everything that they start: how they are started, watched and ended."""

@@ -1,7 +1,7 @@
-"""A child process: its own process group, its pipes, its last words, and its end.
+"""A child process: its process group, its pipes, the last lines of its stderr, and its end.
 
-Owns the process from start to reaping. `Child.closed` is the one signal that it can no longer be talked
-to; `stop` is the one way to end it, and leaves nothing of its family behind.
+Owns the process from start to reaping. `Child.closed` is the one signal that it can no longer be used;
+`stop` is the one way to end it, and ends its whole process tree.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 import msgspec
 
 from mcp_workbench.wire import threads
-from mcp_workbench.wire.cancellation import to_the_end
-from mcp_workbench.wire.lines import LINE_LIMIT
+from mcp_workbench.wire.cancellation import run_to_completion
+from mcp_workbench.wire.lines import MAX_LINE_BYTES
 from mcp_workbench.wire.processes import stderr
 from mcp_workbench.wire.processes.guard import MARK
 from mcp_workbench.wire.processes.tree import ProcessTree
@@ -34,49 +34,49 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.writer import Writer
 
 
-EXIT_GRACE = 2.0
-"""Seconds for a child to finish its work after its input has ended."""
-TERM_GRACE = 0.75
-"""Seconds more after SIGTERM, before SIGKILL."""
-REAP_LIMIT = 0.3
+EXIT_GRACE_SECONDS = 2.0
+"""Seconds for a child to exit by itself after its stdin was closed."""
+TERM_GRACE_SECONDS = 0.75
+"""Seconds between SIGTERM and SIGKILL."""
+REAP_SECONDS = 0.3
 """Seconds for the system to report the end of a killed child."""
-CURT_GRACE = 0.5
-"""Seconds, in place of each of the first two, for one that cannot be talked to any more."""
-PARTING_WAIT = 0.25
-"""Seconds from the first sign of a child's end to `closed`: time for its last answer and its exit code."""
+SHORT_GRACE_SECONDS = 0.5
+"""Seconds, in place of each of the two grace periods, for a child that can no longer be used."""
+CLOSING_SECONDS = 0.25
+"""Seconds from the first sign of a child's end to `closed`: time for its last response and its exit code."""
 
 
 class Receiver(Protocol):
-    """Who talks to a child."""
+    """Receives what a child writes to its stdout."""
 
     def receive(self, line: Line) -> None:
-        """It has said something."""
+        """Receive a line without its newline."""
 
     def receive_rest(self, line: Line) -> None:
-        """It has said something without ending the line, and will say no more."""
+        """Receive the bytes after the last newline. Nothing more follows."""
 
     def receive_overlong(self, edges: bytes, *, is_over: bool) -> None:
-        """It says something too long to keep: this is the beginning of it, and the end if it is over."""
+        """Receive the beginning of a line that is too long, and with `is_over` also its end."""
 
     def on_full(self, is_full: bool) -> None:
-        """Much waits for it to be read, or nothing any more."""
+        """Called when much waits for the child to read it, and when nothing does any more."""
 
     def on_unwritten(self, lines: bytes) -> None:
-        """It had ended before it could be sent these."""
+        """Called with lines that were not delivered, because the child had ended before."""
 
 
 class Program(msgspec.Struct, frozen=True):
-    """What to run, and in which surroundings."""
+    """What to run: the command, its environment and its working directory."""
 
     command: list[str]
     env: dict[str, str]
     cwd: str | None
     watched: tuple[bytes, ...] = ()
-    """Byte strings that its long lines are searched for, see `LineSplitter`."""
+    """Byte strings that long lines of its stdout are searched for, see `LineSplitter`."""
 
 
 class Child:
-    """A child and everything that hangs on it. As a context manager it is sure to be stopped."""
+    """A child process with its pipes and its process tree. The context manager stops it at the end."""
 
     def __init__(self, guard: Guard, mask: Callable[[str], str], on_stderr: Callable[[str], None]) -> None:
         self._guard = guard
@@ -88,24 +88,24 @@ class Child:
         self._stderr_open = True
         self._given_up = False
         self._exited = asyncio.Event()
-        self._farewell: asyncio.TimerHandle | None = None
+        self._closing_timer: asyncio.TimerHandle | None = None
         self.exit_code: int | None = None
         self.stderr = self._stderr.lines
-        """Its last words, masked."""
-        self.parting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done at the first sign of its end: nothing new should be sent, but answers may still come."""
+        """The last lines of its stderr, with secrets masked."""
+        self.closing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done at the first sign of its end: nothing new should be sent, but responses may still arrive."""
         self.closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        """Done, with what happened, when the child can no longer be talked to."""
+        """Done when the child can no longer be used. The result says what happened."""
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        # Whoever cancels the owner wants the child gone, so that must not end the ending of the child.
-        await to_the_end(self.stop())
+        # A task that is cancelled still has to end its child.
+        await run_to_completion(self.stop())
 
-    async def start(self, program: Program, receiver: Receiver, line_limit: int = LINE_LIMIT) -> None:
-        """Starts the program. Raises OSError when the system cannot."""
+    async def start(self, program: Program, receiver: Receiver, line_limit: int = MAX_LINE_BYTES) -> None:
+        """Start the program. Raises OSError if the system cannot."""
         number = self._guard.prepare()
         # Not through the loop: under uvloop a child would get sockets in place of pipes, and inherit more
         # descriptors than its own.
@@ -122,8 +122,8 @@ class Child:
         self._process_tree = ProcessTree(process, number, self._guard.scanner)
         self._guard.watch(self._process_tree.group)
         _watch_exit(process, self._on_exit)
-        # A cancelled start goes on to this end too: half-connected pipes would belong to nobody.
-        await to_the_end(self._connect(process, receiver, line_limit, program.watched))
+        # A cancelled start completes this step too: half-connected pipes would never be closed.
+        await run_to_completion(self._connect(process, receiver, line_limit, program.watched))
 
     async def _connect(
         self,
@@ -136,10 +136,10 @@ class Child:
         stdin, stdout, errors = (cast("BinaryIO", pipe) for pipe in pipes)
 
         def on_unwritten(lines: bytes) -> None:
-            self._part()
+            self._begin_closing()
             receiver.on_unwritten(lines)
 
-        self._stdin = await open_writer(stdin, self._part, receiver.on_full, on_unwritten)
+        self._stdin = await open_writer(stdin, self._begin_closing, receiver.on_full, on_unwritten)
         self._readers = [
             LineReader(
                 receiver.receive,
@@ -149,52 +149,54 @@ class Child:
                 receiver.receive_rest,
                 watched=watched,
             ),
-            LineReader(self._stderr.receive, self._on_stderr_end, self._stderr.receive_overlong, stderr.READ),
+            LineReader(
+                self._stderr.receive, self._on_stderr_end, self._stderr.receive_overlong, stderr.READ_BYTES
+            ),
         ]
         await read_lines(stdout, self._readers[0])
         await read_lines(errors, self._readers[1])
 
     @property
     def waiting(self) -> int:
-        """How many bytes wait for it to be read."""
+        """Number of bytes that wait for the child to read them."""
         return 0 if self._stdin is None else self._stdin.waiting
 
     def write(self, line: Outgoing) -> None:
-        """Sends a line to its stdin."""
+        """Send a line to the child's stdin."""
         if self._stdin is not None:
             self._stdin.write(line)
 
     def pause(self) -> None:
-        """Reads nothing more of its stdout, so that it has to wait. Not for longer than it lives."""
+        """Stop reading the child's stdout, so that it has to wait. Ignored once it has exited."""
         if self._readers and self.exit_code is None:
             self._readers[0].pause()
 
     def resume(self) -> None:
-        """Reads its stdout again."""
+        """Read the child's stdout again."""
         if self._readers:
             self._readers[0].resume()
 
     def give_up(self, reason: str) -> None:
-        """Says that it can no longer be talked to. It is still to be stopped, which is then done at once."""
+        """Declare the child unusable. It still has to be stopped, which then takes less time."""
         self._given_up = True
-        if not self.parting.done():
-            self.parting.set_result(None)
+        if not self.closing.done():
+            self.closing.set_result(None)
         self._close(reason)
 
     def kill(self) -> None:
-        """Ends it and its family without asking. It is still to be stopped, which then takes no time."""
+        """Kill the process tree. The child still has to be stopped, which then takes no time."""
         if self._process_tree is not None:
             self._process_tree.kill()
 
     async def stop(self) -> None:
-        """Ends it and its family: input closed, then SIGTERM, then SIGKILL."""
+        """End the process tree: close stdin, then send SIGTERM, then SIGKILL."""
         process_tree = self._process_tree
         if process_tree is None:
             return
         in_good_order = self.exit_code is None
         exit_grace, term_grace = self._graces()
         process_tree.meet()
-        # One that waits for us to read could not finish its work.
+        # A child that is blocked in a write could not exit.
         self.resume()
         if self._stdin is not None:
             self._stdin.close()
@@ -203,24 +205,24 @@ class Child:
             if not await self._exits_within(term_grace):
                 in_good_order = False
                 process_tree.kill()
-                await self._exits_within(REAP_LIMIT)
+                await self._exits_within(REAP_SECONDS)
         await process_tree.end(patiently=in_good_order)
         self._guard.forget(process_tree.group)
-        self._process_tree = None  # its numbers may soon be those of strangers
+        self._process_tree = None  # its process numbers may soon be reused
         if self._stdin is not None:
-            # Whoever was to read the rest is gone, though somebody may still hold the other end.
+            # The child has ended, but another process may still hold the other end of the pipe.
             self._stdin.abort()
         for reader in self._readers:
             reader.close()
         self._stderr.close()
 
     def _graces(self) -> tuple[float, float]:
-        """Seconds to go by itself, and after SIGTERM."""
+        """Return the seconds to exit by itself, and the seconds after SIGTERM."""
         if self._given_up:
-            return 0, CURT_GRACE
+            return 0, SHORT_GRACE_SECONDS
         if self.closed.done():
-            return CURT_GRACE, CURT_GRACE
-        return EXIT_GRACE, TERM_GRACE
+            return SHORT_GRACE_SECONDS, SHORT_GRACE_SECONDS
+        return EXIT_GRACE_SECONDS, TERM_GRACE_SECONDS
 
     async def _exits_within(self, seconds: float) -> bool:
         if not seconds:
@@ -233,39 +235,39 @@ class Child:
     def _on_exit(self, code: int) -> None:
         self.exit_code = code
         self._exited.set()
-        # What it has left in the pipe may be answers, and is not much.
+        # What is left in the pipe may be responses, and is not much.
         self.resume()
-        self._part()
+        self._begin_closing()
 
     def _on_stdout_end(self) -> None:
         self._stdout_open = False
-        self._part()
+        self._begin_closing()
 
     def _on_stderr_end(self) -> None:
         self._stderr_open = False
         self._stderr.settle()
-        # Not a sign by itself: many servers do without one.
-        if self.parting.done():
-            self._part()
+        # Not a sign of the end by itself: many servers close their stderr.
+        if self.closing.done():
+            self._begin_closing()
 
-    def _part(self) -> None:
-        """A sign of its end was seen: `closed` follows when all have been, or shortly after."""
-        if not self.parting.done():
-            self.parting.set_result(None)
+    def _begin_closing(self) -> None:
+        """Note a sign of the child's end. `closed` follows when all signs were seen, or shortly after."""
+        if not self.closing.done():
+            self.closing.set_result(None)
         if self.exit_code is not None and not (self._stdout_open or self._stderr_open):
-            self._close(self._how_it_went())
-        elif self._farewell is None:
+            self._close(self._how_it_ended())
+        elif self._closing_timer is None:
             loop = asyncio.get_running_loop()
-            self._farewell = loop.call_later(PARTING_WAIT, lambda: self._close(self._how_it_went()))
+            self._closing_timer = loop.call_later(CLOSING_SECONDS, lambda: self._close(self._how_it_ended()))
 
     def _close(self, how: str) -> None:
-        if self._farewell is not None:
-            self._farewell.cancel()
+        if self._closing_timer is not None:
+            self._closing_timer.cancel()
         self._stderr.settle()
         if not self.closed.done():
             self.closed.set_result(how)
 
-    def _how_it_went(self) -> str:
+    def _how_it_ended(self) -> str:
         if self.exit_code is None:
             return "the server closed its input" if self._stdout_open else "the server closed its output"
         if self.exit_code < 0:
@@ -275,7 +277,7 @@ class Child:
 
 
 def _watch_exit(process: subprocess.Popen[bytes], on_exit: Callable[[int], None]) -> None:
-    """Reports the exit at once, whoever still holds the pipes."""
+    """Report the exit of a process at once, even if other processes still hold its pipes."""
     loop = asyncio.get_running_loop()
     try:
         descriptor = os.pidfd_open(process.pid)

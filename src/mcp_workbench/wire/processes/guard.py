@@ -1,7 +1,7 @@
-"""The guard: a small process that outlives us, and ends what we leave behind if we are killed.
+"""The guard: a small process that ends our child processes if the workbench itself is killed.
 
-Owns that process, `guard.sh`, and the marks by which all that our children start can be told from all else.
-It is there for a death that leaves us no time; in every other case children are ended by `Child.stop`.
+Owns that process, `guard.sh`, and the marks by which the processes that our children start are recognised.
+It is only for a sudden death of the workbench; in every other case `Child.stop` ends the children.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 MARK = "MCP_WORKBENCH_PROCESS"
-"""The variable in the environment of a child, and so of all that it starts, that says whose it is."""
-REAP_LIMIT = 0.2
-"""Seconds for the system to report the end of a guard that was killed."""
+"""Environment variable that marks a child, and every process that it starts, as one of this workbench."""
+REAP_SECONDS = 0.2
+"""Seconds for the system to report the end of a killed guard."""
 SHELL = "/bin/sh"
 
 _SCRIPT = f"{__file__.removesuffix('.py')}.sh"
 
 
 class Guard:
-    """Knows the groups of our children. Best effort: where it cannot be started, nothing is different."""
+    """Knows the process groups of all children. If it cannot be started, everything else still works."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._path = environ.get("PATH", os.defpath)
-        # A workbench may be the server of another: then what it starts is also the other's to end.
+        # A workbench may be a server of another one, which then has to end these processes too.
         self._inherited = environ.get(MARK, "")
         self._run = os.urandom(8).hex()
         self.scanner = ProcessScanner(self._run)
@@ -42,36 +42,36 @@ class Guard:
         self._process: subprocess.Popen[bytes] | None = None
 
     def prepare(self) -> int:
-        """Makes sure that it runs before a child does, and numbers that child."""
+        """Make sure that the guard runs before a child is started, and return a number for that child."""
         if self._process is None or self._process.poll() is not None:
             self._start()
         self._children += 1
         return self._children
 
     def mark(self, child: int) -> str:
-        """What stands in the environment of that child."""
+        """Return the value of the environment variable that marks this child."""
         return f"{self._inherited}{self._run}.{child}/"
 
     def watch(self, group: int) -> None:
-        """Takes a group into its care."""
+        """Tell the guard of a process group, which it ends if the workbench is killed."""
         self._groups.add(group)
         if not self._tell(f"+{group}\n"):
             self._start()
 
     def forget(self, group: int) -> None:
-        """Nothing of that group is left: the number may soon be a stranger's."""
+        """Tell the guard that a process group has ended: its number may soon be reused."""
         if group in self._groups:
             self._groups.remove(group)
             self._tell(f"-{group}\n")
 
     async def close(self) -> None:
-        """Ends the guard: whoever closes it has stopped all the children."""
+        """End the guard. All children have been stopped before."""
         process, self._process = self._process, None
         if process is not None:
             _end(process)
             loop = asyncio.get_running_loop()
-            deadline = loop.time() + REAP_LIMIT
-            while process.poll() is None and loop.time() < deadline:  # noqa: ASYNC110 - not worth a watch
+            deadline = loop.time() + REAP_SECONDS
+            while process.poll() is None and loop.time() < deadline:  # noqa: ASYNC110 - takes milliseconds
                 await asyncio.sleep(0.002)
 
     def _start(self) -> None:
@@ -85,7 +85,7 @@ class Guard:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 bufsize=0,
-                # Nothing else: with the mark of another workbench it would be taken for one of its processes.
+                # No other variable: with the mark of another workbench that one would end the guard.
                 env={"PATH": self._path},
                 cwd="/",
                 start_new_session=True,
@@ -94,7 +94,7 @@ class Guard:
             self._tell("".join(f"+{group}\n" for group in self._groups))
 
     def _tell(self, lines: str) -> bool:
-        """False when there is no guard, or none any more: one that does not listen is dismissed."""
+        """Write to the guard, and return whether it was received. A guard that does not read is ended."""
         if self._process is None:
             return False
         data = lines.encode()
@@ -109,11 +109,11 @@ class Guard:
         if process is not None:
             _end(process)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(REAP_LIMIT)
+                process.wait(REAP_SECONDS)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    # Killed before its input ends, or it would set about its work.
+    # Killed before its input ends: the end of its input makes the guard end all children.
     process.kill()
     _input_of(process).close()
 

@@ -1,7 +1,7 @@
-"""Which processes came from our children, wherever they have gone. Linux only: elsewhere none is found.
+"""Finds the processes that our children have started. Linux only: on other systems none is found.
 
-Owns the reading of `/proc`, and signals nobody. A process is known by its number and the time of its start,
-because numbers are used again.
+Owns the reading of `/proc`, and sends no signals. A process is identified by its number and its start
+time, because numbers are reused.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import msgspec
 
 from mcp_workbench.wire.shared import outcome_of
 
-TOGETHER = 0.01
-"""Seconds that a look waits for others who want one: servers are mostly stopped many at a time."""
-RECENT = 0.05
-"""Seconds for which a look is good enough for someone who cannot wait."""
+BATCH_SECONDS = 0.01
+"""Seconds that a scan waits, so that one scan serves many callers: servers are mostly stopped together."""
+RECENT_SECONDS = 0.05
+"""Age in seconds up to which a snapshot is reused by callers that cannot wait."""
 
 _CHUNK = 64 * 1024
 
 
 class LiveProcess(msgspec.Struct, frozen=True):
-    """One that is no zombie."""
+    """A running process, not a zombie."""
 
     pid: int
     parent: int
@@ -31,36 +31,37 @@ class LiveProcess(msgspec.Struct, frozen=True):
     started: int
 
     def is_alive(self) -> bool:
-        """Whether it is still there, and no other with its number."""
+        """Whether the process still runs, and its number is not that of another process."""
         now = identify(self.pid)
         return now is not None and now.started == self.started
 
 
 class ProcessSnapshot(msgspec.Struct, frozen=True):
-    """What was there at one moment."""
+    """The processes at one moment."""
 
     marked: dict[int, list[int]]
     """The processes that carry the mark of a child, by the number of the child."""
     sessions: dict[int, int]
     """The session of each process."""
     origins: dict[int, int]
-    """Of each session that has a leader: the session that the leader came from."""
+    """For each session that has a leader, the session of the leader's parent."""
 
     def descendants(self, number: int, child: int) -> set[int]:
-        """All that came from a child.
+        """Return all processes that a child has started.
 
-        Those with its mark, and those in its session and the sessions that were begun there: one that has
-        cleared its environment is found by that, while its parent lives.
+        These are the processes with its mark, and those in its session or in a session that was started
+        from there. A process that has cleared its environment is found by its session, while its parent
+        lives.
         """
         marked = set(self.marked.get(number, ()))
-        ours = {child} | {session for pid in marked if (session := self.sessions.get(pid))}
-        while more := {session for session, origin in self.origins.items() if origin in ours} - ours:
-            ours |= more
-        return marked | {pid for pid, session in self.sessions.items() if session in ours}
+        sessions = {child} | {session for pid in marked if (session := self.sessions.get(pid))}
+        while more := {session for session, origin in self.origins.items() if origin in sessions} - sessions:
+            sessions |= more
+        return marked | {pid for pid, session in self.sessions.items() if session in sessions}
 
 
 class ProcessScanner:
-    """Looks for the marks of one run, for all who need that at the same time."""
+    """Scans for marked processes. Callers at the same time share one scan."""
 
     def __init__(self, run: str) -> None:
         self._run = f"{run}.".encode()
@@ -69,23 +70,23 @@ class ProcessScanner:
         self._taken = float("-inf")
 
     async def fresh(self) -> ProcessSnapshot:
-        """A look that begins after this call."""
+        """Return a snapshot that is taken after this call."""
         if self._next is None:
             loop = asyncio.get_running_loop()
             self._next = loop.create_future()
-            loop.call_later(TOGETHER, self._answer, self._next)
+            loop.call_later(BATCH_SECONDS, self._answer, self._next)
         return await outcome_of(self._next)
 
     def recent(self) -> ProcessSnapshot:
-        """The last look, or one now if that is long ago."""
-        if monotonic() - self._taken > RECENT:
+        """Return the last snapshot, or take one now if the last is too old."""
+        if monotonic() - self._taken > RECENT_SECONDS:
             self._take()
         return self._latest
 
-    def _answer(self, asked: asyncio.Future[ProcessSnapshot]) -> None:
+    def _answer(self, waiting: asyncio.Future[ProcessSnapshot]) -> None:
         self._next = None
         self._take()
-        asked.set_result(self._latest)
+        waiting.set_result(self._latest)
 
     def _take(self) -> None:
         self._taken = monotonic()
@@ -94,7 +95,7 @@ class ProcessScanner:
     def _look(self) -> ProcessSnapshot:
         look = ProcessSnapshot({}, {}, {})
         for pid in _processes():
-            # Of whichever age: to read that from its `stat` would take twice as long as this.
+            # Whatever its age: reading the start time from `stat` would take twice as long as this.
             if (number := self._mark_in(_read(f"/proc/{pid}/environ"))) is not None:
                 look.marked.setdefault(number, []).append(pid)
             try:
@@ -112,8 +113,8 @@ class ProcessScanner:
 
 
 def identify(pid: int) -> LiveProcess | None:
-    """The process that has this number now."""
-    # Its name may hold anything, also what looks like the end of the name.
+    """Return the process that has this number now, if any."""
+    # The name of a program may contain anything, including closing parentheses.
     fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     if len(fields) < 20 or fields[0] in b"ZX":
         return None
@@ -131,7 +132,7 @@ def _processes() -> list[int]:
 
 
 def _read(path: str) -> bytes:
-    """Empty when the process is gone, or a stranger's."""
+    """Return the content of a file; empty if the process has ended or belongs to another user."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:

@@ -1,6 +1,7 @@
-"""All that came from one child: its group, and those that left the group for a session of their own.
+"""The process tree of one child: its process group, and processes that left the group for a session of
+their own.
 
-Owns the signals to them, and the end of those that the child left behind.
+Owns the signals to them, and ends what the child left behind.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ if TYPE_CHECKING:
 
     from mcp_workbench.wire.processes.scanner import LiveProcess, ProcessScanner, ProcessSnapshot
 
-HELPERS_GRACE = 0.3
-"""Seconds for those left behind after SIGTERM, when the child has gone in good order."""
-KILL_LIMIT = 0.2
-"""Seconds for them to be gone after SIGKILL: some may have started others meanwhile."""
+HELPERS_GRACE_SECONDS = 0.3
+"""Seconds between SIGTERM and SIGKILL for processes that a child left behind when it exited normally."""
+KILL_SECONDS = 0.2
+"""Seconds for processes to end after SIGKILL. Some may have started others meanwhile."""
 
 SIGKILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
 
 
 class ProcessTree:
-    """The child is the leader of its group. Those outside the group are found on Linux only."""
+    """A child and its descendants. Those outside of its process group are found on Linux only."""
 
     def __init__(self, process: subprocess.Popen[bytes], number: int, scanner: ProcessScanner) -> None:
         self._process = process
@@ -38,31 +39,31 @@ class ProcessTree:
         self._outside: set[LiveProcess] = set()
 
     def meet(self) -> None:
-        """Takes note of those outside the group, while it can be seen whose children they are."""
+        """Record the processes outside the group, while their parents still show where they belong."""
         self._add(self._scanner.recent())
 
     def kill(self) -> None:
-        """Ends them all without asking."""
+        """Send SIGKILL to the whole process tree."""
         self.meet()
         self._signal_all(SIGKILL)
 
     async def end(self, *, patiently: bool) -> None:
-        """Ends those that the child has left behind: nobody else knows of them."""
+        """End the processes that the child left behind, with SIGTERM first if `patiently`."""
         loop = asyncio.get_running_loop()
         if patiently:
             await self._find()
             if not self._signal_all(signal.SIGTERM):
                 return
-            deadline = loop.time() + HELPERS_GRACE
+            deadline = loop.time() + HELPERS_GRACE_SECONDS
             while self._signal_all(0) and loop.time() < deadline:  # noqa: ASYNC110 - nothing reports their end
                 await asyncio.sleep(0.01)
-        deadline = loop.time() + KILL_LIMIT
+        deadline = loop.time() + KILL_SECONDS
         self._signal_all(SIGKILL)
         while await self._find() and loop.time() < deadline:
             self._signal_all(SIGKILL)
 
     def signal_group(self, number: int) -> bool:
-        """Signals the child and its group; False when nothing of it is left."""
+        """Send a signal to the process group, and return whether any process received it."""
         if sys.platform == "win32":
             if number:
                 self._process.kill()
@@ -74,7 +75,7 @@ class ProcessTree:
         return True
 
     def _signal_all(self, number: int) -> bool:
-        """False when nobody is left."""
+        """Send a signal to the whole process tree, and return whether any process received it."""
         reached = self.signal_group(number)
         for process in self._outside:
             if process.is_alive():
@@ -84,7 +85,7 @@ class ProcessTree:
         return reached
 
     async def _find(self) -> bool:
-        """Looks for those outside the group; False when there are none."""
+        """Scan for processes outside the group, and return whether there are any."""
         self._add(await self._scanner.fresh())
         self._outside = {process for process in self._outside if process.is_alive()}
         return bool(self._outside)

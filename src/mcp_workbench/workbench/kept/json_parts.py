@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from mcp_workbench.errors import NoSuchPart
 from mcp_workbench.wire.message import ABSENT, Body, decode_members
 from mcp_workbench.workbench.text.json_pointer import unescape_step
 
@@ -36,10 +37,6 @@ _KINDS: Final = {
 }
 
 _decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
-
-
-class NoSuchPart(Exception):
-    """A pointer leads nowhere; the message says how far it leads, and what is there."""
 
 
 def kind_of(value: Body) -> str:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.errors import InvalidCall
+from mcp_workbench.errors import InvalidCall, NoSuchPart
 from mcp_workbench.wire.message import decode_members, decode_text, encode
-from mcp_workbench.workbench.kept.json_parts import NoSuchPart, find_part, kind_of
+from mcp_workbench.workbench.kept.json_parts import find_part, kind_of
 from mcp_workbench.workbench.kept.reading import line_at, line_start, piece_of_bytes, piece_of_lines
 from mcp_workbench.workbench.kept.shape import count_lines, shape_of_json
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mcp_workbench.errors import BadPattern
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -32,10 +34,6 @@ class Matches(msgspec.Struct, frozen=True):
 
     matches: list[Match]
     has_more: bool
-
-
-class BadPattern(Exception):
-    """A regular expression is invalid, or takes too long; the message says why."""
 
 
 def find_text(data: bytes, text: str, limit: int) -> Matches:

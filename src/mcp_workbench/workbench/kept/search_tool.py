@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.errors import InvalidCall
+from mcp_workbench.errors import BadPattern, InvalidCall
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.kept.definitions import MOST_CONTEXT, MOST_MATCHES
 from mcp_workbench.workbench.kept.reading import piece_of_bytes
-from mcp_workbench.workbench.kept.search import BadPattern, find_pattern, find_text
+from mcp_workbench.workbench.kept.search import find_pattern, find_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

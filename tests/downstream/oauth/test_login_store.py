@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import stat
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
-from mcp_workbench.storage import logins as logins_module
-from mcp_workbench.storage.login_record import Login, data_directory
-from mcp_workbench.storage.logins import LoginStore, StoreError
-from mcp_workbench.storage.private_files import PrivateDirectory
+from mcp_workbench.downstream.oauth import login_store
+from mcp_workbench.downstream.oauth.login_store import LoginStore
+from mcp_workbench.errors import StoreError
+from mcp_workbench.storage.login_record import Login
 from tests.downstream.oauth.logins import AS_IN_SERVICE, ORIGIN
 from tests.servers.keyrings.backends import Kept, Silent
 
@@ -28,8 +27,8 @@ LOGIN = Login(
     resource=URL,
     client_id="me",
     redirect_uri="http://localhost:1/callback",
-    access_token="access",  # noqa: S106 - of nobody
-    refresh_token="refresh",  # noqa: S106 - of nobody
+    access_token="access",  # noqa: S106 - not a real token
+    refresh_token="refresh",  # noqa: S106 - not a real token
     obtained_at=0.0,
     expires_at=3600.0,
 )
@@ -76,7 +75,7 @@ async def test_every_change_is_seen_by_its_stamp(tmp_path: Path) -> None:
     assert (stamps[0], kept.stamp(), len(set(stamps))) == (None, None, 3)
 
 
-async def test_nobody_else_can_read_it(tmp_path: Path) -> None:
+async def test_no_other_user_can_read_it(tmp_path: Path) -> None:
     kept = logins(tmp_path)
     await save(kept)
     directory = tmp_path / "mcp-workbench" / "logins"
@@ -118,7 +117,7 @@ async def test_a_damaged_file_is_told_and_left_alone(tmp_path: Path, content: by
     await save(kept)
     (file,) = (tmp_path / "mcp-workbench" / "logins").glob("*.json")
     file.write_bytes(content)
-    with pytest.raises(StoreError, match="is no login of this version"):
+    with pytest.raises(StoreError, match="leads to no login that this version can read"):
         await kept.load()
     assert file.read_bytes() == content
     await save(kept)
@@ -138,28 +137,6 @@ async def test_a_draft_that_a_killed_process_left_is_replaced(tmp_path: Path) ->
     file.with_suffix(".json.draft").write_text("half a login")
     await save(kept)
     assert (await kept.load(), sorted((tmp_path / "mcp-workbench" / "logins").glob("*.draft"))) == (LOGIN, [])
-
-
-async def test_only_one_at_a_time_has_the_lock(tmp_path: Path) -> None:
-    directory = PrivateDirectory(tmp_path, "logins")
-    order: list[str] = []
-
-    async def hold(name: str) -> None:
-        async with directory.locked("lock", 10):
-            order.append(f"{name} in")
-            await asyncio.sleep(0)
-            order.append(f"{name} out")
-
-    await asyncio.gather(hold("one"), hold("two"), hold("three"))
-    assert [word.split()[1] for word in order] == ["in", "out"] * 3
-
-
-async def test_the_wait_for_the_lock_has_an_end(tmp_path: Path) -> None:
-    directory = PrivateDirectory(tmp_path, "logins")
-    async with directory.locked("lock", 1):
-        with pytest.raises(TimeoutError):
-            async with directory.locked("lock", 0.05):
-                pass
 
 
 async def test_with_a_keyring_it_is_in_there_and_stays_where_it_is(
@@ -189,24 +166,9 @@ async def test_a_login_in_a_keyring_that_does_not_answer_any_more_is_told(
     monkeypatch.setattr("keyring.core._keyring_backend", Kept())
     assert await save(logins(tmp_path)) == "keyring"
     monkeypatch.setattr("keyring.core._keyring_backend", Silent())
-    monkeypatch.setattr(logins_module, "KEYCHAIN_LIMIT", 0.1)
+    monkeypatch.setattr(login_store, "KEYRING_TIMEOUT_SECONDS", 0.1)
     with pytest.raises(StoreError, match=r"keyring did not answer within 0\.1 s: is it locked"):
         await logins(tmp_path).load()
-
-
-@pytest.mark.parametrize(
-    ("environ", "expected"),
-    [
-        ({"XDG_DATA_HOME": "/data"}, "/data/mcp-workbench"),
-        ({}, "/home/ada/.local/share/mcp-workbench"),
-    ],
-)
-async def test_it_is_in_the_users_own_directory(
-    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], expected: str
-) -> None:
-    monkeypatch.setenv("HOME", "/home/ada")
-    monkeypatch.setattr("sys.platform", "linux")
-    assert data_directory(environ) == expected
 
 
 async def test_a_login_does_not_show_its_tokens() -> None:

@@ -1,4 +1,4 @@
-"""What goes over the HTTP of one server, whatever its dialect: how much of it, and to whom it is brought."""
+"""HTTP messages to and from one server, for both transports: backpressure, and delivery to the connection."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mcp_workbench.downstream.remote.outcomes import HttpRefusal
 from mcp_workbench.errors import TooLong, WireError
 from mcp_workbench.wire.lines import LineSplitter
 from mcp_workbench.wire.message import encode
-from mcp_workbench.wire.writer import FULL
+from mcp_workbench.wire.writer import FULL_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -32,14 +32,14 @@ ACCEPT: Final = (b"Accept", b"application/json, text/event-stream")
 ACCEPT_EVENTS: Final = (b"Accept", EVENTS.encode())
 JSON: Final = (b"Content-Type", b"application/json")
 
-LAST_GASP: Final = 1.0
-"""Seconds for a body to end when nothing more is wanted of it."""
-LOOKED_AT: Final = 64 * 1024
-"""Bytes of a body that is no answer."""
+DRAIN_SECONDS: Final = 1.0
+"""Seconds to read the rest of a body that is not needed."""
+ERROR_BODY_BYTES: Final = 64 * 1024
+"""Bytes of the body of an error response that are read."""
 
 
-class Traffic:
-    """Counts what waits to be sent, stops what comes while nobody takes it, and hands it over."""
+class HttpFlow:
+    """Sends requests and delivers what the server sends, with backpressure in both directions."""
 
     def __init__(self, client: HttpClient, connection: Connection, config: ServerConfig) -> None:
         self.client = client
@@ -48,25 +48,25 @@ class Traffic:
         has_token = any(name.lower() == "authorization" for name in config.headers)
         in_url = "the password in `url`" if client.url.userinfo else ""
         self._credentials = "the token in `headers`" if has_token else in_url
-        self._flows = asyncio.Event()
-        self._flows.set()
+        self._may_read = asyncio.Event()
+        self._may_read.set()
         self._is_full = False
         self.waiting = 0
-        """Bytes of requests that are not sent yet."""
+        """Number of bytes of requests that are not sent yet."""
 
     def pause(self) -> None:
-        """Reads no further, so that the server has to wait."""
-        self._flows.clear()
+        """Stop reading responses, so that the server has to wait."""
+        self._may_read.clear()
 
     def resume(self) -> None:
-        """Reads on."""
-        self._flows.set()
+        """Read responses again after a pause."""
+        self._may_read.set()
 
     @asynccontextmanager
     async def post(
         self, headers: Headers, body: bytes, url: httpx2.URL | None = None
     ) -> AsyncIterator[HttpResponse]:
-        """Sends a body, and has the answer from when its headers have come. Raises WireError."""
+        """Send a body, and yield the response as soon as its headers are there. Raises WireError."""
         unsent = [len(body)]
         self._count(len(body))
 
@@ -84,43 +84,43 @@ class Traffic:
 
     def _count(self, size: int) -> None:
         self.waiting += size
-        if self._is_full != (self.waiting > (0 if self._is_full else FULL)):
+        if self._is_full != (self.waiting > (0 if self._is_full else FULL_BYTES)):
             self._is_full = not self._is_full
             self.connection.on_full(self._is_full)
 
     async def read(self, response: HttpResponse) -> Line:
-        """A body that is one message, whole and as a line. Raises WireError."""
-        # As JSON sees it, a newline between its tokens is a space.
+        """Return a body that is one message, as a line. Raises WireError."""
+        # A newline between JSON tokens means the same as a space.
         splitter = LineSplitter(self._on_overlong, self.limit)
         while chunk := await self._chunk(response):
             splitter.feed(chunk.replace(b"\n", b" ").replace(b"\r", b" "))
         return splitter.finish() or b""
 
-    def _on_overlong(self, edges: bytes, *, is_over: bool) -> None:  # noqa: ARG002 - as it is called
+    def _on_overlong(self, edges: bytes, *, is_over: bool) -> None:  # noqa: ARG002 - OnOverlong
         raise TooLong(self.limit)
 
     async def events(self, response: HttpResponse, parser: EventParser) -> list[Event] | None:
-        """The next events of a body, or none yet; None at its end. Raises WireError."""
+        """Return the next events of a body, which may be none yet; None at its end. Raises WireError."""
         chunk = await self._chunk(response)
         return [*parser.feed(chunk)] if chunk else None
 
     async def _chunk(self, response: HttpResponse) -> bytes:
-        if not self._flows.is_set():
-            await self._flows.wait()
+        if not self._may_read.is_set():
+            await self._may_read.wait()
         return await response.chunk()
 
     async def refusal(
         self, message: Message | None, response: HttpResponse, *, has_session: bool
     ) -> HttpRefusal:
-        """What a status that is no success comes with."""
+        """Return the details of a response whose status is not a success. Raises WireError."""
         body = b""
-        while len(body) < LOOKED_AT and (chunk := await response.chunk()):
+        while len(body) < ERROR_BODY_BYTES and (chunk := await response.chunk()):
             body += chunk
         return HttpRefusal(
             response.status,
             response.headers,
             response.content_type,
-            body[:LOOKED_AT],
+            body[:ERROR_BODY_BYTES],
             response.redirect,
             b"" if message is None or not is_request(message) else encode(message.id),
             has_session,
@@ -128,7 +128,7 @@ class Traffic:
         )
 
     def receive(self, line: Line, about: Id | None = None) -> None:
-        """Hands over what the server has said, on the stream of that request or on that of none."""
+        """Deliver a message that arrived on the stream of the request `about`, or on no request's stream."""
         attribution = self.connection.session.attribution
         attribution.certain = about
         try:
@@ -137,29 +137,29 @@ class Traffic:
             attribution.certain = None
 
     def is_awaited(self, message: Message) -> bool:
-        """Whether somebody still waits for the answer to it."""
+        """Whether the request still waits for its response."""
         return self.connection.session.peer.find(id_of(message)) is not None
 
     def has_time(self, message: Message, wait: float) -> bool:
-        """Whether it can still be answered after so many seconds."""
+        """Whether the request can still be answered after that many seconds."""
         request = self.connection.session.peer.find(id_of(message))
         return request is None or asyncio.get_running_loop().time() + wait < request.end
 
 
 def is_request(message: Message) -> bool:
-    """Whether it wants an answer."""
+    """Whether a message is a request."""
     return message.method is not None and message.id is not msgspec.UNSET
 
 
 def id_of(message: Message) -> Id | None:
-    """Its id, if it has one."""
+    """Return the id of a message, if it has one."""
     return None if message.id is msgspec.UNSET else message.id
 
 
-async def let_end(response: HttpResponse) -> None:
-    """Lets an answer end of which nothing more is wanted: then its connection can be used again."""
+async def drain(response: HttpResponse) -> None:
+    """Read the rest of a response that is not needed, so that its connection can be used again."""
     try:
-        async with asyncio.timeout(LAST_GASP):
+        async with asyncio.timeout(DRAIN_SECONDS):
             while await response.chunk():
                 pass
     except (TimeoutError, WireError):
