@@ -1,4 +1,4 @@
-"""Where a client is told things: one way for all of them, or one for each of its requests."""
+"""Where messages to a client are written: to one stream, or to one stream for each request."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ if TYPE_CHECKING:
 
 
 class ClientOutput(Protocol):
-    """Takes lines for one client."""
+    """Writes messages to one client."""
 
     @property
     def write(self) -> Write:
-        """Takes an answer, or what belongs to no request."""
+        """Write an answer, or a message that belongs to no request."""
 
     def about(self, request_id: Id) -> Write:
-        """Takes what belongs to a request of the client's that is in flight."""
+        """Return the function that writes messages about a request in flight."""
 
     def drop(self, request_id: Id) -> None:
-        """A request of the client's gets no answer."""
+        """Take note that a cancelled request gets no answer."""
 
 
 class SingleOutput:
-    """One way for everything."""
+    """Writes all messages to one stream, as over stdio."""
 
     def __init__(self, write: Write) -> None:
         self.write = write
 
-    def about(self, request_id: Id) -> Write:  # noqa: ARG002 - it makes no difference
-        """The same as for everything else."""
+    def about(self, request_id: Id) -> Write:  # noqa: ARG002 - all requests share one stream
+        """Return the function that writes to the one stream."""
         return self.write
 
     def drop(self, request_id: Id) -> None:
-        """Nobody waits for an answer to what was cancelled."""
+        """Do nothing: the stream stays open without the answer."""

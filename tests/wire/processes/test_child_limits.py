@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_workbench.serve.stdio import DRAIN_LIMIT, FLUSH_LIMIT
+from mcp_workbench.serve.stdio import DRAIN_SECONDS, FLUSH_SECONDS
 from mcp_workbench.wire.processes.child import CURT_GRACE, EXIT_GRACE, REAP_LIMIT, TERM_GRACE
 from mcp_workbench.wire.processes.tree import HELPERS_GRACE, KILL_LIMIT
 from tests.support.waiting import PATIENCE
@@ -17,7 +17,7 @@ from tests.support.waiting import PATIENCE
 def test_the_worst_end_fits_into_the_five_seconds_of_a_shutdown() -> None:
     ending = EXIT_GRACE + TERM_GRACE + max(REAP_LIMIT, HELPERS_GRACE) + KILL_LIMIT
     # With time to spare for what takes none by the book.
-    assert DRAIN_LIMIT + ending + FLUSH_LIMIT <= 4.5
+    assert DRAIN_SECONDS + ending + FLUSH_SECONDS <= 4.5
     assert 2 * CURT_GRACE < EXIT_GRACE + TERM_GRACE
 
 

@@ -186,7 +186,7 @@ class Clients:
 
     def _look_again(self, client_session: ClientSession, principal: Principal) -> None:
         client_session.view.refresh(principal)
-        if client_session.look_again():
+        if client_session.refresh():
             for client_connection in self._client_connections_at(client_session):
                 client_connection.tell_tools_changed()
 
