@@ -1,4 +1,4 @@
-"""Where messages to a client are written: to one stream, or to one stream for each request."""
+"""The output to a client: one for all messages, or one for each of its requests."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ class ClientOutput(Protocol):
 
     @property
     def write(self) -> Write:
-        """Write an answer, or a message that belongs to no request."""
+        """Write a response, or a message that belongs to no request."""
 
     def about(self, request_id: Id) -> Write:
-        """Return the function that writes messages about a request in flight."""
+        """Return a function that writes messages about a request in flight."""
 
     def drop(self, request_id: Id) -> None:
-        """Take note that a cancelled request gets no answer."""
+        """End a request without a response."""
 
 
 class SingleOutput:
-    """Writes all messages to one stream, as over stdio."""
+    """Writes all messages of a client to one stream, as stdio does."""
 
     def __init__(self, write: Write) -> None:
         self.write = write
 
-    def about(self, request_id: Id) -> Write:  # noqa: ARG002 - all requests share one stream
-        """Return the function that writes to the one stream."""
+    def about(self, request_id: Id) -> Write:  # noqa: ARG002 - all messages go to one stream
+        """Return the only write function, whatever the request."""
         return self.write
 
     def drop(self, request_id: Id) -> None:
-        """Do nothing: the stream stays open without the answer."""
+        """Do nothing: a cancelled request gets no response."""
