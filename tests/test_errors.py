@@ -14,6 +14,7 @@ from mcp_workbench.errors import (
     BadStatus,
     BrokenOff,
     CallError,
+    CallRefused,
     CannotListen,
     ConfigError,
     ConnectionClosed,
@@ -223,6 +224,10 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     "an execution": (
         ExecutionFailed("n", "s", "t", "it exited"),
         "Error executing tool 'n' in server 's' (toolbox 't'): it exited",
+    ),
+    "a refused call": (
+        CallRefused("n", "s", "t", "read only"),
+        "Call of 'n' in server 's' (toolbox 't') refused: read only",
     ),
     "an execution of something else": (
         ExecutionFailed(None, "s", "t", "it exited"),

@@ -46,7 +46,7 @@ async def test_invalid_params_bring_the_definition(connect: Connect, server_era:
     front = f"Error executing {place}: JSON-RPC error -32602: no such number"
     misfit = "The arguments do not fit the tool's schema: 'steps' must be integer, not string. "
     assert unfitting.startswith(f"{front}\n{misfit}The tool's definition: ")
-    assert fitting.startswith(f"{front}\nBy what the server says, the arguments do not fit. ")
+    assert fitting.startswith(f"{front}\nAccording to the server, the arguments do not fit. ")
     assert unfitting.endswith(fitting.partition("The tool's definition: ")[2])
 
 

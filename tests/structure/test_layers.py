@@ -102,7 +102,7 @@ def test_surface_reaches_servers_only_through_the_workbench() -> None:
     ],
 )
 def test_a_way_around_the_workbench_is_found(source: str, count: int) -> None:
-    module = Module("mcp_workbench.surface.relay.calls", is_package=False, tree=ast.parse(source))
+    module = Module("mcp_workbench.surface.relay.in_flight", is_package=False, tree=ast.parse(source))
     assert len(downstream_imports(module)) == count
 
 

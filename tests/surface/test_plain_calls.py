@@ -12,7 +12,7 @@ import pytest
 
 from mcp_workbench.downstream.conversation.session import Session
 from mcp_workbench.surface import metatools
-from mcp_workbench.surface.relay.results import PIECE
+from mcp_workbench.surface.relay.stamping import PIECE_BYTES
 from tests.serve.relayed import MODERN_META, Relayed, written
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ async def test_a_call_cancelled_in_the_same_breath_leaves_nothing(tmp_path: Path
     assert (it.to_server, len(it.to_client)) == ([], 1)
 
 
-@pytest.mark.parametrize("space", [0, 1, PIECE - 2, PIECE - 1, PIECE, 3 * PIECE])
+@pytest.mark.parametrize("space", [0, 1, PIECE_BYTES - 2, PIECE_BYTES - 1, PIECE_BYTES, 3 * PIECE_BYTES])
 @pytest.mark.parametrize("member", [b"", b'"content":[]'])
 async def test_a_result_is_stamped_however_much_space_is_in_it(
     tmp_path: Path, space: int, member: bytes

@@ -100,7 +100,7 @@ async def costs_of(view: ClientView, toolboxes: Sequence[Toolbox]) -> Costs:
         servers=sum(len(opening.tools) for opening in openings),
         tools=len(tools),
         native=estimate_tokens(b"[%b]" % b",".join(map(_native, tools))) if tools else 0,
-        start=handshake_text(view.boxes(toolboxes)).tokens,
+        start=handshake_text(view.summaries(toolboxes)).tokens,
         opened=Opened(
             full=_opened(openings, "full"),
             signatures=_opened(openings, "signatures"),

@@ -1,4 +1,4 @@
-"""The workbench over HTTP: one for many clients."""
+"""Serves one workbench to many clients over HTTP."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from mcp_workbench.serve.refusal_log import RefusalLog
 
 PATH: Final = "/mcp"
-DRAIN_LIMIT: Final = 20.0
-"""Seconds for calls in flight when we are asked to end."""
-FLUSH_LIMIT: Final = 3
-"""Seconds for the clients to take the last answers."""
-KEEP_CONNECTION: Final = 75
-"""Seconds for which a connection is kept for the next request: longer than most that stand in front of us."""
-_ASKED_HEADERS: Final = b"access-control-request-headers"
+DRAIN_SECONDS: Final = 20.0
+"""Seconds that calls in flight get after a signal to end."""
+FLUSH_SECONDS: Final = 3
+"""Seconds that clients get to read the last answers."""
+KEEP_ALIVE_SECONDS: Final = 75
+"""Seconds that an idle connection is kept open: longer than most reverse proxies keep theirs."""
+_REQUESTED_HEADERS: Final = b"access-control-request-headers"
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def run(
     address: Address,
     tokens: LoadedTokens | None,
 ) -> int:
-    """Serves until a signal comes. Raises CannotListen."""
+    """Serve until a signal arrives. Return the exit code. Raises CannotListen."""
     begin(loaded, environ, log_handler)
     descriptors = _raise_descriptor_limit()
     limits = ConnectionLimits(allowed_connections(descriptors), descriptors=descriptors)
@@ -79,7 +79,7 @@ async def _serve(
         serving = asyncio.create_task(server.serve(sockets))
         log.info("serving at http://%s%s (Ctrl-C ends it)", address, PATH)
         await service.interrupted.wait()
-        log.info("ending: calls in flight have %g s to finish (Ctrl-C again: at once)", DRAIN_LIMIT)
+        log.info("ending: calls in flight have %g s to finish (Ctrl-C again: at once)", DRAIN_SECONDS)
     server.should_exit = True
     server.force_exit = service.second_signal.is_set()
     await serving
@@ -89,7 +89,7 @@ async def _serve(
 async def serving_http(
     service: Service, host: str, tokens: LoadedTokens | None
 ) -> AsyncIterator[HttpApplication]:
-    """The ASGI application of a service, from its start to the end of its servers and clients."""
+    """Run a service as an ASGI application. On exit, end its calls, servers and clients."""
     clients = Clients(service.workbench, service.environ)
     admission_files = AdmissionFiles(
         host,
@@ -108,9 +108,9 @@ async def serving_http(
     async def drain() -> None:
         endpoint.is_closing = True
         clients.end_streams()
-        await service.unless_hurried(clients.drain(DRAIN_LIMIT))
+        await service.until_second_signal(clients.drain(DRAIN_SECONDS))
         endpoint.is_closed = True
-        await service.unless_hurried(admission_files.write_last_use())
+        await service.until_second_signal(admission_files.write_last_use())
 
     async with AsyncExitStack() as stack:
         # Closed in reverse: no new requests, then the calls, then the servers, then the clients.
@@ -135,8 +135,8 @@ def _settings(front: HttpApplication, limits: ConnectionLimits, refusal_log: Ref
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        timeout_keep_alive=KEEP_CONNECTION,
-        timeout_graceful_shutdown=FLUSH_LIMIT + 1,  # by then all connections are closed
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=FLUSH_SECONDS + 1,  # by then all connections are closed
     )
 
 
@@ -159,16 +159,16 @@ def _raise_descriptor_limit() -> int | None:
 
 
 class _Server(uvicorn.Server):
-    """Leaves the signals to us: when uvicorn has ended there is more to do."""
+    """A uvicorn server that leaves signals to the service, which has more to end than uvicorn."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Captures none."""
+        """Capture no signals: the service handles them."""
         yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close all connections, those last whose clients do not read what they are sent."""
-        timer = asyncio.get_running_loop().call_later(FLUSH_LIMIT, self._abort_connections)
+        """Close all connections. Abort those whose clients do not read their answers in time."""
+        timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._abort_connections)
         try:
             await super().shutdown(sockets)
         finally:
@@ -181,7 +181,7 @@ class _Server(uvicorn.Server):
 
 
 class HttpApplication:
-    """The whole ASGI application. The endpoint comes first, for nearly all requests are for it."""
+    """The ASGI application: the MCP endpoint, health checks and OAuth metadata."""
 
     def __init__(self, endpoint: Endpoint, admission: Admission) -> None:
         self._endpoint = endpoint
@@ -195,7 +195,7 @@ class HttpApplication:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one HTTP request."""
+        """Serve one HTTP request. Nearly all are for the MCP endpoint."""
         if scope["type"] != "http":
             return
         if scope["path"] != PATH:
@@ -208,10 +208,10 @@ class HttpApplication:
             await self._serve_page(origin, scope, receive, send)
 
     async def _serve_page(self, origin: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves a request that a web page makes, and tells its browser that it may."""
+        """Serve a request of a web page, with the CORS headers that its browser needs."""
         origins = self.admission.origins
-        asked = next((value for name, value in scope["headers"] if name == _ASKED_HEADERS), b"")
-        if scope["method"] == "OPTIONS" and (allowed := origins.preflight(origin, asked)):
+        requested = next((value for name, value in scope["headers"] if name == _REQUESTED_HEADERS), b"")
+        if scope["method"] == "OPTIONS" and (allowed := origins.preflight(origin, requested)):
             await send({"type": "http.response.start", "status": 204, "headers": allowed})
             await send({"type": "http.response.body"})
             return
@@ -241,7 +241,7 @@ class HttpApplication:
         if issuer is None or request.url.path not in metadata_paths(issuer):
             return Response("Not Found", 404)
         answer = Response(metadata(issuer), media_type="application/json")
-        # A page that may come has to find out where to log in.
+        # A web page of an allowed origin has to find out where to log in.
         origin = request.headers.get("origin", "").encode("latin-1")
         answer.raw_headers.extend(self.admission.origins.cors(origin))
         return answer

@@ -1,4 +1,4 @@
-"""What serving over stdio and over HTTP have in common: its start, its lifetime and its end."""
+"""The parts of a server process that stdio and HTTP have in common: start, lifetime and end."""
 
 from __future__ import annotations
 
@@ -25,23 +25,25 @@ if TYPE_CHECKING:
     from mcp_workbench.serve.logs import StderrHandler
     from mcp_workbench.workbench.door import Observer
 
-SHORTEST_KEY = 32
-"""Characters of a key that need not be warned of."""
+MIN_KEY_CHARACTERS = 32
+"""Characters of the shortest key that needs no warning."""
 
 log = logging.getLogger(__name__)
 
 
 def begin(loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler) -> None:
-    """Keeps secrets out of the log, and tells people what they should know."""
+    """Hide secrets in the log, and log the warnings of the configuration."""
     log_handler.hide(loaded.secrets)
     for warning in loaded.warnings:
         log.warning("warning: %s", warning)
-    if 0 < len(environ.get(STATE_KEY, "")) < SHORTEST_KEY:
-        log.warning("warning: %s is short, and can be guessed: use %d characters", STATE_KEY, SHORTEST_KEY)
+    if 0 < len(environ.get(STATE_KEY, "")) < MIN_KEY_CHARACTERS:
+        log.warning(
+            "warning: %s is short, and can be guessed: use %d characters", STATE_KEY, MIN_KEY_CHARACTERS
+        )
 
 
 async def first(*waits: Coroutine[Any, Any, object]) -> None:
-    """Returns when one of them has, and gives up the others."""
+    """Return when the first of these coroutines has finished, and cancel the others."""
     tasks = [asyncio.create_task(wait) for wait in waits]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:
@@ -49,7 +51,7 @@ async def first(*waits: Coroutine[Any, Any, object]) -> None:
 
 
 def loop_runner() -> Callable[[Coroutine[Any, Any, None]], None]:
-    """What runs the event loop."""
+    """Return the function that runs the event loop: that of uvloop if it is installed."""
     try:
         import uvloop  # noqa: PLC0415 - not on every platform
     except ImportError:
@@ -85,28 +87,28 @@ class Service:
         """Set when the process is asked to end at once."""
 
     def start(self, on_reload: Callable[[LoadedConfig], None]) -> None:
-        """Watch the configuration, and load what some servers need. Everything else is set up by now."""
+        """Watch the configuration, and import what only some servers need. Call it after all other setup."""
         reloader = Reloader(self.loaded, self.environ, self.workbench, self.log_handler, on_reload)
         self._reloader = reloader
         reloader.start()
-        # What is there now stays: it need not be looked through again and again.
+        # Objects from startup stay: the garbage collector need not scan them again.
         gc.freeze()
         gc.enable()
         self.workbench.warm_up()
 
     def stop_watching(self) -> None:
-        """Leave the configuration as it is."""
+        """Stop watching the configuration for changes."""
         if self._reloader is not None:
             self._reloader.close()
 
-    async def unless_hurried(self, work: Coroutine[Any, Any, object]) -> None:
-        """Do some work, and give it up at a second signal."""
+    async def until_second_signal(self, work: Coroutine[Any, Any, object]) -> None:
+        """Run some work, and cancel it at a second signal."""
         await first(work, self.second_signal.wait())
 
     async def close(self) -> None:
         """End all servers: in good order, or at once after a second signal. Log the calls that this ended."""
         closing = asyncio.create_task(self.workbench.close())
-        await self.unless_hurried(asyncio.wait([closing]))
+        await self.until_second_signal(asyncio.wait([closing]))
         if self.second_signal.is_set():
             self.workbench.kill()
         await closing

@@ -1,4 +1,4 @@
-"""The workbench over stdin and stdout: what an MCP client launches."""
+"""Serves the workbench over stdin and stdout, for an MCP client that launches it."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from mcp_workbench.serve.logs import StderrHandler
     from mcp_workbench.wire.writer import Writer
 
-DRAIN_LIMIT = 0.5
-"""Seconds for calls in flight when the input has ended: a pipeline wants its answers."""
-FLUSH_LIMIT = 0.5
-"""Seconds for the client to take the last answers."""
+DRAIN_SECONDS = 0.5
+"""Seconds that calls in flight get after the input has ended: a pipeline wants its answers."""
+FLUSH_SECONDS = 0.5
+"""Seconds that the client gets to read the last answers."""
 
 log = logging.getLogger(__name__)
 
 
 def run(loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler) -> int:
-    """Serves until the input ends or a signal comes."""
-    _part_stderr_from_stdout()
+    """Serve until the input ends or a signal arrives. Return the exit code."""
+    _separate_stderr()
     begin(loaded, environ, log_handler)
     try:
-        # Before anything else is opened: the next descriptor would take the number of one that is closed.
+        # Before anything else is opened: a new file would get the number of a closed stdin or stdout.
         os.fstat(0), os.fstat(1)
     except OSError:
         log.error("stdin and stdout must be open: an MCP client talks through them")  # noqa: TRY400 - no traceback
         return 1
     stdin, stdout = os.dup(0), os.dup(1)
-    # What is not ours to send must never reach the client: whoever prints to stdout prints to stderr.
+    # Only JSON-RPC may reach the client: whatever a library prints to stdout goes to stderr.
     with suppress(OSError):
         os.dup2(2, 1)
     with _modes_restored(stdin, stdout):
@@ -55,18 +55,18 @@ def run(loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHan
     return 0
 
 
-def _part_stderr_from_stdout() -> None:
-    """Where both lead to one place that is no terminal, the log would come between the answers."""
+def _separate_stderr() -> None:
+    """Drop the log if stderr and stdout are one file or pipe, where it would get between the answers."""
     with suppress(OSError):
         if os.path.sameopenfile(1, 2) and not os.isatty(2):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, 2)
-            os.close(nowhere)
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, 2)
+            os.close(null)
 
 
 @contextmanager
 def _modes_restored(*descriptors: int) -> Iterator[None]:
-    """They are shared with whoever started us, and so is the mode that the loop puts them in."""
+    """Restore the blocking mode of the descriptors, which are shared with the parent process."""
     if sys.platform == "win32":
         yield
         return
@@ -96,7 +96,7 @@ async def _serve(
 
     def on_reload(_: LoadedConfig) -> None:
         view.refresh()
-        if client_session.look_again():
+        if client_session.refresh():
             client_connection.tell_tools_changed()
 
     async with AsyncExitStack() as stack:
@@ -120,20 +120,20 @@ async def _serve(
         await first(ended.wait(), interrupted.wait())
         service.stop_watching()
         if not interrupted.is_set():
-            await first(client_connection.drain(DRAIN_LIMIT), interrupted.wait())
+            await first(client_connection.drain(DRAIN_SECONDS), interrupted.wait())
 
 
 async def _flush(client: Writer, service: Service) -> None:
-    """Let the client take the last answers, within limits."""
+    """Wait until the client has read the last answers, but no longer than FLUSH_SECONDS."""
 
     async def flush() -> None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(FLUSH_LIMIT):
+            async with asyncio.timeout(FLUSH_SECONDS):
                 await client.closed()
 
-    await service.unless_hurried(flush())
+    await service.until_second_signal(flush())
 
 
 def _are_one_socket(stdin: int, stdout: int) -> bool:
-    """As inetd and its kin start a program."""
+    """Whether stdin and stdout are the same socket, as inetd starts a program."""
     return stat.S_ISSOCK(os.fstat(stdin).st_mode) and os.path.sameopenfile(stdin, stdout)

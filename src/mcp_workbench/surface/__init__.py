@@ -1,1 +1,1 @@
-"""The face to the client: the two meta-tools, in both eras of the protocol."""
+"""The MCP server that clients connect to: two meta-tools, for legacy and modern protocol versions."""

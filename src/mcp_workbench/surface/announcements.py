@@ -1,7 +1,7 @@
-"""What a client is told without having asked just then: changes, log messages, questions outside of calls.
+"""Notifications and questions to a client outside of its requests: changes, log messages, elicitations.
 
-A legacy client is told what concerns it as it comes. A modern one is told of changes on the streams that it
-has opened for them, and of log messages while a request is in flight that wants them.
+A legacy client gets what concerns it at any time. A modern client gets changes on its subscription streams,
+and log messages only while a request that wants them is in flight.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.protocol.caller import NOBODY
 from mcp_workbench.protocol.names import INVALID_REQUEST, META_SUBSCRIPTION
-from mcp_workbench.surface.relay import results
+from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.metadata import log_line
 from mcp_workbench.surface.relay.relayed import RelayedRequest
 from mcp_workbench.surface.requests import NotificationFilter, Refusal
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mcp_workbench.protocol.caller import Caller
     from mcp_workbench.surface.callers import Callers
     from mcp_workbench.surface.questions.asking import Asker
-    from mcp_workbench.surface.relay.calls import Calls
+    from mcp_workbench.surface.relay.in_flight import RequestsInFlight
     from mcp_workbench.surface.resources.subscriptions import Subscriptions
     from mcp_workbench.wire.message import Id
     from mcp_workbench.wire.peer import Peer
@@ -38,19 +38,20 @@ if TYPE_CHECKING:
 
     Members = dict[str, msgspec.Raw]
 
-MOST_SUBSCRIPTIONS: Final = 1000
-SOON: Final = 0.05
-"""Seconds in which several changes of one kind are told as one: a toolbox opens many servers at once."""
+MAX_SUBSCRIPTIONS: Final = 1000
+"""Subscription streams that one client may have open at once."""
+CHANGE_DELAY_SECONDS: Final = 0.05
+"""Seconds in which changes of one kind are merged into one notification: a toolbox opens many servers."""
 
 
 class Announcements:
-    """What one client is told."""
+    """Sends one client what servers announce, log and ask outside of the client's calls."""
 
     def __init__(
         self,
         peer: Peer,
         callers: Callers,
-        calls: Calls,
+        requests: RequestsInFlight,
         asker: Asker,
         subscriptions: Subscriptions,
         *,
@@ -59,36 +60,36 @@ class Announcements:
     ) -> None:
         self.principal = view.principal.name
         self._view = view
-        self.client = calls
+        self.client = requests
         self._peer = peer
         self._callers = callers
         self._asker = asker
         self._subscriptions = subscriptions
         self.streams = streams
-        """Which changes a modern client wants to hear of, by the requests that said so."""
+        """The open subscription streams of a modern client, by request id, and what each is for."""
         self._due: dict[str, asyncio.TimerHandle] = {}
 
     @property
     def callers(self) -> Collection[Caller]:
-        """As what the client has introduced itself."""
+        """The capabilities that the client has declared: in its handshake, and in requests."""
         return list(self._callers)
 
     def sees(self, toolbox: str) -> bool:
-        """Whether the toolbox is there for the client."""
+        """Whether the client may use this toolbox."""
         return toolbox in self._view.toolboxes
 
     @property
     def takes_questions(self) -> bool:
-        """Whether there is a legacy client, which can be asked at any time."""
+        """Whether the client is a legacy client, which can be asked questions at any time."""
         return self._callers.legacy is not None
 
     def open_stream(self, request_id: Id, wanted: NotificationFilter) -> None:
-        """Tells a modern client of changes from now on, and first which of them. Raises Refusal."""
-        if len(self.streams) >= MOST_SUBSCRIPTIONS:
-            open_ = f"{MOST_SUBSCRIPTIONS} subscriptions are open already, and one is enough"
+        """Open a subscription stream of a modern client, and acknowledge what it is for. Raises Refusal."""
+        if len(self.streams) >= MAX_SUBSCRIPTIONS:
+            open_ = f"{MAX_SUBSCRIPTIONS} subscriptions are open already, and one is enough"
             raise Refusal(INVALID_REQUEST, f"Invalid Request: {open_}")
         if wanted.resource_subscriptions:
-            # Until it is known which of them the client will hear of, it hears of nothing.
+            # No notifications before the acknowledgement, which depends on the answers of servers.
             acknowledge = partial(self._acknowledge, request_id, wanted)
             self._subscriptions.open_stream(request_id, wanted.resource_subscriptions, acknowledge)
             self.streams[request_id] = NotificationFilter()
@@ -102,29 +103,31 @@ class Announcements:
         self._peer.notify("notifications/subscriptions/acknowledged", acknowledged)
 
     def close_stream(self, request_id: Id) -> None:
-        """The client does not want to hear of it any more."""
+        """Close a subscription stream that the client has cancelled."""
         self.streams.pop(request_id, None)
         self._subscriptions.close_stream(request_id)
 
     def close(self) -> None:
-        """Ends all streams in good order."""
+        """End all subscription streams, each with a result."""
         for timer in self._due.values():
             timer.cancel()
         self._subscriptions.close()
         for request_id in self.streams:
             ended = b'{"_meta":{%b}}' % _tag(request_id)
-            self._peer.send(result_line(request_id, *results.modern(ended)))
+            self._peer.send(result_line(request_id, *stamping.modern_result(ended)))
         self.streams.clear()
 
     def tools_changed(self) -> None:
-        """Our own tools are no longer what they were."""
+        """Tell the client that the definitions of the meta-tools have changed."""
         self._tell_changed("tools")
 
     def on_list_changed(self, kind: ListKind) -> None:
-        """The servers together have other prompts or resources than before."""
-        is_told = self.streams or self._callers.legacy is not None
-        if is_told and kind not in self._due:
-            self._due[kind] = asyncio.get_running_loop().call_later(SOON, self._tell_changed, kind)
+        """Tell the client, after a short delay, that the list of prompts or resources has changed."""
+        has_listener = self.streams or self._callers.legacy is not None
+        if has_listener and kind not in self._due:
+            self._due[kind] = asyncio.get_running_loop().call_later(
+                CHANGE_DELAY_SECONDS, self._tell_changed, kind
+            )
 
     def _tell_changed(self, kind: ListKind | str) -> None:
         self._due.pop(kind, None)
@@ -136,22 +139,22 @@ class Announcements:
                 self._peer.notify(method, b'{"_meta":{%b}}' % _tag(request_id))
 
     def on_updated(self, update: Update) -> None:
-        """Tells of a resource that has changed, under the name that the client has for it."""
+        """Tell the client that a resource has changed, under the URI that the client subscribed to."""
         self._subscriptions.on_updated(update)
 
     def on_question(self, inquiry: Pushed) -> None:
-        """Asks a legacy client."""
+        """Ask a legacy client a question of a server outside of any call."""
         self.client.bridge.ask_outside(self._callers.legacy or NOBODY, inquiry)
 
     def on_elicitation_complete(self, session: Session, members: Members) -> None:
-        """Tells a legacy client, if it was the one that was asked."""
+        """Tell a legacy client that a URL elicitation is complete, if it was asked for it."""
         self._asker.on_elicitation_complete(session, members)
 
     def on_log(self, session: Session, level: int, members: Members, about: Call | None) -> None:
-        """Passes a server's log message on to a legacy client, with where it comes from."""
+        """Send a legacy client a log message of a server, marked with the server's name."""
         if ((self._callers.legacy or NOBODY).log_level or 0) <= level:
-            outlet = self.client.outlet
-            write = outlet.about(about.request_id) if isinstance(about, RelayedRequest) else outlet.write
+            output = self.client.output
+            write = output.about(about.request_id) if isinstance(about, RelayedRequest) else output.write
             write(log_line(session, members))
 
 

@@ -1,7 +1,7 @@
-"""The server that a client sees: both eras on one connection, chosen request by request.
+"""The MCP server that a client connects to. Each request may use a legacy or the modern protocol version.
 
-Owns the client's requests from arrival to answer. What a meta-tool does is the workbench's; how lines
-travel is the wire's.
+Reads the client's messages and dispatches them. `workbench` does the work of the meta-tools, and `wire`
+transports the lines.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from mcp_workbench.surface.callers import read_level
 from mcp_workbench.surface.questions.asking import Asker
 from mcp_workbench.surface.questions.bridge import NO_RETRY, Bridge
 from mcp_workbench.surface.questions.sealing import bind
-from mcp_workbench.surface.relay import results
-from mcp_workbench.surface.relay.calls import Calls
+from mcp_workbench.surface.relay import stamping
+from mcp_workbench.surface.relay.in_flight import RequestsInFlight
 from mcp_workbench.surface.requests import Refusal, read_filter, read_params
 from mcp_workbench.surface.resources.shared_lists import SharedLists
 from mcp_workbench.surface.resources.subscriptions import Subscriptions
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body, Id
 
-NEITHER_ERA: Final = (
+NO_VERSION: Final = (
     f"Invalid params: send `initialize` first (protocol versions up to {LEGACY_VERSIONS[0]}), or carry "
     f"_meta['{META_VERSION}'] in every request (from {MODERN_VERSIONS[0]} on)"
 )
@@ -63,81 +63,81 @@ class _Cancelled(msgspec.Struct):
 
 
 class ClientConnection:
-    """One client's view of the workbench."""
+    """Handles all messages of one client connection, whatever the transport."""
 
     def __init__(
-        self, client_session: ClientSession, outlet: ClientOutput, backpressure: Backpressure
+        self, client_session: ClientSession, output: ClientOutput, backpressure: Backpressure
     ) -> None:
         self._client_session = client_session
         self._backpressure = backpressure
         view = client_session.view
-        self._peer = Peer(outlet.write, self, is_strict=True)
+        self._peer = Peer(output.write, self, is_strict=True)
         self._asker = Asker(self._peer)
         self._bridge = Bridge(self._asker, client_session.parking, client_session.seal)
         self._callers = client_session.callers
         streams: dict[Id, NotificationFilter] = {}
-        self._calls = Calls(view, outlet, self._callers, self._bridge, streams)
+        self._requests = RequestsInFlight(view, output, self._callers, self._bridge, streams)
         subscriptions = Subscriptions(self._peer, view)
         self._announcements = Announcements(
             self._peer,
             self._callers,
-            self._calls,
+            self._requests,
             self._asker,
             subscriptions,
             streams=streams,
             view=view,
         )
-        self._shared_lists = SharedLists(view, self._calls, self._bridge, subscriptions, backpressure)
+        self._shared_lists = SharedLists(view, self._requests, self._bridge, subscriptions, backpressure)
         self.version: str | None = None
-        """The version that was agreed on in a handshake, if there was one."""
-        view.join(self._announcements)
+        """The protocol version of the `initialize` handshake; None if there was none."""
+        view.add_listener(self._announcements)
 
     def receive(self, line: Line) -> None:
-        """Takes one line off the wire. Never raises for what the client sent."""
+        """Handle one line from the client. Never raises, whatever the line contains."""
         plain = metatools.read_plain_use(line)
-        if plain is None or not self._calls.relay(plain):
+        if plain is None or not self._requests.relay(plain):
             self._peer.receive(line)
 
     def take(self, line: Line, plain: metatools.PlainUse | None) -> None:
-        """The same with a line of which is known that it is this call, or that it is no plain one."""
-        if plain is None or not self._calls.relay(plain):
+        """Handle a line that was read already: it is this plain call, or `plain` is None."""
+        if plain is None or not self._requests.relay(plain):
             self._peer.receive(line)
 
     def receive_overlong(self, edges: bytes, *, is_over: bool) -> None:
-        """Takes the beginning of a line that is too long to keep, and when it is over also its end."""
+        """Handle a line that exceeds the size limit, given its beginning, and its end when it is over."""
         self._peer.receive_overlong(edges, is_over=is_over)
 
     def tell_tools_changed(self) -> None:
-        """Our own tools are no longer what they were."""
+        """Tell the client that the definitions of the meta-tools have changed."""
         self._announcements.tools_changed()
 
     async def drain(self, seconds: float) -> None:
-        """Lets the calls in flight finish, within limits."""
-        await self._calls.drain(seconds)
+        """Wait until no request is in flight, but no longer than this."""
+        await self._requests.drain(seconds)
 
     def end_streams(self) -> None:
-        """Ends the subscriptions in good order: nothing more will be told."""
+        """End the client's subscription streams with a result."""
         self._announcements.close()
 
     def close(self) -> None:
-        """Drops the calls that are still in flight, and ends the subscriptions."""
+        """Cancel the requests that are still in flight, and end the subscriptions."""
         self._announcements.close()
-        self._calls.close()
-        self._client_session.view.part(self._announcements)
-        # A server that has asked something outside of any call is told at once that there is no answer.
+        self._requests.close()
+        self._client_session.view.remove_listener(self._announcements)
+        # Refuse open questions outside of calls at once, so that servers do not wait for their timeout.
         self._peer.stop_listening("the client has left")
 
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
-        """Answers at once what needs no waiting."""
+        """Answer a request, or start the work on its answer."""
         try:
             self._handle(request_id, method, params)
         except Refusal as refusal:
             self._peer.send(error_line(request_id, refusal.code, refusal.message, refusal.data))
         except Exception:  # noqa: BLE001 - the client must get an answer
-            self._calls.fail(request_id)
+            self._requests.fail(request_id)
 
     def on_notification(self, method: str, params: msgspec.Raw) -> None:
-        """Cancels what the client no longer wants, and passes on what concerns servers."""
+        """Handle a notification: a cancellation, progress on a question, or changed roots."""
         if method == "notifications/cancelled":
             self._on_cancelled(params)
         elif method == "notifications/progress":
@@ -152,22 +152,22 @@ class ClientConnection:
         except (msgspec.DecodeError, RecursionError):
             return
         self._announcements.close_stream(cancelled.request_id)
-        if self._calls.cancel(cancelled.request_id):
+        if self._requests.cancel(cancelled.request_id):
             log.debug("request %r was cancelled by the client: %s", cancelled.request_id, cancelled.reason)
 
     def on_garbage(self, problem: Undecodable) -> None:
-        """Says what was wrong with a line, under its id if it has one that can be read."""
+        """Answer an invalid line with an error, under the line's id if it has a readable one."""
         if problem.is_json:
-            # An error under an id in use would be taken for the answer to what it is in use by.
+            # The client would take an error under an id in use for the answer to the request in flight.
             request_id = problem.request_id
-            if request_id in self._calls or request_id in self._announcements.streams:
+            if request_id in self._requests or request_id in self._announcements.streams:
                 request_id = None
             self._peer.send(error_line(request_id, INVALID_REQUEST, f"Invalid Request: {problem}"))
         else:
             self._peer.send(error_line(None, PARSE_ERROR, f"Parse error: {problem}"))
 
     def _handle(self, request_id: Id, method: str, raw: msgspec.Raw) -> None:
-        if request_id in self._calls or request_id in self._announcements.streams:
+        if request_id in self._requests or request_id in self._announcements.streams:
             raise Refusal(
                 INVALID_REQUEST, f"Invalid Request: id {request_id!r} is in use by a request in flight"
             )
@@ -179,7 +179,7 @@ class ClientConnection:
             self._announcements.open_stream(request_id, read_filter(params.notifications))
         elif method == "tools/call":
             metatools.refuse_misplaced(members_of(raw))
-            self._call(request_id, params, caller)
+            self._call_meta_tool(request_id, params, caller)
         elif self._shared_lists.takes(method, caller):
             self._shared_lists.handle(request_id, method, params, raw, caller)
         else:
@@ -188,11 +188,11 @@ class ClientConnection:
     def _caller(self, meta: Meta, method: str) -> Caller:
         caller = self._callers.of(meta)
         if caller is None and method != "ping":
-            raise Refusal(INVALID_PARAMS, NEITHER_ERA)
+            raise Refusal(INVALID_PARAMS, NO_VERSION)
         return caller or NOBODY
 
     def _send_own(self, request_id: Id, result: tuple[Body, ...], caller: Caller) -> None:
-        self._peer.send(result_line(request_id, *results.own(result, caller)))
+        self._peer.send(result_line(request_id, *stamping.own_result(result, caller)))
 
     def _initialize(self, params: RequestParams) -> bytes:
         if params.version is None:
@@ -214,14 +214,14 @@ class ClientConnection:
         if method == "tools/list":
             if params.cursor is not None:
                 raise Refusal(INVALID_PARAMS, "Invalid params: unknown cursor; the list has one page")
-            caching = b"," + results.CACHEABLE if caller.is_modern else b""
+            caching = b"," + stamping.CACHEABLE if caller.is_modern else b""
             return b'{"tools":%b%b}' % (self._client_session.tools, caching)
         if method == "server/discover" and caller.is_modern:
             return b'{"supportedVersions":%b,"capabilities":%b,"instructions":%b,%b}' % (
                 encode(MODERN_VERSIONS),
                 self._client_session.capabilities,
                 self._client_session.instructions,
-                results.CACHEABLE,
+                stamping.CACHEABLE,
             )
         if method == "logging/setLevel" and not caller.is_modern:
             return self._set_log_level(read_level(params.level, "`level`"))
@@ -233,38 +233,40 @@ class ClientConnection:
             session.review_log_level()
         return b"{}"
 
-    def _call(self, request_id: Id, params: RequestParams, caller: Caller) -> None:
-        """Takes a call of either tool, in whatever form."""
+    def _call_meta_tool(self, request_id: Id, params: RequestParams, caller: Caller) -> None:
+        """Handle a call of a meta-tool. Raises Refusal."""
         if params.arguments and not starts_with(params.arguments, b"{"):
             raise Refusal(INVALID_PARAMS, "Invalid params: `arguments` must be an object")
         try:
-            self._calls.require_room()
+            self._requests.check_limit()
             if params.name == metatools.OPEN_TOOLBOX:
-                self._calls.work(request_id, partial(self._open, params.arguments, caller), caller)
+                self._requests.answer_later(
+                    request_id, partial(self._open_toolbox, params.arguments, caller), caller
+                )
             elif params.name == metatools.USE_TOOL:
-                self._use(request_id, params, caller)
+                self._use_tool(request_id, params, caller)
             else:
                 known = f"this server has {metatools.OPEN_TOOLBOX} and {metatools.USE_TOOL}"
                 raise Refusal(INVALID_PARAMS, f"Unknown tool: {params.name} ({known})")
         except CallError as error:
-            self._send_own(request_id, results.error_result(error), caller)
+            self._send_own(request_id, stamping.error_result(error), caller)
 
-    def _use(self, request_id: Id, params: RequestParams, caller: Caller) -> None:
+    def _use_tool(self, request_id: Id, params: RequestParams, caller: Caller) -> None:
         tool, arguments = metatools.read_use(params.arguments)
         retry: Retry | None = NO_RETRY
         if caller.is_modern and (params.state or params.responses):
             bound = bind("tools/call", tool.toolbox, tool.server, tool.tool, arguments=arguments)
-            retry = self._bridge.retry(self._calls, request_id, caller, params, bound)
+            retry = self._bridge.retry(self._requests, request_id, caller, params, bound)
         if retry is not None:
-            self._calls.use(request_id, tool, arguments, params.meta, caller=caller, retry=retry)
+            self._requests.call_tool(request_id, tool, arguments, params.meta, caller=caller, retry=retry)
 
-    async def _open(self, arguments: Body, caller: Caller) -> tuple[Body, ...]:
-        from mcp_workbench.surface.listing import found, opened  # noqa: PLC0415 - the start does without them
-        from mcp_workbench.surface.listing.open_request import read_open  # noqa: PLC0415 - likewise
-        from mcp_workbench.surface.listing.rendering import rendered  # noqa: PLC0415 - likewise
+    async def _open_toolbox(self, arguments: Body, caller: Caller) -> tuple[Body, ...]:
+        from mcp_workbench.surface.listing import found, opened  # noqa: PLC0415 - not needed at startup
+        from mcp_workbench.surface.listing.open_request import read_open  # noqa: PLC0415 - not needed at startup
+        from mcp_workbench.surface.listing.rendering import rendered  # noqa: PLC0415 - not needed at startup
 
         view = self._client_session.view
-        wanted = read_open(arguments, [box.name for box in view.boxes()])
+        wanted = read_open(arguments, [summary.name for summary in view.summaries()])
         if wanted.queries:
             findings = await view.find(wanted.queries, wanted.limit, wanted.toolbox)
             budget = view.listing_budget(wanted.toolbox)
@@ -278,7 +280,7 @@ class ClientConnection:
                 view, self._backpressure, len(known), partial(found.named_result, known, wanted)
             )
         opening = await view.open(wanted.toolbox, modern=caller.is_modern)
-        # It may have megabytes, and a client that does not read may ask again and again.
+        # A list may have megabytes, and a client that does not read may keep asking.
         await self._backpressure.wait()
         if (written := opened.remembered(opening, wanted)) is not None:
             return written

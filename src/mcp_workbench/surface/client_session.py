@@ -1,4 +1,4 @@
-"""What all requests of a client have in common, however many ways they come by."""
+"""The state that all connections of one client share."""
 
 from __future__ import annotations
 
@@ -13,36 +13,38 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.questions.sealing import Seal
     from mcp_workbench.workbench.client_view import ClientView
 
-OF_OURS: Final = b'{"tools":{"listChanged":true}}'
-OF_SERVERS: Final = (
+OWN_CAPABILITIES: Final = b'{"tools":{"listChanged":true}}'
+"""The capabilities of a workbench without servers: the meta-tools only."""
+ALL_CAPABILITIES: Final = (
     b'{"tools":{"listChanged":true},"logging":{},"resources":{"subscribe":true,"listChanged":true},'
     b'"prompts":{"listChanged":true},"completions":{}}'
 )
+"""The capabilities of a workbench with servers, whose resources and prompts it relays."""
 
 
 class ClientSession:
-    """A client's desk, what it is told about it, and what becomes of calls that wait for the client."""
+    """A client's view of the workbench, its handshake texts, and its parked calls."""
 
     def __init__(self, view: ClientView, parking: ParkedCalls, seal: Seal) -> None:
         self.view = view
         self.parking = parking
         self.seal = seal
         self.callers = Callers()
-        """As what the client has introduced itself so far, in whichever request."""
+        """The capabilities that the client has declared, in its handshake or in requests."""
         self.instructions = b""
         self.tools = b""
-        """The definitions of our own tools."""
-        self.look_again()
+        """The definitions of the meta-tools, as JSON."""
+        self.refresh()
 
     @property
     def capabilities(self) -> bytes:
-        """What can be served, as it stands: without a server there is nothing behind the two tools."""
-        return OF_SERVERS if self.view.toolbox_servers else OF_OURS
+        """The server capabilities that the client is told, depending on whether it has any servers."""
+        return ALL_CAPABILITIES if self.view.toolbox_servers else OWN_CAPABILITIES
 
-    def look_again(self) -> bool:
-        """Takes what the desk shows by now. Whether the tools are no longer what they were."""
+    def refresh(self) -> bool:
+        """Take the instructions and tools from the current view. Return whether the tools have changed."""
         before = self.tools
-        words = handshake_text(self.view.boxes())
-        self.instructions = encode(words.instructions)
-        self.tools = words.tools
+        text = handshake_text(self.view.summaries())
+        self.instructions = encode(text.instructions)
+        self.tools = text.tools
         return self.tools != before

@@ -1,1 +1,1 @@
-"""Toolboxes and the tools in them: opening, finding, calling. Free of I/O and of protocol."""
+"""Toolboxes, their servers and tools: opening, searching, calling. Without I/O and protocol details."""

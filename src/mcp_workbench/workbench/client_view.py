@@ -1,7 +1,7 @@
-"""A client's view of the workbench: the toolboxes that it may use, and the servers that are its own.
+"""A client's view of the workbench: the toolboxes that it may use, and its own servers.
 
-Owns the servers that the configuration gives to each client by itself, from their first use to the client's
-end. All others are the workbench's, and shared.
+Owns the servers with `"isolation": "client"`, from their first use until the client disconnects. All other
+servers belong to the workbench, and are shared.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ if TYPE_CHECKING:
 
 
 class FoundTool(msgspec.Struct, frozen=True):
-    """A tool of which it is known that it is there, or was."""
+    """A tool that a server lists, or listed when it was last asked."""
 
     origin: Origin
     name: str
     definition: msgspec.Raw
     listed_at: float | None
-    """See `Known`."""
+    """When the server was last asked, if it is not connected now, see `KnownTools`."""
 
 
 class SearchFindings(msgspec.Struct, frozen=True):
-    """What a search came to."""
+    """The results of a search for tools."""
 
     found: list[list[FoundTool]]
     """The best tools for each query, best first."""
     unknown: list[Origin]
-    """The servers of which it is not known what they have."""
+    """The servers that have never listed their tools."""
 
 
 class ClientView:
-    """Where one client works. Whoever may not use a toolbox finds nothing of it here."""
+    """The toolboxes and servers that one client may use. All others do not exist for the client."""
 
     def __init__(
         self,
@@ -67,41 +67,41 @@ class ClientView:
         self._workbench = workbench
         self._has_own_servers = has_own_servers
         self._listeners = Listeners()
-        """Whom the client's own servers talk to: nobody but the client."""
+        """The listeners of the client's own servers: only the client itself."""
         self._own: dict[Origin, ConfiguredServer] = {}
         self.principal = principal
         self.door = workbench.door
-        """Where the client's calls begin and end."""
+        """The deciders and observers that every call passes at its beginning and end."""
         self.emitted = emitted or EmittedUris()
         """Which server has sent the client which resource URIs."""
         self.listing_turn = asyncio.Lock()
         """Held while servers are asked which of them has a resource: one search at a time for each client."""
         self.used_at = 0.0
-        """When the client was last heard of, if it has servers of its own."""
+        """When the client last sent a request, if it has its own servers."""
         self.toolboxes: Mapping[str, Toolbox] = {}
         self.toolbox_servers: Mapping[Origin, ToolboxServer] = {}
         self.client_results: ClientResults | None = None
-        """What is kept for the client of results, if that is done for any server here."""
+        """The results that are kept for the client; None if no server in this view wants that."""
         self._client_results: ClientResults | None = None
         self.refresh()
 
     @property
     def rendering(self) -> FairSemaphore:
-        """Where the writing of long lists waits for its turn."""
+        """Limits the rendering of long tool lists over all clients."""
         return self._workbench.rendering
 
     @property
     def joint_lists(self) -> FairSemaphore:
-        """Where lists of all open servers together wait for their turn."""
+        """Limits the lists of all open servers' resources or prompts over all clients."""
         return self._workbench.joint_lists
 
     @property
     def keeps_results(self) -> bool:
-        """Whether large results of some server here are kept, to be read in parts."""
+        """Whether large results of any server in this view are kept, to be read in parts."""
         return self.client_results is not None
 
     def refresh(self, principal: Principal | None = None) -> None:
-        """Look at the workbench anew, with what the client may use by now if that has changed."""
+        """Take the current toolboxes of the workbench, for a principal whose rights may have changed."""
         self.principal = principal or self.principal
         workbench = self._workbench
         before, self._own = self._own, {}
@@ -111,7 +111,7 @@ class ClientView:
             if self.principal.may_use(name)
         }
         if self.toolboxes == workbench.toolboxes:
-            # One dictionary for all, however many clients there are.
+            # Share one dictionary among all clients, however many there are.
             self.toolboxes, self.toolbox_servers = workbench.toolboxes, workbench.toolbox_servers
         else:
             self.toolbox_servers = _servers_of(self.toolboxes.values())
@@ -119,9 +119,9 @@ class ClientView:
         if self.client_results is not None:
             self.toolboxes = {**self.toolboxes, **workbench.builtin}
             self.toolbox_servers = {**self.toolbox_servers, **_servers_of(workbench.builtin.values())}
-        for place, toolbox_server in before.items():
-            if self._own.get(place) is not toolbox_server:
-                workbench.retire(toolbox_server.server)
+        for origin, toolbox_server in before.items():
+            if self._own.get(origin) is not toolbox_server:
+                workbench.end_when_unused(toolbox_server.server)
 
     def _review_client_results(self) -> None:
         store = self._workbench.store
@@ -158,7 +158,7 @@ class ClientView:
         else:
             another = server.another(self._listeners)
             if own is not None:
-                # Whoever wants to hear of its resources has not been told that it is another program.
+                # Subscriptions stay valid: the client does not know that the program has changed.
                 another.watches = own.server.watches
             own = ConfiguredServer(shared.origin[0], another)
             self._workbench.own_servers.add(another, self)
@@ -167,40 +167,40 @@ class ClientView:
 
     @property
     def sessions(self) -> list[Session]:
-        """The conversations with the servers that are up."""
-        return [session for it in self.toolbox_servers.values() for session in it.sessions]
+        """The open MCP sessions with the servers of this view."""
+        return [session for server in self.toolbox_servers.values() for session in server.sessions]
 
-    def join(self, listener: Listener) -> None:
-        """Somebody works here, who is told what servers say that belongs to no call."""
+    def add_listener(self, listener: Listener) -> None:
+        """Tell this listener what servers announce, log and ask outside of calls."""
         self._workbench.listeners.add(listener)
         self._listeners.add(listener)
 
-    def part(self, listener: Listener) -> None:
-        """Not any more."""
+    def remove_listener(self, listener: Listener) -> None:
+        """Stop telling this listener what servers announce, log and ask."""
         self._workbench.listeners.remove(listener)
         self._listeners.remove(listener)
 
     async def open(self, toolbox: str, *, modern: bool) -> Opening:
-        """Connects a toolbox for a modern client or a legacy one, and returns its tools. Raises CallError."""
+        """Connect the servers of a toolbox, for a modern or a legacy client. Raises CallError."""
         return await self._find(toolbox).open(modern=modern)
 
     async def find(self, queries: Sequence[str], limit: int, toolbox: str | None) -> SearchFindings:
-        """Searches what is known of the tools of one toolbox, or of all. Starts nothing. Raises CallError."""
+        """Search the known tools of one toolbox, or of all. Starts nothing. Raises CallError."""
         known = self._known(toolbox)
         listed = {origin: tools for origin, tools in known.items() if tools is not None}
         found = [
             [
                 FoundTool(origin, name, listed[origin].index[name], listed[origin].listed_at)
-                for origin, name in places
-                # One that is a client's own may have fewer than another of the kind.
+                for origin, name in matches
+                # The client's own server may list fewer tools than the shared one that was searched.
                 if name in listed[origin].index
             ]
-            for places in await self._workbench.find(queries, limit, listed, self.principal.name)
+            for matches in await self._workbench.find(queries, limit, listed, self.principal.name)
         ]
         return SearchFindings(found, [origin for origin, tools in known.items() if tools is None])
 
     def known_tools(self) -> list[FoundTool]:
-        """All tools that are known, without starting a server."""
+        """Return all known tools, without starting a server."""
         return [
             FoundTool(origin, name, definition, known.listed_at)
             for origin, known in self._known(None).items()
@@ -208,44 +208,44 @@ class ClientView:
             for name, definition in known.index.items()
         ]
 
-    def boxes(self, toolboxes: Iterable[Toolbox] | None = None) -> list[ToolboxSummary]:
-        """What the client is told of its toolboxes; or of some, and of the built-in one if it has that."""
+    def summaries(self, toolboxes: Iterable[Toolbox] | None = None) -> list[ToolboxSummary]:
+        """Return the summaries of the client's toolboxes, or of these together with the built-in one."""
         if toolboxes is None:
-            return [toolbox.box for toolbox in self.toolboxes.values()]
+            return [toolbox.summary for toolbox in self.toolboxes.values()]
         builtin = self._workbench.builtin.values() if self.client_results is not None else ()
-        return [toolbox.box for toolbox in (*toolboxes, *builtin)]
+        return [toolbox.summary for toolbox in (*toolboxes, *builtin)]
 
     def listing_budget(self, toolbox: str | None) -> int:
-        """Tokens that a list of tools may take, of one toolbox or of all. Raises CallError."""
+        """Return how many tokens a list of tools may take, of one toolbox or of all. Raises CallError."""
         return self._workbench.listing_budget if toolbox is None else self._find(toolbox).listing_budget
 
     def _known(self, toolbox: str | None) -> dict[Origin, KnownTools | None]:
-        """What is known of the servers of a toolbox, or of all. Raises CallError."""
+        """Return the known tools of each server of a toolbox, or of all. Raises CallError."""
         servers = self.toolbox_servers if toolbox is None else self._find(toolbox).toolbox_servers
         return {toolbox_server.origin: toolbox_server.known() for toolbox_server in servers.values()}
 
     def toolbox_server(self, toolbox: str, server: str) -> ToolboxServer:
-        """The place of one server. Raises CallError."""
+        """Return a server of a toolbox. Raises CallError."""
         return self.toolbox_servers.get((toolbox, server)) or self._find(toolbox).toolbox_server(server)
 
     def offering(self, capability: Capability) -> list[ToolboxServer]:
-        """The servers that are open and have this capability, in the order of the configuration."""
-        return [it for it in self.toolbox_servers.values() if it.offers(capability)]
+        """Return the connected servers with this capability, in the order of the configuration."""
+        return [server for server in self.toolbox_servers.values() if server.offers(capability)]
 
     def close(self) -> None:
-        """The client is gone, and with it go the servers that were its own, and what was kept for it."""
+        """End the client's own servers and drop its kept results: the client has disconnected."""
         if self._client_results is not None:
             self._client_results.close()
         own, self._own = self._own, {}
         for toolbox_server in own.values():
-            self._workbench.retire(toolbox_server.server)
+            self._workbench.end_when_unused(toolbox_server.server)
 
     def _find(self, toolbox: str) -> Toolbox:
         try:
             return self.toolboxes[toolbox]
         except KeyError:
-            raise ToolboxNotFound(toolbox, [box.name for box in self.boxes()]) from None
+            raise ToolboxNotFound(toolbox, [summary.name for summary in self.summaries()]) from None
 
 
 def _servers_of(toolboxes: Iterable[Toolbox]) -> dict[Origin, ToolboxServer]:
-    return {it.origin: it for toolbox in toolboxes for it in toolbox.toolbox_servers.values()}
+    return {server.origin: server for toolbox in toolboxes for server in toolbox.toolbox_servers.values()}

@@ -1,4 +1,4 @@
-"""A server that the configuration names: its tools as the filters show them, and the way of a call to it."""
+"""A server of the configuration in its toolbox: the tools that its filters allow, and calls to it."""
 
 from __future__ import annotations
 
@@ -40,49 +40,51 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.toolbox_server import Index
 
 
-SIMILAR_SHOWN = 3
-NOTES_SHOWN = 10
-ATTEMPTS = 3
-"""How often a server is made ready for one call, if it ends before the call is sent."""
+MAX_SIMILAR_NAMES = 3
+"""Similar tool names that the error for an unknown tool suggests."""
+MAX_NOTES = 10
+"""Notes on one tool list that are logged one by one."""
+MAX_CONNECT_ATTEMPTS = 3
+"""How often a server is connected for one call, if it ends before the call is sent."""
 
 log = logging.getLogger(__name__)
 
 
 class _Listing(msgspec.Struct, frozen=True, eq=False):
-    """The tools that one connection lists."""
+    """The tools that a server lists on one connection, and those that clients can see."""
 
     listed: Tools
-    """As they came."""
+    """The list of tools as the server sent it."""
     index: Index
-    """Those that can be seen, by name."""
+    """The tools that clients can see, by name."""
     notes: list[str]
-    """What had to be done to the list to make it usable."""
+    """What had to be repaired in the list to make it usable."""
 
 
 NO_LISTING = _Listing((), {}, [])
 
 
 class ConfiguredServer(ToolboxServer):
-    """One configured server of one toolbox, with its tools found by name."""
+    """A configured server of one toolbox, with its tools by name."""
 
     def __init__(self, toolbox: str, server: Server) -> None:
         self._toolbox = toolbox
         self._log = logging.LoggerAdapter(log, {"server": f"{toolbox}/{server.name}"})
-        self._shows = compile_filters(server.config.tool_filters)
+        self._is_shown = compile_filters(server.config.tool_filters)
         self._listings = [NO_LISTING, NO_LISTING]
-        """What legacy clients see of its tools, and what modern ones do."""
+        """The tools for legacy clients, and those for modern clients."""
         self._recalled: tuple[Record | None, KnownTools | None] = None, None
-        """What was remembered of its tools when that was last looked at, and what it comes to."""
+        """The record of the catalogue that was read last, and the tools that it contains."""
         self.server = server
         self.origin = toolbox, server.name
         self.is_required = server.config.required
         self.inline_limit = _inline_limit(server.config)
-        """Bytes from which on a result is kept and shown in short."""
+        """Bytes of a result above which it is kept, and shortened for the client."""
 
     def adopt(self, config: ServerConfig, secrets: Secrets) -> None:
-        """Takes over what has changed in the configuration of a server whose program is the same."""
+        """Adopt the changed configuration of a server whose program is the same."""
         if config.tool_filters != self.server.config.tool_filters:
-            self._shows = compile_filters(config.tool_filters)
+            self._is_shown = compile_filters(config.tool_filters)
             self._listings = [NO_LISTING, NO_LISTING]
             self._recalled = None, None
         self.inline_limit = _inline_limit(config)
@@ -91,7 +93,7 @@ class ConfiguredServer(ToolboxServer):
 
     @property
     def notes(self) -> list[str]:
-        """What had to be done to the lists of its tools to make them usable."""
+        """What had to be repaired in the server's tool lists to make them usable."""
         legacy, modern = (listing.notes for listing in self._listings)
         return legacy if modern is legacy else [*legacy, *(note for note in modern if note not in legacy)]
 
@@ -107,7 +109,7 @@ class ConfiguredServer(ToolboxServer):
 
     @property
     def sessions(self) -> list[Session]:
-        """The open conversations with the server."""
+        """The open MCP sessions with the server."""
         return [connection.session for connection in self.server.up]
 
     @property
@@ -116,32 +118,38 @@ class ConfiguredServer(ToolboxServer):
         return self.server.watches
 
     def offers(self, capability: Capability) -> bool:
-        """Whether the server is open and has this capability."""
+        """Whether the server is connected and has this capability."""
         offer = self.server.offer
         return offer is not None and offer.has(capability)
 
     async def tools(self, *, modern: bool) -> Index:
-        """The tools that a modern client or a legacy one can use now, by name; connects first if need be.
+        """Return the tools for a modern or a legacy client, by name. Connects first if needed.
+
         Raises StartError.
         """
         return self._listing(await self.server.connect(modern=modern), modern=modern).index
 
     def known(self) -> KnownTools | None:
-        """Its tools as they are, or as they were when the server was last asked for them, by whichever
-        process of ours; None if it never was.
+        """Return the server's tools without starting it; None if they were never listed.
+
+        If the server is not connected, they are those of the catalogue, which all workbench processes share.
         """
         for modern in (True, False):
             if (connection := self.server.connections[modern]) is not None:
                 return KnownTools(self._listing(connection, modern=modern).index, None)
         record = self.server.recalled()
         if record is not self._recalled[0]:
-            known = None if record is None else KnownTools(self._sift(record.tools, []), record.listed_at)
+            known = (
+                None if record is None else KnownTools(self._index_tools(record.tools, []), record.listed_at)
+            )
             self._recalled = record, known
         return self._recalled[1]
 
     def ready(self, tool: str | None, modern: bool, principal: str = "") -> Connection | None:
-        """Where a modern client or a legacy one can call a tool at once for a principal, or something that is
-        no tool (None): the server is up, and is known to have it.
+        """Return the connection that takes a call of a modern or a legacy client at once, or None.
+
+        There is one if the server is connected and has the tool, and the principal need not wait for its
+        turn. `tool` is None for a request that is not for a tool.
         """
         connection = self.server.connections[modern]
         if connection is None or not connection.is_clear:
@@ -154,7 +162,7 @@ class ConfiguredServer(ToolboxServer):
         return connection if tool is None or tool in listing.index else None
 
     def definition(self, tool: str) -> msgspec.Raw | None:
-        """What the server says of a tool, if it is known to have it."""
+        """Return the server's definition of a tool; None if it is unknown."""
         found = (listing.index.get(tool) for listing in self._listings)
         return next((definition for definition in found if definition is not None), None)
 
@@ -164,9 +172,10 @@ class ConfiguredServer(ToolboxServer):
         call.send(await self.connect(call.tool, size, call.principal, modern=modern))
 
     async def connect(self, tool: str | None, size: int, principal: str = "", *, modern: bool) -> Connection:
-        """Where a modern client or a legacy one can call a tool for a principal, or something that is no
-        tool, which it does at once, with arguments of that size. Connects first if need be, and waits for its
-        turn. Raises CallError.
+        """Return the connection for a call of a modern or a legacy client, which must be sent at once.
+
+        Connects first if needed, and waits for the principal's turn. `tool` is None for a request that is
+        not for a tool. `size` is the size of the arguments in bytes. Raises CallError.
         """
         try:
             with self.server.waiting_calls.place(size, principal):
@@ -177,18 +186,18 @@ class ConfiguredServer(ToolboxServer):
             raise self._failure(tool, f"{error}.") from error
 
     async def _connect(self, tool: str | None, principal: str, *, modern: bool) -> Connection:
-        for _ in range(ATTEMPTS):
+        for _ in range(MAX_CONNECT_ATTEMPTS):
             connection = await self.server.connect(modern=modern)
             index = self._listing(connection, modern=modern).index
             if tool is not None and tool not in index:
                 raise ToolNotFound(tool, self.server.name, self._toolbox, similar_names(tool, index))
-            if await self._turn(tool, connection, principal):
+            if await self._wait_for_turn(tool, connection, principal):
                 return connection
         raise self._failure(tool, "the server ended, again and again, as soon as it had listed its tools")
 
-    async def _turn(self, tool: str | None, connection: Connection, principal: str) -> bool:
+    async def _wait_for_turn(self, tool: str | None, connection: Connection, principal: str) -> bool:
         try:
-            # Not counting the time in which it is found out whether the server is still there.
+            # The probe whether the server is still alive does not count.
             async with asyncio.timeout(connection.timeout + PROBE_SECONDS):
                 return await connection.turn(principal)
         except TimeoutError as error:
@@ -201,8 +210,9 @@ class ConfiguredServer(ToolboxServer):
             raise self._failure(tool, f"{waited}: {busy}. Try again when there are fewer.") from error
 
     async def entries(self, kind: Kind, deadline: float, *, modern: bool) -> Entries:
-        """What the server lists of some kind for a modern client or a legacy one. If that cannot be had in
-        time it is nothing, and logged.
+        """Return the server's resources, templates or prompts, for a modern or a legacy client.
+
+        Return nothing if they cannot be listed in time, and log the reason.
         """
         limit = self.server.config.timeout
         wait = min(limit, deadline)
@@ -211,31 +221,31 @@ class ConfiguredServer(ToolboxServer):
             async with asyncio.timeout(limit):
                 async with asyncio.timeout(wait):
                     connection = await self.connect(None, 0, modern=modern)
-                # Not counting the time in which the servers wait for a client that does not read.
+                # Time in which servers wait for a client that does not read does not count.
                 return await list_all(connection.session, kind, wait)
         except (CallError, WireError, TimeoutError) as error:
             reason = self.server.mask(str(error)) or f"no end within {limit:g} s"
             self._log.warning("its %s could not be listed: %s", kind.noun, reason)
-            # Until its own time is up it may just be busy.
+            # Before the server's own timeout it may just be busy.
             is_late = isinstance(error, (RequestTimeout, TimeoutError)) and wait == limit
             if connection is not None and is_late:
                 connection.suspect()
             return ()
 
     def explain(self, tool: str | None, error: WireError, session: Session) -> ExecutionFailed:
-        """What a caller is to be told about a call that has failed on a connection."""
+        """Return the error that tells the client why a call failed on a connection."""
         return self._failure(tool, self.server.explain(error, session))
 
     def masked(self, error: RemoteError) -> RemoteError:
-        """The server's own error, fit to be passed on."""
+        """Return the server's own error for the client, with secrets masked."""
         mask = self.server.mask
         data = None if error.data is None else mask(error.data.decode()).encode()
         if data is not None and not is_json(data):
-            data = None  # the value that was taken out was no text
+            data = None  # a masked value was not a string
         return RemoteError(error.code, mask(error.message), data)
 
     def holds_secret(self, data: bytes) -> bool:
-        """Whether a secret value of the server's configuration is in this."""
+        """Whether the data contains a secret value of the server's configuration."""
         return self.server.holds_secret(data)
 
     def close_if_unused(self) -> None:
@@ -247,24 +257,24 @@ class ConfiguredServer(ToolboxServer):
         return ExecutionFailed(tool, self.server.name, self._toolbox, reason)
 
     def _listing(self, connection: Connection, *, modern: bool) -> _Listing:
-        """What the server lists on a connection that serves modern clients or legacy ones."""
+        """Return the tools of a connection for modern or legacy clients."""
         listed = connection.listed
-        # Not NO_LISTING: an empty tuple is the same object as any other.
+        # Skip NO_LISTING: all empty tuples are the same object.
         read = (listing for listing in self._listings if listing is not NO_LISTING)
         known = next((listing for listing in read if listing.listed is listed), None)
         self._listings[modern] = listing = known or self._read(listed, [*connection.notes])
         return listing
 
     def _read(self, listed: Tools, notes: list[str]) -> _Listing:
-        index = self._sift(listed, notes)
-        if len(notes) > NOTES_SHOWN:
-            notes[NOTES_SHOWN:] = [f"and {len(notes) - NOTES_SHOWN} more of the kind"]
+        index = self._index_tools(listed, notes)
+        if len(notes) > MAX_NOTES:
+            notes[MAX_NOTES:] = [f"and {len(notes) - MAX_NOTES} more like these"]
         for note in notes:
             self._log.warning("%s", note)
         return _Listing(listed, index, notes)
 
-    def _sift(self, listed: Tools, notes: list[str]) -> Index:
-        """One bad tool must not lose the list."""
+    def _index_tools(self, listed: Tools, notes: list[str]) -> Index:
+        """Return the usable tools by name, and add a note for each tool that is left out."""
         index: dict[str, msgspec.Raw] = {}
         for tool in listed:
             try:
@@ -278,7 +288,7 @@ class ConfiguredServer(ToolboxServer):
                 notes.append("left out a tool whose name is empty")
             elif name in index:
                 notes.append(f"the server lists '{name}' twice; the first counts")
-            elif self._shows(name):
+            elif self._is_shown(name):
                 index[name] = tool
         return index
 
@@ -288,7 +298,7 @@ def _inline_limit(config: ServerConfig) -> int:
 
 
 def similar_names(name: str, names: Iterable[str]) -> list[str]:
-    """Those of the names that may have been meant."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistaken call
+    """Return the names that are most similar to a mistyped name."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only needed for mistyped names
 
-    return get_close_matches(name, names, n=SIMILAR_SHOWN)
+    return get_close_matches(name, names, n=MAX_SIMILAR_NAMES)

@@ -1,4 +1,4 @@
-"""A named group of servers that are opened together."""
+"""A toolbox: a named group of servers that are opened together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ToolboxSummary(msgspec.Struct, frozen=True):
-    """What a client is told of a toolbox before it opens it."""
+    """What a client is told about a toolbox before it opens the toolbox."""
 
     name: str
     description: str
@@ -24,7 +24,7 @@ class ToolboxSummary(msgspec.Struct, frozen=True):
 
 
 class Opening(msgspec.Struct, frozen=True):
-    """What came of opening a toolbox: the tools of the servers that serve, and why others do not."""
+    """The outcome of opening a toolbox: the tools of connected servers, and why others failed."""
 
     toolbox: Toolbox
     tools: list[tuple[ToolboxServer, Index]]
@@ -35,7 +35,7 @@ class Opening(msgspec.Struct, frozen=True):
 
 
 class Toolbox:
-    """The servers of one toolbox that are switched on, and the names of those that are not."""
+    """The enabled servers of one toolbox, and the names of its disabled ones."""
 
     def __init__(
         self,
@@ -51,18 +51,18 @@ class Toolbox:
         self.description = description
         self.toolbox_servers = {toolbox_server.name: toolbox_server for toolbox_server in toolbox_servers}
         self.open_deadline = open_deadline
-        """Seconds after which opening it answers without those that are still starting."""
+        """Seconds after which `open` returns without the servers that are still starting."""
         self.listing_budget = listing_budget
-        """Tokens that the list of its tools may take where nobody asks for more."""
+        """Tokens that the list of the toolbox's tools may take unless the client asks for more detail."""
         self._disabled = tuple(disabled)
 
     @property
-    def box(self) -> ToolboxSummary:
-        """What can be told of it as it is."""
+    def summary(self) -> ToolboxSummary:
+        """The name, description and number of servers, for clients."""
         return ToolboxSummary(self.name, self.description, len(self.toolbox_servers))
 
     def with_toolbox_servers(self, toolbox_servers: Sequence[ToolboxServer]) -> Toolbox:
-        """The same with other servers in the place of its own."""
+        """Return a copy of this toolbox with other servers."""
         return Toolbox(
             self.name,
             self.description,
@@ -73,11 +73,10 @@ class Toolbox:
         )
 
     async def open(self, *, modern: bool) -> Opening:
-        """Connects all servers at once and returns their tools, for a modern client or a legacy one. Raises
-        OpeningFailed.
+        """Connect all servers in parallel and return their tools, for a modern or a legacy client.
 
-        Safe to call at any time and by many: each server has one opening, which all callers share, and which
-        goes on when a caller goes away or has waited long enough.
+        Concurrent calls are safe: each server has one opening, which all callers share. It continues when a
+        caller is cancelled or has waited for `open_deadline`. Raises OpeningFailed.
         """
         were_up = {name for name, toolbox_server in self.toolbox_servers.items() if toolbox_server.is_up}
         outcomes = await self._outcomes(modern=modern)
@@ -98,7 +97,7 @@ class Toolbox:
         return opening
 
     async def _outcomes(self, *, modern: bool) -> dict[str, Index | StartError]:
-        """Of the servers that are ready or have failed within the deadline."""
+        """Return the outcomes of the servers that are ready or have failed within the deadline."""
         toolbox_servers = self.toolbox_servers.items()
         tasks = {
             name: asyncio.create_task(_attempt(toolbox_server, modern=modern))
@@ -112,17 +111,17 @@ class Toolbox:
             for task in tasks.values():
                 task.cancel()
         if late:
-            await asyncio.wait(late)  # for the moment that it takes them to go
+            await asyncio.wait(late)  # until they are cancelled
         return {name: task.result() for name, task in tasks.items() if task not in late}
 
     def _clean_up(self, were_up: set[str]) -> None:
-        """Ends what a failed opening has started, unless somebody else has come to need it."""
+        """End the servers that a failed opening has started, unless another client uses them."""
         for name, toolbox_server in self.toolbox_servers.items():
             if name not in were_up:
                 toolbox_server.close_if_unused()
 
     def toolbox_server(self, server: str) -> ToolboxServer:
-        """The place of one server. Raises ServerNotFound."""
+        """Return a server of this toolbox. Raises ServerNotFound."""
         try:
             return self.toolbox_servers[server]
         except KeyError:

@@ -1,6 +1,6 @@
-"""All the toolboxes. What a client sees of them is its `desk`.
+"""All toolboxes and servers of a configuration. A client sees them through its `ClientView`.
 
-Owns which servers there are, and how they change with the configuration. What a server does is its own.
+Owns which servers there are, and how they change when the configuration is reloaded.
 """
 
 from __future__ import annotations
@@ -35,18 +35,19 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.kept.store import ResultStore
     from mcp_workbench.workbench.searching.finder import Finder
 
-LINGER = 0.1
-"""Seconds between two looks whether a server that is no longer configured is still in use."""
+IN_USE_CHECK_SECONDS = 0.1
+"""Seconds between two checks whether a server that is no longer configured is still in use."""
 
-MOST_JOINT_LISTS = 1000
-SHARE_OF_JOINT_LISTS = 4
-"""Of one principal at once. More wait."""
+MAX_JOINT_LISTS = 1000
+"""Lists of the resources or prompts of all servers that are made at once. More wait."""
+MAX_JOINT_LISTS_PER_PRINCIPAL = 4
+"""Lists of the resources or prompts of all servers that are made at once for one principal. More wait."""
 
 log = logging.getLogger(__name__)
 
 
 class Workbench:
-    """The toolboxes and servers that are configured. State is the process's, never a session's."""
+    """The configured toolboxes and servers. There is one workbench per process, shared by all clients."""
 
     def __init__(
         self,
@@ -57,49 +58,49 @@ class Workbench:
     ) -> None:
         self._context = context
         self.door = door or Door()
-        """Where all calls begin and end."""
+        """The deciders and observers that every call passes at its beginning and end."""
         self._cache = cache
-        """Where files may be kept."""
-        self._retiring: dict[Server, asyncio.Task[None]] = {}
-        """Servers that are no longer configured, and what ends them when they are not in use any more."""
+        """The directory for files that are kept between runs."""
+        self._ending: dict[Server, asyncio.Task[None]] = {}
+        """Servers that are no longer configured, and the tasks that end them once they are unused."""
         self._is_closed = False
         self._watches: dict[Origin, ResourceWatches] = {}
-        """What clients want to hear about, by the place that the names of the resources tell."""
+        """The resource subscriptions of clients, by toolbox and server. They outlive a server's process."""
         self.store: ResultStore | None = None
-        """The results that are kept, once the configuration has asked for that."""
+        """The store of large results; None until a configuration wants results to be kept."""
         self.builtin: dict[str, Toolbox] = {}
-        """The toolbox that reads kept results, by its name, once there are any to read."""
+        """The built-in toolbox that reads kept results, by its name; empty until results are kept."""
         self.flow_control = context.flow_control
         self.listeners = context.listeners
         self.catalogue = context.catalogue
         self.shares = context.shares
         self.own_servers = OwnServers(self.shares)
         self.rendering = FairSemaphore(1, lambda: 1)
-        """For lists of many tools: each takes the interpreter for long."""
-        self.joint_lists = FairSemaphore(MOST_JOINT_LISTS, lambda: SHARE_OF_JOINT_LISTS)
-        """For lists of what all open servers have together: each asks every one of them."""
+        """Limits the rendering of long tool lists, because it blocks the event loop for long."""
+        self.joint_lists = FairSemaphore(MAX_JOINT_LISTS, lambda: MAX_JOINT_LISTS_PER_PRINCIPAL)
+        """Limits the lists of all open servers' resources or prompts, because each asks every server."""
         self._finder: Finder | None = None
         self.listing_budget = LISTING_BUDGET
-        """Tokens that tools may take which were found in several toolboxes."""
-        self._hold(toolboxes)
+        """Tokens that a list of tools from several toolboxes may take."""
+        self._set_toolboxes(toolboxes)
 
     @property
     def waiting(self) -> int:
-        """How many bytes of calls wait for servers."""
+        """Bytes of calls that wait for servers."""
         return self.flow_control.waiting + sum(server.waiting_calls.bytes for server in self._servers)
 
     def warm_up(self) -> None:
-        """Loads, without holding anything up, what some of the servers need and nothing else does."""
+        """Import in the background the modules that only remote servers need."""
         if any(server.config.url is not None for server in self._servers):
             from mcp_workbench.downstream.remote import loading  # noqa: PLC0415 - few have such servers
 
             loading.warm_up()
 
     def reconfigure(self, loaded: LoadedConfig) -> None:
-        """Becomes what a configuration describes. Starts nothing.
+        """Replace the toolboxes and servers by those of a configuration. Starts nothing.
 
-        A server goes on, with what has changed about it, if its program is the same. Any other is not found
-        from now on, and ends when its calls have.
+        A server keeps running if its program is the same, and adopts its new settings. Any other is no
+        longer found, and ends after its last call.
         """
         before = self.toolbox_servers
 
@@ -109,8 +110,7 @@ class Workbench:
                 toolbox_server.adopt(config, loaded.secrets)
                 return toolbox_server
             server = Server(toolbox, name, config, loaded.secrets, self._context)
-            # Whoever wants to hear of its resources has not been told that it is another program, or was
-            # away for a while.
+            # Subscriptions stay valid: clients do not know that another program serves the resources now.
             server.watches = self._watches.setdefault((toolbox, name), server.watches)
             return ConfiguredServer(toolbox, server)
 
@@ -131,23 +131,23 @@ class Workbench:
             )
         self.listing_budget = loaded.config.listing_budget
         self.shares.adopt(loaded.config.http.shares)
-        self._hold(toolboxes)
+        self._set_toolboxes(toolboxes)
         self._prepare_to_keep(loaded.config.results)
-        for place, toolbox_server in before.items():
-            if self.toolbox_servers.get(place) is not toolbox_server:
-                what = (
-                    "has changed; its next use starts it anew"
-                    if place in self.toolbox_servers
+        for origin, toolbox_server in before.items():
+            if self.toolbox_servers.get(origin) is not toolbox_server:
+                change = (
+                    "has changed and starts again at its next use"
+                    if origin in self.toolbox_servers
                     else "is removed"
                 )
-                label = {"server": "/".join(place)}
-                log.info("%s, and what runs of it ends when its calls have", what, extra=label)
-                self.retire(toolbox_server.server)
+                label = {"server": "/".join(origin)}
+                log.info("%s; its running processes end after their calls", change, extra=label)
+                self.end_when_unused(toolbox_server.server)
 
     async def find(
         self, queries: Sequence[str], limit: int, among: Container[Origin], principal: str
     ) -> list[list[tuple[Origin, str]]]:
-        """The best tools for each query, by their places and names, among what is known of some servers."""
+        """Return the best known tools of some servers for each query, as pairs of server and tool name."""
         from mcp_workbench.workbench.searching.finder import Finder  # noqa: PLC0415 - few search at all
 
         if self._finder is None:
@@ -165,7 +165,7 @@ class Workbench:
         if self.store is None and any(
             toolbox_server.inline_limit < NO_LIMIT for toolbox_server in self.toolbox_servers.values()
         ):
-            # Most configurations do not want it.
+            # Few configurations need these modules.
             from mcp_workbench.storage.kept_files import KeptFiles  # noqa: PLC0415 - see above
             from mcp_workbench.workbench.builtin_server import builtin_toolbox  # noqa: PLC0415 - see above
             from mcp_workbench.workbench.kept.store import ResultStore  # noqa: PLC0415 - see above
@@ -177,27 +177,27 @@ class Workbench:
             self.store.adopt(config)
 
     async def close(self) -> None:
-        """Ends everything downstream, in parallel."""
+        """End all servers, in parallel."""
         self._is_closed = True
         if self.store is not None:
             self.store.close()
-        for task in self._retiring.values():
+        for task in self._ending.values():
             task.cancel()
         await asyncio.gather(*(server.close() for server in self._servers))
         await self._context.guard.close()
 
     def kill(self) -> None:
-        """Ends all processes this instant. It remains to be closed, which takes no time after this."""
+        """Kill all server processes at once. `close` is still needed, and then takes no time."""
         for server in self._servers:
             server.kill()
 
     @property
     def _servers(self) -> list[Server]:
-        """Those included that are some client's own, or no longer configured but still in use."""
+        """All servers, including clients' own servers and those that are removed but still in use."""
         shared = (toolbox_server.server for toolbox_server in self.toolbox_servers.values())
-        return list(dict.fromkeys([*shared, *self.own_servers, *self._retiring]))
+        return list(dict.fromkeys([*shared, *self.own_servers, *self._ending]))
 
-    def _hold(self, toolboxes: Sequence[Toolbox]) -> None:
+    def _set_toolboxes(self, toolboxes: Sequence[Toolbox]) -> None:
         self.toolboxes = {toolbox.name: toolbox for toolbox in toolboxes}
         self.toolbox_servers = {
             toolbox_server.origin: toolbox_server
@@ -206,21 +206,21 @@ class Workbench:
             if isinstance(toolbox_server, ConfiguredServer)
         }
 
-    def retire(self, server: Server) -> None:
-        """It is not found any more, and ends when its calls have."""
+    def end_when_unused(self, server: Server) -> None:
+        """End a server that is no longer configured, after its last call."""
         self.own_servers.release(server)
         server.leave()
         if self._is_closed:
             return
-        self._retiring[server] = asyncio.create_task(self._end_when_unused(server))
+        self._ending[server] = asyncio.create_task(self._wait_and_end(server))
 
-    async def _end_when_unused(self, server: Server) -> None:
-        # Not at once: whoever has just found it has yet to say that it is in use.
-        await asyncio.sleep(LINGER)
+    async def _wait_and_end(self, server: Server) -> None:
+        # Wait first: a call that has just found the server may not have marked it as in use yet.
+        await asyncio.sleep(IN_USE_CHECK_SECONDS)
         while server.in_use:  # noqa: ASYNC110 - an event would cost every call something
-            await asyncio.sleep(LINGER)
+            await asyncio.sleep(IN_USE_CHECK_SECONDS)
         await server.close()
-        del self._retiring[server]
+        del self._ending[server]
         self.own_servers.remove(server)
 
 
@@ -232,10 +232,10 @@ def build(
     hide: Callable[[Secrets], None] = lambda _: None,
     door: Door | None = None,
 ) -> Workbench:
-    """The workbench that a configuration describes. Starts nothing.
+    """Return the workbench of a configuration. Starts nothing.
 
-    What is worth remembering is kept in the directory `cache`. `hide` gets what no log may hold. Calls pass
-    the `door`, with its deciders and observers.
+    Files between runs are kept in the directory `cache`. `hide` is called with secrets that no log may
+    contain. Every call passes the deciders and observers of `door`.
     """
     context = ServerContext(
         environ, VersionMemory(cache), Catalogue(cache), Guard(environ), FlowControl(), Listeners(), hide

@@ -67,7 +67,7 @@ async def test_a_connection_that_says_nothing_more_is_ended(
 async def test_an_idle_connection_is_ended_in_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_workbench.serve.http.KEEP_CONNECTION", SHORT)
+    monkeypatch.setattr("mcp_workbench.serve.http.KEEP_ALIVE_SECONDS", SHORT)
     async with serving(tmp_path, toolboxes()) as inside:
         wire = await (await inside.modern()).wire()
         assert (await wire.ask("GET", path="/healthz")).status == 200

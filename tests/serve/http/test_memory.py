@@ -93,7 +93,7 @@ def is_quiet(inside: Inside) -> bool:
         *inside.clients._client_connections,
         *(it.client_connection for it in inside.clients._sessions.values()),
     ]
-    return not any(client_connection._calls.in_flight for client_connection in client_connections)
+    return not any(client_connection._requests.ids for client_connection in client_connections)
 
 
 async def error_in(wire: Wire) -> str | None:

@@ -42,8 +42,8 @@ def labelled(method: str, params: Json) -> Json:
         ("https://\uff45vil\u3002com", "evil.com"),
         ("http://127.0.0.1:8080/x", "127.0.0.1:8080"),
         ("http://[::1]:80/", "[::1]:80"),
-        ("javascript:alert(1)", "an address of the kind javascript:"),
-        ("file:///etc/passwd", "an address of the kind file:"),
+        ("javascript:alert(1)", "an address with the scheme javascript:"),
+        ("file:///etc/passwd", "an address with the scheme file:"),
     ],
 )
 def test_the_host_is_the_one_that_a_browser_opens(url: str, host: str) -> None:

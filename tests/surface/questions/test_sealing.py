@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from mcp_workbench.config.load import STATE_KEY
-from mcp_workbench.surface.questions.sealing import MOST_REMEMBERED, Kind, Seal, UsedStates, bind
+from mcp_workbench.surface.questions.sealing import MAX_USED_STATES, Kind, Seal, UsedStates, bind
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import ABSENT
 
@@ -29,19 +29,19 @@ def refusal(seal: Seal, text: str, bound: bytes = BOUND) -> str:
 
 def test_what_was_sealed_comes_out_again() -> None:
     seal = Seal({})
-    nonce, text = seal.close("passed", BOUND, 60, INNER)
+    nonce, text = seal.seal("passed", BOUND, 60, INNER)
     state = seal.open(text, BOUND)
     assert (state.kind, state.nonce, state.inner) == ("passed", nonce, INNER)
 
 
 def test_a_state_may_have_nothing_of_the_servers() -> None:
     seal = Seal({})
-    assert seal.open(seal.close("parked", BOUND, 60)[1], BOUND).inner == ABSENT
+    assert seal.open(seal.seal("parked", BOUND, 60)[1], BOUND).inner == ABSENT
 
 
 def test_any_other_character_is_noticed() -> None:
     seal = Seal({})
-    _, text = seal.close("passed", BOUND, 60, INNER)
+    _, text = seal.seal("passed", BOUND, 60, INNER)
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=.~"
     for at, character in enumerate(text):
         other = alphabet[(alphabet.index(character) + 1) % len(alphabet)]
@@ -57,14 +57,14 @@ def test_what_was_never_ours_is_refused(odd: str) -> None:
 @pytest.mark.parametrize("addition", ["!", "\n", "=", "====", " "])
 def test_what_a_decoder_would_overlook_is_refused(addition: str) -> None:
     seal = Seal({})
-    _, text = seal.close("passed", BOUND, 60, INNER)
+    _, text = seal.seal("passed", BOUND, 60, INNER)
     assert "has been changed" in refusal(seal, text + addition)
     assert "has been changed" in refusal(seal, text[:20] + addition + text[20:])
 
 
 def test_the_content_cannot_be_exchanged_under_its_seal() -> None:
     seal = Seal({})
-    texts = [seal.close("passed", BOUND, 60, INNER)[1].removeprefix("wb2.") for _ in range(2)]
+    texts = [seal.seal("passed", BOUND, 60, INNER)[1].removeprefix("wb2.") for _ in range(2)]
     first, second = (base64.urlsafe_b64decode(text) for text in texts)
     swapped = base64.urlsafe_b64encode(first[:32] + second[32:]).decode()
     assert "has been changed" in refusal(seal, f"wb2.{swapped}")
@@ -72,7 +72,7 @@ def test_the_content_cannot_be_exchanged_under_its_seal() -> None:
 
 def test_one_that_has_expired_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     seal = Seal({})
-    _, text = seal.close("passed", BOUND, 60, INNER)
+    _, text = seal.seal("passed", BOUND, 60, INNER)
     later = time.time() + 61
     monkeypatch.setattr(time, "time", lambda: later)
     assert "it has expired" in refusal(seal, text)
@@ -80,14 +80,14 @@ def test_one_that_has_expired_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_one_is_good_once() -> None:
     seal = Seal({})
-    _, text = seal.close("passed", BOUND, 60, INNER)
+    _, text = seal.seal("passed", BOUND, 60, INNER)
     seal.open(text, BOUND)
     assert "used already" in refusal(seal, text)
 
 
 def test_one_that_was_refused_is_still_good_for_what_it_was_for() -> None:
     seal = Seal({})
-    _, text = seal.close("passed", BOUND, 60, INNER)
+    _, text = seal.seal("passed", BOUND, 60, INNER)
     refusal(seal, text, bind("tools/call", "dev", "files", "write", arguments=b'{"a":1}'))
     seal.open(text, BOUND)
 
@@ -108,7 +108,7 @@ def test_one_that_was_refused_is_still_good_for_what_it_was_for() -> None:
 )
 def test_one_for_another_request_is_refused(names: tuple[str, ...], arguments: bytes) -> None:
     seal = Seal({})
-    _, text = seal.close("passed", BOUND, 60, INNER)
+    _, text = seal.seal("passed", BOUND, 60, INNER)
     assert "another request" in refusal(seal, text, bind(*names, arguments=arguments))
 
 
@@ -132,7 +132,7 @@ def test_arguments_that_are_nested_too_deeply_are_taken_as_they_stand() -> None:
 def test_only_the_process_that_made_a_state_takes_it_and_another_leaves_it_good(kind: Kind) -> None:
     key = {STATE_KEY: "one and the same for all replicas"}
     one, two = Seal(key, replica="one"), Seal(key, replica="two")
-    _, text = one.close(kind, BOUND, 60, INNER)
+    _, text = one.seal(kind, BOUND, 60, INNER)
     for _ in range(2):
         message = refusal(two, text)
         assert (
@@ -145,7 +145,7 @@ def test_only_the_process_that_made_a_state_takes_it_and_another_leaves_it_good(
 
 
 def test_a_process_with_another_key_says_what_may_be_the_reason() -> None:
-    _, text = Seal({STATE_KEY: "one"}, replica="one").close("passed", BOUND, 60, INNER)
+    _, text = Seal({STATE_KEY: "one"}, replica="one").seal("passed", BOUND, 60, INNER)
     for seal in (Seal({STATE_KEY: "two"}, replica="two"), Seal({}, replica="two"), Seal({}, replica="one")):
         message = refusal(seal, text)
         assert "not made by this workbench process, or before a restart, or it has been changed" in message
@@ -154,7 +154,7 @@ def test_a_process_with_another_key_says_what_may_be_the_reason() -> None:
 
 def test_the_replica_cannot_be_exchanged_under_its_seal() -> None:
     key = {STATE_KEY: "one and the same for all replicas"}
-    _, text = Seal(key, replica="one").close("passed", BOUND, 60, INNER)
+    _, text = Seal(key, replica="one").seal("passed", BOUND, 60, INNER)
     raw = base64.urlsafe_b64decode(text.removeprefix("wb2."))
     forged = base64.urlsafe_b64encode(raw.replace(b'"one"', b'"two"')).decode()
     assert "has been changed" in refusal(Seal(key, replica="two"), f"wb2.{forged}")
@@ -163,7 +163,7 @@ def test_the_replica_cannot_be_exchanged_under_its_seal() -> None:
 def test_a_state_is_good_once_for_all_seals_of_a_client_in_a_process() -> None:
     # A client that was away for long, or was dismissed, has a new one when it comes back.
     used, key = UsedStates(), {STATE_KEY: "the same after a while"}
-    _, text = Seal(key, "alice", used).close("passed", BOUND, 60)
+    _, text = Seal(key, "alice", used).seal("passed", BOUND, 60)
     Seal(key, "alice", used).open(text, BOUND)
     assert "used already" in refusal(Seal(key, "alice", used), text)
     assert "not made by" in refusal(Seal(key, "bob", used), text)
@@ -180,11 +180,11 @@ def test_a_state_of_an_earlier_form_is_refused_under_whatever_name() -> None:
 
 
 def test_used_ones_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_workbench.surface.questions.sealing.MOST_REMEMBERED", 3)
+    monkeypatch.setattr("mcp_workbench.surface.questions.sealing.MAX_USED_STATES", 3)
     seal = Seal({})
-    texts = [seal.close("passed", BOUND, 60)[1] for _ in range(4)]
+    texts = [seal.seal("passed", BOUND, 60)[1] for _ in range(4)]
     for text in texts:
         seal.open(text, BOUND)
-    assert MOST_REMEMBERED > 3
+    assert MAX_USED_STATES > 3
     for text in texts[1:]:
         assert "used already" in refusal(seal, text)

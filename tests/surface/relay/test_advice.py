@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from mcp_workbench.protocol.results import TAIL_BYTES
-from mcp_workbench.surface.relay.advice import LONGEST_RESULT, LONGEST_SHOWN
+from mcp_workbench.surface.relay.advice import MAX_RESULT_BYTES, MAX_SHOWN_BYTES
 from mcp_workbench.surface.relay.relayed import MAX_KEPT_BYTES, MAX_KEPT_CALLS
 from mcp_workbench.workbench.text.misfit import MAX_ARGUMENTS_BYTES
 from tests.serve.relayed import MODERN_META, Relayed, written
@@ -29,7 +29,7 @@ SHOWN = (
     '"x-unknown":1.5}'
 )
 MISSING = f"The arguments do not fit the tool's schema: 'path' is missing. The tool's definition: {SHOWN}"
-REFUSED = f"By what the server says, the arguments do not fit. The tool's definition: {SHOWN}"
+REFUSED = f"According to the server, the arguments do not fit. The tool's definition: {SHOWN}"
 INVALID_PARAMS = -32602
 FITTING = '{"path":"a"}'
 
@@ -134,7 +134,7 @@ async def test_every_other_byte_of_the_result_stays(plain: Failing, result: str)
         '{"content":{"isError":true},"isError":true}',
         '{"content":[],"isError":"true"}',
         '{"c\\u006fntent":[],"isError":true}',
-        error("x" * LONGEST_RESULT),
+        error("x" * MAX_RESULT_BYTES),
         error("Unknown tool: read"),
         error("MCP error -32602: Tool read not found"),
         error("MCP error -32602: Tool read disabled"),
@@ -182,7 +182,7 @@ async def test_what_is_missing_may_be_something_else_by_the_same_name(plain: Fai
 
 
 async def test_a_long_definition_is_asked_for(tmp_path: Path) -> None:
-    tool = {**READ, "description": "x" * LONGEST_SHOWN}
+    tool = {**READ, "description": "x" * MAX_SHOWN_BYTES}
     long = Failing(tmp_path, modern=False, modern_server=False, tool=tool)
     text = long.refused(-32000, "no")
     advice = 'definition is long: open_toolbox with {"toolbox_name":"dev","tools":["read"]} returns it.'

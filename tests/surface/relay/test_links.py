@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mcp_workbench.config import InlineConfig
 from mcp_workbench.surface.relay import links
-from mcp_workbench.surface.relay.links import LONG_BYTES, LONGEST_URI_BYTES, WINDOW_BYTES
+from mcp_workbench.surface.relay.links import LONG_BYTES, MAX_URI_BYTES, WINDOW_BYTES
 from tests.serve.relayed import Relayed, arrived, written
 from tests.support.waiting import poll
 
@@ -108,9 +108,9 @@ async def test_half_a_surrogate_pair_is_compared_as_it_comes_back(client: Client
 async def test_a_uri_that_is_too_long_is_not_remembered_but_kept_to_its_server(
     client: Client, fill: str
 ) -> None:
-    long = fill * (LONGEST_URI_BYTES + 1)
+    long = fill * (MAX_URI_BYTES + 1)
     raw = '{"uri":"x:%s","content":[{"uri":"workbench:a/b/x:%s"},{"uri":"%sworkbench:a/b/c:d"}]}'
-    raw %= long, long, "\\t" * LONGEST_URI_BYTES * 6
+    raw %= long, long, "\\t" * MAX_URI_BYTES * 6
     client.result(raw)
     expected = raw.replace('"workbench:', '"workbench:dev/files/workbench:').replace(
         '"\\t', '"workbench:dev/files/\\t'
@@ -209,7 +209,7 @@ async def test_a_server_that_sends_a_link_too_long_to_remember_is_known_for_it(
     client: Client, scheme: str, is_incomplete: bool
 ) -> None:
     # A parser makes `file:///y` of it.
-    long = f"{scheme}/{'a/../' * LONGEST_URI_BYTES * 2}y"
+    long = f"{scheme}/{'a/../' * MAX_URI_BYTES * 2}y"
     client.result(f'{{"content":[],"structuredContent":{{"uri":"{long}"}}}}')
     await client.answered()
     assert (HERE in client.view.emitted.incomplete) is is_incomplete

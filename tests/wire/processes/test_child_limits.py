@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_workbench.serve.stdio import DRAIN_LIMIT, FLUSH_LIMIT
+from mcp_workbench.serve.stdio import DRAIN_SECONDS, FLUSH_SECONDS
 from mcp_workbench.wire.processes.child import (
     EXIT_GRACE_SECONDS,
     REAP_SECONDS,
@@ -22,7 +22,7 @@ from tests.support.waiting import PATIENCE
 def test_the_worst_end_fits_into_the_five_seconds_of_a_shutdown() -> None:
     ending = EXIT_GRACE_SECONDS + TERM_GRACE_SECONDS + max(REAP_SECONDS, HELPERS_GRACE_SECONDS) + KILL_SECONDS
     # With time to spare for what takes none by the book.
-    assert DRAIN_LIMIT + ending + FLUSH_LIMIT <= 4.5
+    assert DRAIN_SECONDS + ending + FLUSH_SECONDS <= 4.5
     assert 2 * SHORT_GRACE_SECONDS < EXIT_GRACE_SECONDS + TERM_GRACE_SECONDS
 
 

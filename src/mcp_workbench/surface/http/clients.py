@@ -189,7 +189,7 @@ class Clients:
 
     def _refresh(self, client_session: ClientSession, principal: Principal) -> None:
         client_session.view.refresh(principal)
-        if client_session.look_again():
+        if client_session.refresh():
             for client_connection in self._connections_of(client_session):
                 client_connection.tell_tools_changed()
 

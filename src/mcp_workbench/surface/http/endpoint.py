@@ -28,7 +28,7 @@ from mcp_workbench.surface.http.exchange import (
 from mcp_workbench.surface.http.limits import PerTurnLimit
 from mcp_workbench.surface.http.posted import read, request_id_of
 from mcp_workbench.surface.http.stream import ResponseStream
-from mcp_workbench.surface.relay.calls import OUR_FAULT
+from mcp_workbench.surface.relay.in_flight import OUR_FAULT
 from mcp_workbench.wire.message import answered_id, decode, decode_batch, encode, is_json
 from mcp_workbench.workbench.principal import Principal
 

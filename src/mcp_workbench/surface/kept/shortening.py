@@ -221,7 +221,7 @@ def _text_block(members: Members, text: str) -> msgspec.Raw:
 def keep(use: ToolCall, result: msgspec.Raw, stamps: Stamps | None, client_results: ClientResults) -> bool:
     """Answers a call with its result in short, now or later. False if it is to be passed on as it is."""
     if len(result) > INLINE_BYTES or not client_results.has_room(len(result)):
-        use.calls.finish_after(use, partial(_keep_later, use, result, stamps, client_results))
+        use.requests.finish_after(use, partial(_keep_later, use, result, stamps, client_results))
         return True
     limit = use.toolbox_server.inline_limit
     short = shorten(result, limit)

@@ -1,1 +1,1 @@
-"""Questions that a server asks in the middle of a call, and how they reach a client of either version."""
+"""Questions that servers ask in the middle of a call, and how legacy and modern clients are asked them."""

@@ -1,6 +1,6 @@
-"""Asks a legacy client what a server wants to know, by requests of ours.
+"""Puts the questions of servers to a legacy client, as requests of the workbench to the client.
 
-Owns these requests until they are answered, refused or taken back.
+Owns these requests until they are answered, refused or withdrawn.
 """
 
 from __future__ import annotations
@@ -35,30 +35,32 @@ if TYPE_CHECKING:
 
     Members = dict[str, msgspec.Raw]
 
-MOST_VISITS: Final = 1000
-"""Places that a client was asked to send its user to, and that a server may say the user has been to."""
+MAX_URL_ELICITATIONS: Final = 1000
+"""URL elicitations of one client that are remembered, so that a server can report them as complete."""
 
 COMPLETE: Final = "notifications/elicitation/complete"
 
 
 class Asker:
-    """Asks one client."""
+    """Puts the questions of servers to one client."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
-        self._visits: dict[tuple[Session, str], None] = {}
+        self._url_elicitations: dict[tuple[Session, str], None] = {}
+        """The URLs that the client was asked to open, by server session and elicitation id."""
 
     def ask(self, inquiry: Inquiry, limit: float, write: Write | None = None) -> Round:
-        """Puts all questions of an inquiry to the client, by a way of their own if there is one, and then its
-        answers to the server.
+        """Send the client all questions of an inquiry. The inquiry gets its answers, or a refusal.
+
+        `limit` is the timeout in seconds. `write` sends the questions, if not the client's usual output.
         """
-        asked = Round(self._peer, inquiry, limit, write or self._peer.send)
+        round_ = Round(self._peer, inquiry, limit, write or self._peer.send)
         for name, question in inquiry.questions.items():
-            asked.put(name, question.method, self._params(question, inquiry.session))
-        return asked
+            round_.ask(name, question.method, self._params(question, inquiry.session))
+        return round_
 
     def on_progress(self, members: Members) -> None:
-        """The client says that it is at it."""
+        """Tell the server that asks about the progress that the client reports on a question."""
         try:
             token = msgspec.json.decode(members.get(META_PROGRESS, ABSENT), type=int)
         except msgspec.DecodeError:
@@ -67,25 +69,25 @@ class Asker:
             question.on_progress(members)
 
     def on_elicitation_complete(self, session: Session, members: Members) -> None:
-        """The user has been where the client was asked to send them, if it was this one."""
-        visit = (session, decode_text(members.get("elicitationId", ABSENT)) or "")
-        if visit in self._visits:
-            del self._visits[visit]
+        """Tell the client that its user has completed a URL elicitation, if this client was asked."""
+        elicitation = (session, decode_text(members.get("elicitationId", ABSENT)) or "")
+        if elicitation in self._url_elicitations:
+            del self._url_elicitations[elicitation]
             self._peer.notify(COMPLETE, encode(members))
 
     def _params(self, question: Question, session: Session) -> Members:
         members = with_origin(session.label, question.method, members_of(question.params))
         if question.method == ELICITATION and decode_text(members.get("mode", ABSENT)) == "url":
-            # The modern era has no such id, and the legacy one demands it.
+            # The modern protocol has no such id, and the legacy one requires it.
             members.setdefault("elicitationId", msgspec.Raw(encode(os.urandom(16).hex())))
-            self._visits[session, decode_text(members["elicitationId"]) or ""] = None
-            if len(self._visits) > MOST_VISITS:
-                del self._visits[next(iter(self._visits))]
+            self._url_elicitations[session, decode_text(members["elicitationId"]) or ""] = None
+            if len(self._url_elicitations) > MAX_URL_ELICITATIONS:
+                del self._url_elicitations[next(iter(self._url_elicitations))]
         return members
 
 
 class Round:
-    """The questions of one inquiry that are with the client."""
+    """The questions of one inquiry that the client is asked. If one is not answered, the inquiry fails."""
 
     def __init__(self, peer: Peer, inquiry: Inquiry, limit: float, write: Write) -> None:
         self._peer = peer
@@ -95,8 +97,8 @@ class Round:
         self._open: dict[str, _Question] = {}
         self._answers: dict[str, msgspec.Raw] = {}
 
-    def put(self, name: str, method: str, members: Members) -> None:
-        """Asks one question."""
+    def ask(self, name: str, method: str, members: Members) -> None:
+        """Send the client one question of the inquiry."""
         question = _Question(self, name, method, idle=self._limit, total=self._limit)
         question.token = members_of(members.get("_meta", ABSENT)).get(META_PROGRESS, ABSENT)
         stamps = {META_PROGRESS: self._peer.next_id} if question.token else {}
@@ -104,60 +106,62 @@ class Round:
         params = encode(passed_on(members, **stamps))
         self._peer.start(question, request_line(self._peer.next_id, method, params), self._write)
 
-    def take(self, name: str, answer: msgspec.Raw) -> None:
-        """One is answered."""
+    def on_answer(self, name: str, answer: msgspec.Raw) -> None:
+        """Take the client's answer to one question. The last answer completes the inquiry."""
         del self._open[name]
         self._answers[name] = answer
         if len(self._answers) == len(self.inquiry.questions):
             self.inquiry.answer(self._answers)
 
-    def fail(self, name: str, code: int, reason: str, data: object = msgspec.UNSET) -> None:
-        """One is not answered, so that the others are of no use."""
+    def on_failure(self, name: str, code: int, reason: str, data: object = msgspec.UNSET) -> None:
+        """Refuse the inquiry because one question was not answered, and withdraw the others."""
         del self._open[name]
-        self.take_back("another question that came with it was not answered")
+        self.withdraw("another question of the same inquiry was not answered")
         self.inquiry.refuse(code, reason, data)
 
-    def take_back(self, reason: str) -> None:
-        """The client need not answer any more."""
+    def withdraw(self, reason: str) -> None:
+        """Cancel all questions that the client has not answered yet."""
         questions, self._open = self._open, {}
         for question in questions.values():
             self._peer.forget(question)
-            self.tell_cancelled(question, reason)
+            self.notify_cancelled(question, reason)
 
-    def tell_cancelled(self, question: Request, reason: str) -> None:
-        """Tells the client that nobody waits for an answer any more."""
+    def notify_cancelled(self, question: Request, reason: str) -> None:
+        """Tell the client that its answer to a question is no longer needed."""
         cancelled = encode({"requestId": question.id, "reason": reason})
         self._write(notification_line("notifications/cancelled", cancelled))
 
 
 class _Question(Request):
-    """One of them."""
+    """A question of an inquiry, as a request to the client."""
 
     round: Round
     name: str
     method: str
     token: msgspec.Raw = ABSENT
-    """What the server wants to hear of progress under, if it does."""
+    """The server's progress token; absent if the server wants no progress reports."""
 
     def succeed(self, result: msgspec.Raw) -> None:
-        """Passes the answer on as it came."""
+        """Take the client's answer as it is, if it is an object."""
         if starts_with(result, b"{"):
-            self.round.take(self.name, result)
+            self.round.on_answer(self.name, result)
         else:
-            self.round.fail(self.name, INTERNAL_ERROR, f"{self.method}: the client's answer is not an object")
+            self.round.on_failure(
+                self.name, INTERNAL_ERROR, f"{self.method}: the client's answer is not an object"
+            )
 
     def fail(self, error: WireError) -> None:
-        """Passes the client's own error on, or says why there is none."""
+        """Refuse the inquiry with the client's own error, or say why there was no answer."""
         if isinstance(error, RemoteError):
             data = msgspec.UNSET if error.data is None else msgspec.Raw(error.data)
-            self.round.fail(self.name, error.code, error.message, data)
+            self.round.on_failure(self.name, error.code, error.message, data)
             return
-        self.round.fail(self.name, INTERNAL_ERROR, f"{self.method}: the client gave no answer: {error}")
+        self.round.on_failure(self.name, INTERNAL_ERROR, f"{self.method}: the client gave no answer: {error}")
         if isinstance(error, RequestTimeout):
-            self.round.tell_cancelled(self, "timed out")
+            self.round.notify_cancelled(self, "timed out")
 
     def on_progress(self, members: Members) -> None:
-        """Passes it on under the server's own token."""
+        """Report the client's progress to the server, under the server's own token."""
         if self.token:
             members[META_PROGRESS] = self.token
             self.round.inquiry.session.peer.notify("notifications/progress", encode(members))

@@ -1,16 +1,16 @@
-"""Where the eras meet in the middle of a call: what a server asks is brought to its client, and answers back.
+"""Asks the client what a server wants to know in the middle of a call, across protocol versions.
 
                  legacy server (Pushed)                      modern server (InputRequired)
 
- legacy client   is asked by a request of ours, and its      the same, and then the call is made again with
-                 answer goes back                            the answers
+ legacy client   gets a request from the workbench; its      gets a request from the workbench; then the call
+                 answer goes to the server                   is sent again with the answers
 
- modern client   the call is parked and answered with the    the call is answered with the questions; what the
-                 question; the retry resumes it              server has noted travels in our state, and the
-                                                             retry is a call of its own
+ modern client   the call is parked, and answered with       the call is answered with the questions; our
+                 the question; the retry resumes it          `requestState` contains the server's, and the
+                                                             retry is a new call
 
-How each is done is in `asking`, `parking`, `sealing` and `downstream.inquiry`, and who is asked, in
-`downstream.attribution`.
+Details are in `asking`, `parking`, `sealing` and `downstream.conversation.inquiry`. Which client is asked is
+decided in `downstream.conversation.attribution`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mcp_workbench.protocol.names import ELICITATION, INTERNAL_ERROR, INVALID_PA
 from mcp_workbench.protocol.questions import Question, retry_fields
 from mcp_workbench.protocol.results import read_stamps
 from mcp_workbench.surface.questions.origin import with_origin
-from mcp_workbench.surface.relay import results
+from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.metadata import passed_on
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, members_of, starts_with
@@ -39,26 +39,26 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.questions.asking import Asker
     from mcp_workbench.surface.questions.parking import ParkedCall, ParkedCalls
     from mcp_workbench.surface.questions.sealing import Seal
-    from mcp_workbench.surface.relay.calls import Calls
+    from mcp_workbench.surface.relay.in_flight import RequestsInFlight
     from mcp_workbench.surface.relay.relayed import RelayedRequest
     from mcp_workbench.surface.requests import RequestParams
     from mcp_workbench.wire.message import Id
 
-MOST_ROUNDS: Final = 10
-"""Of questions in one call of a legacy client, as the SDKs have it. A modern client counts for itself."""
-FIRST_WAIT, LONGEST_WAIT = 0.05, 0.25
-"""Seconds between two rounds in which nothing is asked: the server just wants to be called again."""
+MAX_ROUNDS: Final = 10
+"""Rounds of questions in one call of a legacy client, as in the SDKs. Modern clients count for themselves."""
+FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 0.05, 0.25
+"""Seconds before a call is sent again if the server asks nothing but only wants to be called again."""
 
-ENDLESS: Final = f"it has asked for something {MOST_ROUNDS} times, and still asks for more"
+ENDLESS: Final = f"it has asked for something {MAX_ROUNDS} times, and still asks for more"
 CROWDED: Final = (
-    "too many calls wait for an answer of their client already. Answer or cancel some of them, "
+    "too many calls already wait for an answer from their client. Answer or cancel some of them, "
     f"or try again in {RETRY_SECONDS} s"
 )
 NO_ANSWERS: Final = "Invalid params: `inputResponses` must be an object of objects"
 
 
 class Retry(msgspec.Struct, frozen=True):
-    """What a call carries because its client answers questions with it."""
+    """What a new call needs if its client retries with answers to questions."""
 
     extra: tuple[bytes, ...] = ()
     """Members of the request for a modern server, each after a comma."""
@@ -67,11 +67,11 @@ class Retry(msgspec.Struct, frozen=True):
 
 
 NO_RETRY: Final = Retry()
-"""For a call that answers no question."""
+"""The retry of a call that answers no question: nothing."""
 
 
 class Bridge:
-    """Brings the questions of servers to one client."""
+    """Puts the questions of servers to one client, and their answers to the servers."""
 
     def __init__(self, asker: Asker, parking: ParkedCalls, seal: Seal) -> None:
         self._asker = asker
@@ -87,95 +87,97 @@ class Bridge:
         elif call.caller.is_modern:
             self._park(call, question)
         else:
-            write = call.calls.outlet.about(call.request_id)
-            asked = self._asker.ask(question, question.session.input_timeout, write)
-            question.on_withdrawn = asked.take_back
+            write = call.requests.output.about(call.request_id)
+            round_ = self._asker.ask(question, question.session.input_timeout, write)
+            question.on_withdrawn = round_.withdraw
 
     def ask_before_retry(self, call: RelayedRequest, required: InputRequired) -> None:
         """Ask the client what a modern server wants to know before the call is made again."""
         if lack := _lack(call.caller, required.questions):
             required.refuse(lack.code, lack.message)
         elif call.caller.is_modern:
-            self._pass(call, required)
-        elif call.rounds >= MOST_ROUNDS:
+            self._pass_on(call, required)
+        elif call.rounds >= MAX_ROUNDS:
             required.refuse(INTERNAL_ERROR, ENDLESS)
         elif required.questions:
-            write = call.calls.outlet.about(call.request_id)
-            call.undo = self._asker.ask(required, required.session.input_timeout, write).take_back
+            write = call.requests.output.about(call.request_id)
+            call.undo = self._asker.ask(required, required.session.input_timeout, write).withdraw
         else:
-            wait = min(FIRST_WAIT * 2**call.rounds, LONGEST_WAIT)
+            wait = min(FIRST_WAIT_SECONDS * 2**call.rounds, MAX_WAIT_SECONDS)
             timer = asyncio.get_running_loop().call_later(wait, required.answer, {})
             call.undo = lambda _: timer.cancel()
 
     def _is_within_share(self, principal: str, inquiry: Pushed) -> bool:
-        """Whether a legacy server may have one more question open for a principal: it has only so many."""
+        """Whether a principal is within its limit of open questions of one legacy server."""
         if not principal:
             return True
         of_calls = (pushed.calls for pushed in inquiry.session.pushed.values())
         count = sum(any(call.principal == principal for call in calls) for calls in of_calls)
-        return count <= self._parking.limit(principal)  # it counts itself
+        return count <= self._parking.limit(principal)  # this inquiry is counted already
 
     def ask_outside(self, caller: Caller, inquiry: Pushed) -> None:
-        """Asks a legacy client what a server wants to know outside of any call."""
-        (asked,) = inquiry.questions.values()
-        if lack := caller.lack(asked.method, asked.params):
+        """Ask a legacy client what a server wants to know outside of any call."""
+        (question,) = inquiry.questions.values()
+        if lack := caller.lack(question.method, question.params):
             inquiry.refuse(lack.code, lack.message)
         else:
-            inquiry.on_withdrawn = self._asker.ask(inquiry, inquiry.session.input_timeout).take_back
+            inquiry.on_withdrawn = self._asker.ask(inquiry, inquiry.session.input_timeout).withdraw
 
     def _park(self, call: RelayedRequest, inquiry: Pushed) -> None:
-        """To a modern client, which a legacy server waits for."""
-        if parked := call.calls.parked.get(call.request_id):
+        """Answer a modern client with the question of a legacy server, and park the call until the retry."""
+        if parked := call.requests.parked.get(call.request_id):
             parked.add(inquiry)
-        elif not self._parking.has_room(call.principal):
+        elif not self._parking.can_park(call.principal):
             inquiry.refuse(INTERNAL_ERROR, CROWDED)
         else:
-            ticket, state = self._seal.close("parked", call.bound(), inquiry.session.input_timeout)
+            ticket, state = self._seal.seal("parked", call.bound(), inquiry.session.input_timeout)
             self._answer(call, inquiry.questions, state)
             self._parking.add(ticket, call, inquiry)
 
-    def _pass(self, call: RelayedRequest, inquiry: InputRequired) -> None:
+    def _pass_on(self, call: RelayedRequest, inquiry: InputRequired) -> None:
         """Answer a modern client with the questions of a modern server, which does not wait for it."""
         limit = inquiry.session.input_timeout
-        _, state = self._seal.close("passed", call.bound(), limit, inquiry.state, call.number)
+        _, state = self._seal.seal("passed", call.bound(), limit, inquiry.state, call.number)
         result = _with_state(inquiry, state)
-        call.ask_back(*results.modern(result, read_stamps(result)))
+        call.ask_back(*stamping.modern_result(result, read_stamps(result)))
         call.end_with_question()
 
     def send_user(self, call: RelayedRequest, error: RemoteError) -> bool:
-        """Tells the client that a legacy server wants its user to go somewhere, before the call is made anew.
-        Whether it can be told.
+        """Tell the client which URLs its user must open before a call to a legacy server can succeed.
+
+        Return False if the client cannot open URLs. It has not been told then.
         """
-        visits = _read_visits(error)
-        if not visits or any(call.caller.lack(asked.method, asked.params) for asked in visits.values()):
+        questions = _read_url_elicitations(error)
+        if not questions or any(call.caller.lack(each.method, each.params) for each in questions.values()):
             return False
         if call.caller.is_modern:
             limit = call.session.input_timeout
-            _, state = self._seal.close("anew", call.bound(), limit, parent=call.number)
-            self._answer(call, visits, state)
+            _, state = self._seal.seal("anew", call.bound(), limit, parent=call.number)
+            self._answer(call, questions, state)
             call.end_with_question()
         else:
-            # What is to be visited has to stay as it is; the rest is an error like any other.
+            # Secrets are masked in the message, but the URLs have to stay as they are.
             message = call.toolbox_server.masked(error).message
-            data = _with_origins(error, visits, call.session.label)
-            call.calls.fail_with(call.request_id, RemoteError(error.code, message, data))
+            data = _with_origins(error, questions, call.session.label)
+            call.requests.fail_with(call.request_id, RemoteError(error.code, message, data))
         return True
 
     def _answer(self, call: RelayedRequest, questions: Mapping[str, Question], state: str) -> None:
         label = call.session.label
-        asked = {name: _for_next_hop(question, label) for name, question in questions.items()}
-        asking = {"inputRequests": asked} if asked else {}
-        call.ask_back(*results.asking(encode({**asking, "requestState": state})))
+        rendered = {name: _for_client(question, label) for name, question in questions.items()}
+        asking = {"inputRequests": rendered} if rendered else {}
+        call.ask_back(*stamping.question_result(encode({**asking, "requestState": state})))
 
     def retry(
-        self, calls: Calls, request_id: Id, caller: Caller, params: RequestParams, bound: bytes
+        self, requests: RequestsInFlight, request_id: Id, caller: Caller, params: RequestParams, bound: bytes
     ) -> Retry | None:
-        """Take a modern request that answers questions. Return what a new call needs of it; None if the
-        request resumes a call that waited for it. Raises Refusal.
+        """Take a modern request that answers questions, or carries a state.
+
+        Return what a new call needs from it, or None if the request resumes a parked call. Raises Refusal.
         """
         answers = _read_answers(params.responses)
         if not params.state:
-            # Nobody has asked, as far as we know: the server says what it makes of it, or asks.
+            # Without a state there was no question that we know of: the server decides what the answers mean.
             return Retry(tuple(b",%b" % field for field in retry_fields(answers, b"")))
         state = self._seal.open(decode_text(params.state) or "", bound)
         if state.kind == "anew":
@@ -184,7 +186,7 @@ class Bridge:
             fields = retry_fields(answers if params.responses else None, state.inner)
             return Retry(tuple(b",%b" % field for field in fields), state.parent)
         parked = self._parking.take(state.nonce)
-        calls.resume(parked.call, request_id, caller, params.meta)
+        requests.resume(parked.call, request_id, caller, params.meta)
         self._resume(parked, answers)
         return None
 
@@ -193,30 +195,30 @@ class Bridge:
         if waiting and waiting[0].questions.keys() <= answers.keys():
             waiting.popleft().answer(answers)
         if parked.answer is not None:
-            call.calls.finish(call.request_id, parked.answer)
+            call.requests.finish(call.request_id, parked.answer)
         elif waiting:
-            # The next question, or the same again if it was not answered.
+            # The next question, or the same one again if it was not answered.
             self._park(call, waiting[0])
             for inquiry in list(waiting)[1:]:
                 self._park(call, inquiry)
 
 
-class _Visits(msgspec.Struct):
+class _UrlElicitations(msgspec.Struct):
     elicitations: list[msgspec.Raw]
 
 
-def _read_visits(error: RemoteError) -> dict[str, Question]:
+def _read_url_elicitations(error: RemoteError) -> dict[str, Question]:
     try:
-        found = msgspec.json.decode(error.data or b"", type=_Visits).elicitations
+        found = msgspec.json.decode(error.data or b"", type=_UrlElicitations).elicitations
     except (msgspec.DecodeError, RecursionError):
         return {}
-    visits = [visit for visit in found if starts_with(visit, b"{")]
-    return {str(number): Question(ELICITATION, visit) for number, visit in enumerate(visits, 1)}
+    objects = [params for params in found if starts_with(params, b"{")]
+    return {str(number): Question(ELICITATION, params) for number, params in enumerate(objects, 1)}
 
 
 def _lack(caller: Caller, questions: Mapping[str, Question]) -> MissingCapability | None:
-    """What the client does not offer of that which it would be asked for."""
-    lacks = (caller.lack(asked.method, asked.params) for asked in questions.values())
+    """Return the first capability that the client lacks for these questions; None if it has them all."""
+    lacks = (caller.lack(question.method, question.params) for question in questions.values())
     return next(filter(None, lacks), None)
 
 
@@ -230,24 +232,26 @@ def _read_answers(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
     return answers
 
 
-def _with_origins(error: RemoteError, visits: Mapping[str, Question], label: str) -> bytes:
-    """What a legacy client is told of visits that are needed, each with which server wants it."""
-    told = [with_origin(label, visit.method, members_of(visit.params)) for visit in visits.values()]
-    return encode({**decode_members(error.data or b"{}"), "elicitations": told})
+def _with_origins(error: RemoteError, questions: Mapping[str, Question], label: str) -> bytes:
+    """Return the error data for a legacy client: every elicitation marked with the server that asks."""
+    labelled = [
+        with_origin(label, question.method, members_of(question.params)) for question in questions.values()
+    ]
+    return encode({**decode_members(error.data or b"{}"), "elicitations": labelled})
 
 
 def _with_state(inquiry: InputRequired, state: str) -> bytes:
-    """A modern server's questions, with our state in the place of its own."""
+    """Return a modern server's result with labelled questions, and with our state in place of its own."""
     members = decode_members(inquiry.result)
-    asked = {}
+    rendered = {}
     for name, raw in members_of(members.get("inputRequests", ABSENT)).items():
-        asked[name] = {**members_of(raw), **_for_next_hop(inquiry.questions[name], inquiry.session.label)}
-    return encode({**members, **({"inputRequests": asked} if asked else {}), "requestState": state})
+        rendered[name] = {**members_of(raw), **_for_client(inquiry.questions[name], inquiry.session.label)}
+    return encode({**members, **({"inputRequests": rendered} if rendered else {}), "requestState": state})
 
 
-def _for_next_hop(asked: Question, label: str) -> dict[str, object]:
-    """A question of the server `label` as it is put to a modern client."""
-    if not asked.params:
-        return {"method": asked.method}
-    params = with_origin(label, asked.method, members_of(asked.params))
-    return {"method": asked.method, "params": passed_on(params)}
+def _for_client(question: Question, label: str) -> dict[str, object]:
+    """Return a question of the server `label` in the form that a modern client gets."""
+    if not question.params:
+        return {"method": question.method}
+    params = with_origin(label, question.method, members_of(question.params))
+    return {"method": question.method, "params": passed_on(params)}

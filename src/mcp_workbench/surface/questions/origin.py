@@ -1,8 +1,8 @@
-"""Tells the person who is asked something which server asks, and which host a URL opens.
+"""Marks questions with the server that asks, and with the host that a URL opens.
 
-To the client all questions come from the workbench. So the text that a person reads begins with
-`[toolbox/server]`, and with the host that a URL opens. All else of a question stays as it is, but the context
-of other servers is not asked for.
+For the client, all questions come from the workbench. So the text for its user begins with
+`[toolbox/server]`, and with the host that a URL opens. Nothing else in a question changes, except that
+sampling never includes the context of other servers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from mcp_workbench.workbench.text.sanitise import clean_text
 if TYPE_CHECKING:
     Members = dict[str, msgspec.Raw]
 
-UNREADABLE_HOST: Final = "an address whose host cannot be told"
+UNREADABLE_HOST: Final = "an address whose host cannot be determined"
+"""What the user reads in place of a host that browsers may read differently."""
 
 _NO_CONTEXT: Final = msgspec.Raw(b'"none"')
 _SCHEME: Final = r"([A-Za-z][A-Za-z0-9+.-]*):"
@@ -30,23 +31,23 @@ _IPV4: Final = r"(?:(?:0|[1-9]\d{0,2})(?:\.(?!$)|$)){4}"
 _DEVIATIONS: Final = r"[\xdf\u1e9e\u03c2\u200c\u200d]"
 """Characters that browsers keep in a host name, and Python's codec replaces or drops."""
 _TRIMMED: Final = "".join(map(chr, range(0x21)))
-"""Browsers ignore these at both ends of a URL."""
+"""Characters that browsers ignore at both ends of a URL."""
 
 
 def with_origin(label: str, method: str, params: Members) -> Members:
-    """The parameters of a question, with what a person has to know: `label` (`toolbox/server`) asks it."""
+    """Return the parameters of a question with `label` (`toolbox/server`) in the text for the user."""
     if method == ELICITATION:
         message = _read(params, "message")
         if _read(params, "mode") == "url" or "url" in params:
             message = f"(opens {shown_host(_read(params, 'url'))}) {message}"
         return {**params, "message": _labelled(label, message)}
     if method == SAMPLING:
-        # A person reviews the system prompt along with the messages, and clients may change it.
-        asked = {**params, "systemPrompt": _labelled(label, _read(params, "systemPrompt"))}
+        # Users review the system prompt along with the messages, and clients may change it.
+        labelled = {**params, "systemPrompt": _labelled(label, _read(params, "systemPrompt"))}
         if "includeContext" in params:
-            # To the client "this server" is the workbench, with all servers behind it.
-            asked["includeContext"] = _NO_CONTEXT
-        return asked
+            # For the client, "this server" is the workbench with all of its servers.
+            labelled["includeContext"] = _NO_CONTEXT
+        return labelled
     return params
 
 
@@ -59,16 +60,17 @@ def _labelled(label: str, text: str) -> msgspec.Raw:
 
 
 def shown_host(url: str) -> str:
-    """The host, in ASCII, that a browser opens a URL at, with the port if there is one. In words, if the URL
-    has no host, or it cannot be told how browsers read it.
+    """Return the host that a browser opens for a URL, in ASCII, with the port if the URL has one.
+
+    Return a description in words if the URL has no host, or if browsers may read it differently.
     """
-    # As browsers do it: line breaks and tabs are dropped, a backslash is a slash, and so are many of them.
+    # As browsers do: drop line breaks and tabs, and take any number of slashes and backslashes for one.
     text = re.sub(r"[\t\n\r]", "", url).strip(_TRIMMED)
     scheme = re.match(_SCHEME, text)
     if scheme is None:
         return UNREADABLE_HOST
     if scheme[1].lower() not in ("http", "https"):
-        return f"an address of the kind {scheme[1].lower()}:"
+        return f"an address with the scheme {scheme[1].lower()}:"
     authority = re.split(_ENDS_AUTHORITY, text[scheme.end() :].lstrip("/\\"), maxsplit=1)[0]
     found = re.fullmatch(_HOST_AND_PORT, authority.rpartition("@")[2])
     host = "" if found is None else _to_ascii(found[1])
@@ -78,14 +80,14 @@ def shown_host(url: str) -> str:
 
 
 def _is_odd_number(host: str) -> bool:
-    """Whether browsers take the host for an IPv4 address, and it is not written like one."""
+    """Whether browsers read the host as an IPv4 address although it is not written like one."""
     last = host.rstrip(".").rpartition(".")[2]
     is_number = last.isdecimal() or re.fullmatch(r"0x[0-9a-f]*", last) is not None
     return is_number and re.fullmatch(_IPV4, host) is None
 
 
 def _to_ascii(host: str) -> str:
-    """The host as it is looked up: names in other scripts in Punycode. Empty if that cannot be told."""
+    """Return the host as DNS knows it, with other scripts in Punycode; empty if browsers may differ."""
     if host.isascii():
         return host.lower()
     if re.search(_DEVIATIONS, host):

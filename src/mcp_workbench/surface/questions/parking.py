@@ -1,6 +1,6 @@
-"""Calls of legacy servers that wait for a modern client to come back with an answer.
+"""Calls to legacy servers that wait for a modern client to retry with the answer to a question.
 
-Owns them from the question to the retry, and ends those whose client does not come back.
+Owns these calls from the question to the retry, and cancels those whose client does not retry in time.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Id, Outgoing
     from mcp_workbench.workbench.door import Outcome
 
-MOST: Final = 1000
-"""Calls that are parked at once where nobody has to say who they are."""
+MAX_PARKED_CALLS: Final = 1000
+"""Calls that may be parked at once if clients are not authenticated."""
 
-ABANDONED: Final = "the client did not come back with what was asked for"
+ABANDONED: Final = "the client did not retry with the answer"
 NOT_WAITING: Final = (
     "Invalid params: `requestState` belongs to a call that no longer waits: it was cancelled, or given up. "
     "Make the request anew"
@@ -32,16 +32,16 @@ NOT_WAITING: Final = (
 
 
 class ParkedCall:
-    """One such call."""
+    """A call in flight whose client was answered with a question, and has to retry."""
 
     def __init__(self, call: RelayedRequest, inquiry: Pushed, on_end: Callable[[], None]) -> None:
         self.call = call
-        self.asked_by = call.request_id
-        """The client's request that was answered with the question."""
+        self.asked_in = call.request_id
+        """The id of the client's request that was answered with the question."""
         self.inquiries: deque[Pushed] = deque()
-        """What the server waits for. The client has been asked the first."""
+        """The questions that the server waits for. The client has been asked the first one."""
         self.answer: Callable[[Id], Outgoing] | None = None
-        """Its answer, if it was answered all the same: a server may go on without what it asked for."""
+        """Makes the answer for the retry, if the server answered the call without waiting for the client."""
         self._on_end = on_end
         self._timer = asyncio.get_running_loop().call_later(
             call.session.input_timeout, self.end, ABANDONED, "client_gone"
@@ -49,62 +49,62 @@ class ParkedCall:
         self.add(inquiry)
 
     def add(self, inquiry: Pushed) -> None:
-        """The server asks one more thing."""
+        """Add one more question of the server."""
         self.inquiries.append(inquiry)
         inquiry.on_withdrawn = lambda _: self.inquiries.remove(inquiry)
 
-    def leave(self) -> None:
-        """The client is back, or the call is given up."""
+    def unpark(self) -> None:
+        """Stop waiting for the client: it has retried, or the call is cancelled."""
         self._timer.cancel()
         self._on_end()
 
     def end(self, reason: str, outcome: Outcome = "cancelled") -> None:
-        """Gives the call up."""
-        self.leave()
+        """Cancel the call, unless the server has answered it already."""
+        self.unpark()
         if self.answer is None:
             self.call.cancel(reason, outcome)
 
 
 class ParkedCalls:
-    """All of them, whichever connection they came by."""
+    """The parked calls of all connections, limited for each principal."""
 
     def __init__(self, shares: Shares | None = None) -> None:
         self._shares = shares
         self._parked: dict[bytes, ParkedCall] = {}
         self._count_of: Counter[str] = Counter()
 
-    def has_room(self, principal: str) -> bool:
+    def can_park(self, principal: str) -> bool:
         """Whether one more call of a principal can be parked."""
         return self._count_of[principal] < self.limit(principal)
 
     def limit(self, principal: str) -> int:
-        """How many calls of a principal may wait for an answer of its client."""
-        return self._shares.limits.questions if principal and self._shares is not None else MOST
+        """Return how many calls of a principal may be parked at once."""
+        return self._shares.limits.questions if principal and self._shares is not None else MAX_PARKED_CALLS
 
     def add(self, ticket: bytes, call: RelayedRequest, inquiry: Pushed) -> None:
-        """Parks a call whose client has been answered, to be found by its ticket."""
-        calls, name = call.calls, ticket.hex()
-        principal = calls.principal
+        """Park a call under a ticket, after its client was answered with the question."""
+        requests, name = call.requests, ticket.hex()
+        principal = requests.principal
 
         def forget() -> None:
-            del self._parked[ticket], calls.parked[name]
+            del self._parked[ticket], requests.parked[name]
             self._count_of[principal] -= 1
             if not self._count_of[principal]:
                 del self._count_of[principal]
 
         self._count_of[principal] += 1
-        self._parked[ticket] = calls.parked[name] = ParkedCall(call, inquiry, forget)
-        # The client's id is its own again, and may be that of another request before the call goes on.
+        self._parked[ticket] = requests.parked[name] = ParkedCall(call, inquiry, forget)
+        # The client may use its request id again before the call continues.
         call.request_id = name
 
     def close(self) -> None:
-        """Gives all of them up."""
+        """Cancel all parked calls: the workbench is ending."""
         for parked in list(self._parked.values()):
             parked.end("the workbench is ending")
 
     def take(self, ticket: bytes) -> ParkedCall:
-        """The call with this ticket, whose client is back. Raises Refusal."""
+        """Remove and return the call with this ticket, which its client retries. Raises Refusal."""
         if (parked := self._parked.get(ticket)) is None:
             raise Refusal(INVALID_PARAMS, NOT_WAITING)
-        parked.leave()
+        parked.unpark()
         return parked

@@ -1,7 +1,7 @@
-"""Seals what a modern client carries from one round of a call to the next, so that it comes back as it left.
+"""Makes and checks the `requestState` that a modern client sends back when it retries a call.
 
-Owns the form of our `requestState`: authenticated, good for one call of one tool with the same arguments, for
-a limited time, and once. Only the process that made a state accepts it: it alone knows whether it was used.
+A state is authenticated. It is valid once, for a limited time, and for the same tool with the same arguments.
+Only the process that made a state accepts it, because no other knows whether it was used.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body
 
 VERSION: Final = "wb2"
-NONCE_SIZE: Final = 16
-MAC_SIZE: Final = 32
-KEY_SIZE: Final = 32
-MOST_REMEMBERED: Final = 100_000
-"""States that are known to have been used; their time is up long before there are so many."""
+NONCE_BYTES: Final = 16
+MAC_BYTES: Final = 32
+KEY_BYTES: Final = 32
+MAX_USED_STATES: Final = 100_000
+"""Used states that are remembered. They expire long before there are so many."""
 
 WHAT_TO_DO: Final = (
     "Send the retry to the process that asked (a load balancer has to be sticky for that), "
@@ -36,22 +36,23 @@ WHAT_TO_DO: Final = (
 )
 
 Kind = Literal["parked", "passed", "anew"]
-"""What a retry means: a call of ours goes on; the server gets its own state back; the call is a new one."""
+"""What a retry does: resume a parked call; pass the server's own state back; or make a new call."""
 
 
 class State(msgspec.Struct, frozen=True, array_like=True):
-    """What is sealed."""
+    """The content of a `requestState`, before it is authenticated and encoded."""
 
     kind: Kind
     nonce: bytes
-    """Makes it one of a kind. A parked call is found by it."""
+    """Random bytes that identify the state. They are the ticket of a parked call."""
     expires: float
+    """When the state expires, in seconds since the epoch."""
     bound: bytes
-    """Stands for the request that it belongs to."""
+    """The digest of the request that the state belongs to, see `bind`."""
     replica: str
-    """The id of the workbench process that made it."""
+    """The id of the workbench process that made the state."""
     inner: msgspec.Raw = ABSENT
-    """The server's own state."""
+    """The server's own `requestState`, if it has sent one."""
     parent: int | None = None
     """The number of the call that ended with the question, if calls are recorded."""
 
@@ -61,7 +62,7 @@ _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 
 
 def bind(*names: str, arguments: Body) -> bytes:
-    """Stands for a request: its method, what it asks of whom, and its arguments, however they are written."""
+    """Return a digest of a request: its method, target and arguments, regardless of their JSON formatting."""
     from hashlib import sha256  # noqa: PLC0415 - takes a while, and only some calls need it
 
     try:
@@ -72,7 +73,7 @@ def bind(*names: str, arguments: Body) -> bytes:
 
 
 class UsedStates:
-    """The states that were used already, of all clients of this process, for as long as they are valid."""
+    """The states of all clients that were used already, until they expire."""
 
     def __init__(self) -> None:
         self._expiries: dict[bytes, float] = {}
@@ -83,16 +84,16 @@ class UsedStates:
 
     def add(self, state: State) -> None:
         """Remember a state until it has expired."""
-        if len(self._expiries) >= MOST_REMEMBERED:
+        if len(self._expiries) >= MAX_USED_STATES:
             now = time.time()
             self._expiries = {nonce: end for nonce, end in self._expiries.items() if end > now}
-        if len(self._expiries) >= MOST_REMEMBERED:
+        if len(self._expiries) >= MAX_USED_STATES:
             del self._expiries[next(iter(self._expiries))]
         self._expiries[state.nonce] = state.expires
 
 
 class Seal:
-    """Makes the states of one client, and tells which can be trusted."""
+    """Makes the states of one client, and checks those that it sends back."""
 
     def __init__(
         self,
@@ -103,13 +104,13 @@ class Seal:
     ) -> None:
         self._secret = environ.get(STATE_KEY, "").encode()
         self._owner = owner.encode()
-        """Who alone can come back with them."""
+        """The principal that the states belong to. No other can use them."""
         self._key = b""
-        # Shared, because with a common key a seal outlives the client it was made for.
+        # Shared by all clients: with a configured key, a state is valid longer than its client is connected.
         self._used = UsedStates() if used is None else used
         self._replica = replica
 
-    def close(
+    def seal(
         self,
         kind: Kind,
         bound: bytes,
@@ -117,18 +118,18 @@ class Seal:
         inner: msgspec.Raw = ABSENT,
         parent: int | None = None,
     ) -> tuple[bytes, str]:
-        """A state that is good for so long: its nonce, and the text of it."""
+        """Make a state that is valid for this time. Return its nonce, and its text for the client."""
         from base64 import urlsafe_b64encode  # noqa: PLC0415 - only some calls need it
 
         state = State(
-            kind, os.urandom(NONCE_SIZE), time.time() + seconds, bound, self._replica, inner or NULL, parent
+            kind, os.urandom(NONCE_BYTES), time.time() + seconds, bound, self._replica, inner or NULL, parent
         )
         payload = encode(state)
         sealed = urlsafe_b64encode(self._mac(payload) + payload).decode()
         return state.nonce, f"{VERSION}.{sealed}"
 
     def open(self, text: str, bound: bytes) -> State:
-        """What was sealed, which can be had once. Raises Refusal."""
+        """Check a state and mark it as used. Return its content. Raises Refusal."""
         state = self._read(text)
         if state.replica != self._replica:
             raise _refused(
@@ -153,8 +154,8 @@ class Seal:
             raw = urlsafe_b64decode(sealed)
         except ValueError:
             raw = b""
-        mac, payload = raw[:MAC_SIZE], raw[MAC_SIZE:]
-        # Several texts stand for the same bytes, of which we have made one.
+        mac, payload = raw[:MAC_BYTES], raw[MAC_BYTES:]
+        # Several texts decode to the same bytes, and we have made only one of them.
         is_ours = version == VERSION and urlsafe_b64encode(raw) == sealed.encode()
         if not (compare_digest(mac, self._mac(payload)) and is_ours):
             raise _refused(
@@ -165,11 +166,11 @@ class Seal:
 
     def _mac(self, payload: bytes) -> bytes:
         from hashlib import sha256  # noqa: PLC0415 - takes a while, and only some calls need it
-        from hmac import digest  # noqa: PLC0415 - the same
+        from hmac import digest  # noqa: PLC0415 - only some calls need it
 
         if not self._key:
-            key = sha256(self._secret).digest() if self._secret else os.urandom(KEY_SIZE)
-            # With the version, so that what an earlier one has sealed is never read in another form.
+            key = sha256(self._secret).digest() if self._secret else os.urandom(KEY_BYTES)
+            # With the version, so that a state of an earlier format is never accepted.
             self._key = digest(key, b"%b %b" % (VERSION.encode(), self._owner), "sha256")
         return digest(self._key, payload, "sha256")
 

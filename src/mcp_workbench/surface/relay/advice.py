@@ -1,6 +1,6 @@
-"""What a model is told beyond the failure of a call, if its arguments do not fit: where, and the definition.
+"""Advice for the model after a failed call: what is wrong with its arguments, and the tool's definition.
 
-Owns when that is said, and its place in the answer. What fits is decided in `workbench.misfit`.
+Owns when advice is given, and how it is added to a result. `workbench.text.misfit` checks the arguments.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
-LONGEST_SHOWN: Final = 32 * 1024
-"""Bytes of a definition that comes with an error."""
-LONGEST_READ: Final = 4 * LONGEST_SHOWN
-"""Bytes of one that may be shorter without its white space."""
-LONGEST_RESULT: Final = 1024 * 1024
-"""Bytes of a result that something is added to."""
-LOOKED_AT: Final = 300
-"""Characters of what a server says. That the arguments do not fit stands at the beginning, if anywhere."""
-MOST_PLACES: Final = 20
+MAX_SHOWN_BYTES: Final = 32 * 1024
+"""Bytes of the longest definition that is shown with an error."""
+MAX_READ_BYTES: Final = 4 * MAX_SHOWN_BYTES
+"""Bytes of the longest definition that is read at all. Without its white space it may be short enough."""
+MAX_RESULT_BYTES: Final = 1024 * 1024
+"""Bytes of the largest result that advice is added to."""
+READ_CHARACTERS: Final = 300
+"""Characters of an error message that are read. SDKs report invalid arguments at its beginning."""
+MAX_CONTENT_KEYS: Final = 20
+"""Occurrences of the key `content` in a result that are tried as the result's own."""
 
-# How the SDKs begin, of whose tools no other error does: TypeScript and the low level of Python, FastMCP in
-# the Python SDK, and FastMCP.
+# How SDKs begin this error, and no other: TypeScript and the low-level Python server, FastMCP in the Python
+# SDK, and FastMCP.
 _MISFIT: Final = re.compile(
     r"Input validation error|Invalid arguments for tool|validation errors? for (\S+Arguments|call\[)"
 )
@@ -55,9 +56,12 @@ _decode_blocks = msgspec.json.Decoder(list[msgspec.Raw]).decode
 def advice_on(
     toolbox_server: ToolboxServer, tool: str, arguments: Body, said: str, *, is_refused: bool
 ) -> str:
-    """What is to be said after a failure, if anything. Whether the server refuses the arguments by its code
-    or not, it may do so by what it said."""
-    said = said[:LOOKED_AT]
+    """Return the advice for a failed call, or an empty string if its arguments are not the cause.
+
+    `said` is the server's error message. `is_refused` tells whether its error code means invalid arguments;
+    without that code the message may still say so.
+    """
+    said = said[:READ_CHARACTERS]
     raw = toolbox_server.definition(tool)
     if raw is None or _is_about_something_else(said.lower(), tool.lower()):
         return ""
@@ -65,59 +69,63 @@ def advice_on(
         where = "; ".join(found)
         return f"The arguments do not fit the tool's schema: {where}. {_shown(toolbox_server, tool, raw)}"
     if is_refused or _MISFIT.search(said):
-        return f"By what the server says, the arguments do not fit. {_shown(toolbox_server, tool, raw)}"
+        return f"According to the server, the arguments do not fit. {_shown(toolbox_server, tool, raw)}"
     return ""
 
 
 def _is_about_something_else(said: str, tool: str) -> bool:
-    """Whether it is the tool that the server misses, or its own result that does not fit."""
+    """Whether an error message means that the tool is unknown, or that the server's own result is invalid."""
     *_, after = said.translate(_UNQUOTED).partition(f"tool {tool.translate(_UNQUOTED)} ")
     return after.removeprefix("is ").startswith(_ABSENT) or any(words in said for words in _OTHERWISE)
 
 
 def _shown(toolbox_server: ToolboxServer, tool: str, raw: msgspec.Raw) -> str:
-    if len(raw) <= LONGEST_READ:
+    if len(raw) <= MAX_READ_BYTES:
         definition = compact(
             whole(ListedTool(toolbox_server.origin, tool, raw), clean_definition(bytes(raw))[0])
         )
-        if len(definition) <= LONGEST_SHOWN:
+        if len(definition) <= MAX_SHOWN_BYTES:
             return f"The tool's definition: {definition.decode()}"
-    asked = encode({"toolbox_name": toolbox_server.origin[0], "tools": [tool]}).decode()
-    return f"The tool's definition is long: open_toolbox with {asked} returns it."
+    arguments = encode({"toolbox_name": toolbox_server.origin[0], "tools": [tool]}).decode()
+    return f"The tool's definition is long: open_toolbox with {arguments} returns it."
 
 
-def advised(toolbox_server: ToolboxServer, tool: str, arguments: Body, result: msgspec.Raw) -> msgspec.Raw:
-    """A result that may say that it is an error: with the advice as a last piece of text, if there is any;
-    else, and in all else, as it came."""
-    if len(result) > LONGEST_RESULT:
+def with_advice(
+    toolbox_server: ToolboxServer, tool: str, arguments: Body, result: msgspec.Raw
+) -> msgspec.Raw:
+    """Return a result with the advice as its last text block, if it is an error and there is advice.
+
+    Any other result is returned unchanged.
+    """
+    if len(result) > MAX_RESULT_BYTES:
         return result
     try:
         found = _decode_result(result)
         blocks = _decode_blocks(found.content) if found.is_error == _TRUE else None
         if blocks is None or not (
-            told := advice_on(toolbox_server, tool, arguments, _first(blocks), is_refused=False)
+            text := advice_on(toolbox_server, tool, arguments, _first_text(blocks), is_refused=False)
         ):
             return result
         comma = b"," if blocks else b""
-        added = b'%b%b{"type":"text","text":%b}]' % (bytes(found.content)[:-1], comma, encode(told))
+        added = b'%b%b{"type":"text","text":%b}]' % (bytes(found.content)[:-1], comma, encode(text))
         return _with_content(bytes(result), bytes(found.content), added) or result
     except (msgspec.DecodeError, RecursionError):
-        return result  # of no known form, or nobody can look into it: its client's to make something of
+        return result  # malformed or too deep to decode: the client gets it as it is
 
 
-def _first(blocks: list[msgspec.Raw]) -> str:
-    """The text that it begins with."""
+def _first_text(blocks: list[msgspec.Raw]) -> str:
+    """Return the text of the first content block, or an empty string."""
     first = decode_members(blocks[0]) if blocks and starts_with(blocks[0], b"{") else {}
     return decode_text(first.get("text", ABSENT)) or ""
 
 
 def _with_content(result: bytes, content: bytes, other: bytes) -> msgspec.Raw | None:
-    """The result with other content in the place of its own, every other byte as it was."""
-    for key in islice(_CONTENT.finditer(result), MOST_PLACES):
+    """Return the result with its content replaced and every other byte unchanged, or None if that fails."""
+    for key in islice(_CONTENT.finditer(result), MAX_CONTENT_KEYS):
         start, end = key.end(), key.end() + len(content)
         if result[start:end] == content:
             changed = result[:start] + other + result[end:]
-            # Only now is it certain that this was the result's own member, and not one inside of another.
+            # Only decoding shows whether this was the result's own member or a nested one.
             if _decode_result(changed).content == msgspec.Raw(other):
                 return msgspec.Raw(changed)
     return None

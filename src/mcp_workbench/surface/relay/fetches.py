@@ -1,4 +1,4 @@
-"""Requests for what a server has beyond tools, while they are in flight. They fail with JSON-RPC errors."""
+"""Requests for a server's prompts, completions and resources. They fail with JSON-RPC errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ServerFetch(RelayedRequest):
     """A client's request for a prompt or a completion. The arguments are all parameters but `_meta`."""
 
     def bound(self) -> bytes:
-        """Stands for the method and all parameters."""
+        """Return the digest of the server, the method and all parameters."""
         return bind(self.method, *self.toolbox_server.origin, self.name, arguments=self.arguments)
 
     def on_refusal(self, error: CallError) -> None:
@@ -27,45 +27,45 @@ class ServerFetch(RelayedRequest):
         self.fail_with(RemoteError(INTERNAL_ERROR, clean_text(str(error)), None))
 
     def explain(self, error: WireError) -> None:
-        """Passes the server's own error on, or says what went wrong."""
+        """Tell the client the server's own error, or why the server gave no answer."""
         if isinstance(error, RemoteError):
             self.fail_with(self.toolbox_server.masked(error))
         else:
             self.on_refusal(self.toolbox_server.explain(None, error, self.session))
 
     def on_not_offered(self) -> None:
-        """Tell the client that the server does not offer such things."""
+        """Tell the client that the server does not have the capability that the request needs."""
         self.fail_with(self.not_offered())
 
     def not_offered(self) -> RemoteError:
-        """What is wrong if the server does not have such things at all."""
+        """Return the error for a server without the capability that the request needs."""
         toolbox, server = self.toolbox_server.origin
         reason = f"Server '{server}' (toolbox '{toolbox}') does not offer {self.capability}"
         return RemoteError(INVALID_PARAMS, reason, None)
 
     def fail_with(self, error: RemoteError) -> None:
-        """Ends it."""
-        self.calls.fail_with(self.request_id, error)
+        """Answer the client's request with a JSON-RPC error."""
+        self.requests.fail_with(self.request_id, error)
 
 
 class ResourceRead(ServerFetch, kw_only=True):
-    """A request for a resource."""
+    """A client's request to read a resource."""
 
     uri: str
-    """As the client has it."""
+    """The URI of the resource as the client wrote it, wrapped or not."""
     is_cacheable: ClassVar[bool] = True
 
     def on_not_offered(self) -> None:
-        """Tell the client that the server does not offer such things."""
+        """Tell the client that the resource does not exist: the server has no resources."""
         self.fail_with(self.not_offered())
 
     def not_offered(self) -> RemoteError:
-        """Then the resource does not exist."""
+        """Return the error for a server without resources: the resource does not exist."""
         reason = super().not_offered().message
         return RemoteError(RESOURCE_NOT_FOUND, reason, encode({"uri": self.uri}))
 
     def fail_with(self, error: RemoteError) -> None:
-        """End it, with the code that the client's protocol version has for it."""
+        """Answer with a JSON-RPC error, whose code depends on the client's protocol version."""
         if error.code == RESOURCE_NOT_FOUND and self.caller.is_modern:
             error = RemoteError(INVALID_PARAMS, error.message, error.data)
         super().fail_with(error)

@@ -1,9 +1,9 @@
-"""The resource URIs in a server's result: remembered for the client, and kept to the server that sent them.
+"""Finds the resource URIs in a server's result, and notes which server sent them to the client.
 
-Every member named `uri` counts, wherever it stands: links, embedded resources, contents that were read. They
-are found in the bytes of the result, which is not decoded. A URI with our own scheme that leads to another
-server is wrapped as one of the server that sent it, so that no server can write links of ours. Nothing else
-of a result is changed.
+Every member named `uri` counts, at any depth: links, embedded resources, contents that were read. They are
+found in the bytes of the result, which is not decoded. A URI with the workbench's own scheme that names
+another server is wrapped as a URI of the server that sent it, so that no server can forge links to another.
+Nothing else in a result is changed.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.relay.relayed import RelayedRequest
     from mcp_workbench.workbench.emitted_uris import EmittedUris
 
-LONGEST_URI_BYTES: Final = 8192
-"""The longest URI that is remembered. Longer ones can only be read under their wrapped name."""
-LONGEST_ESCAPED: Final = 6 * LONGEST_URI_BYTES
-"""Its longest form in JSON: each byte of it takes at most six, as in `\\u0041`."""
+MAX_URI_BYTES: Final = 8192
+"""Bytes of the longest URI that is noted. Clients can read longer ones only under their wrapped name."""
+MAX_ESCAPED_BYTES: Final = 6 * MAX_URI_BYTES
+"""Bytes of the longest URI in JSON: each byte takes at most six, as in `\\u0041`."""
 WINDOW_BYTES: Final = 16 * 1024
-"""What is looked through in one step. A step with nothing but links in it takes about 10 ms."""
+"""Bytes that one step searches. A step with nothing but links in it takes about 10 ms."""
 TURN_SECONDS: Final = 0.005
-"""How long a long result is looked through before others get their turn."""
+"""Seconds that a search runs before it yields to the event loop."""
 LONG_BYTES: Final = 2 * 1024 * 1024
-"""From this size on, the first URI is looked for in steps too, beside other calls."""
+"""Bytes from which on even the search for the first URI yields to the event loop."""
 SHORT_BYTES: Final = 2048
-"""Up to this size, a result is looked through for keys at once."""
+"""Bytes up to which a result is searched for keys with one regular expression."""
 HEAD_CHARACTERS: Final = 256
-"""At the beginning of a URI, where its scheme has to be."""
+"""Characters at the beginning of a URI in which its scheme must be."""
 ZERO: Final = b"\0"
 KEY_BYTES: Final = 20
-"""The longest form of the key in JSON, all of it escaped."""
+"""Bytes of the longest form of the key in JSON, with every letter escaped."""
 
 _KEY_END, _ESCAPE = URI_SIGNS
 
-# A quote that is not escaped, as inside of a text, begins a string. Any letter of the key can be escaped.
+# A quote begins a string unless it is escaped, as inside a text. Any letter of the key can be escaped.
 find_key: Final = re.compile(rb'"(?<!\\")(?:u|\\u0075)(?:r|\\u0072)(?:i|\\u0069)"').search
 _find_escaped_letter: Final = re.compile(rb"\\u00[67]").search
 _match_colon: Final = re.compile(rb'[ \t\r\n]*+:[ \t\r\n]*+"').match
@@ -65,14 +65,15 @@ _match_value: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL).match
 _match_head: Final = re.compile(
     rb'(?:[^"\\]|\\u[dD][89abAB]..\\u....|\\u....|\\[^u]){0,200}+', re.DOTALL
 ).match
-"""Whole characters: half of a surrogate pair would be no text."""
+"""Matches whole characters only: half of a surrogate pair is not text."""
 _IGNORED: Final = re.compile("[\x00-\x20]+")
-"""Parsers of URLs leave these out, at the beginning or wherever they stand."""
+"""Characters that URL parsers ignore, at the beginning or anywhere."""
 
 
 def may_hold_uris(result: msgspec.Raw) -> bool:
-    """Whether there may be a resource URI in a result. Few have one, so this has to be quick: 10 KB take
-    2 µs, a megabyte 0.1 ms. No more than a window is copied at a time.
+    """Whether a result may contain a resource URI.
+
+    Few results do, so this is quick: 2 µs for 10 KB, 0.1 ms for a megabyte. It copies one window at a time.
     """
     if len(result) <= WINDOW_BYTES:
         return _may_hold_key(bytes(result))
@@ -84,25 +85,25 @@ def may_hold_uris(result: msgspec.Raw) -> bool:
 
 
 def _may_hold_key(data: bytes) -> bool:
-    if byte_search.find(data, _KEY_END) or ZERO in data:  # which would end the search
+    if byte_search.find(data, _KEY_END) or ZERO in data:  # a zero byte ends the search
         return True
-    # Letters that are not ASCII are often written so too.
+    # Letters outside of ASCII are often escaped too.
     return bool(byte_search.find(data, _ESCAPE)) and _find_escaped_letter(data) is not None
 
 
-def follow(call: RelayedRequest, result: msgspec.Raw, stamps: Stamps | None) -> None:
-    """Take note of the URIs in a result, and then pass it on; beside other calls if it is long."""
-    reading = _Reading(result, call.toolbox_server.origin, call.calls.emitted)
+def note_uris(call: RelayedRequest, result: msgspec.Raw, stamps: Stamps | None) -> None:
+    """Note the URIs in a result, and then call `on_result` again; in a task if the result is long."""
+    reading = _Reading(result, call.toolbox_server.origin, call.requests.emitted)
     steps = reading.steps()
     if len(result) <= WINDOW_BYTES:
         for _ in steps:
             pass
         _pass_on(call, reading, stamps)
     else:
-        call.calls.finish_after(call, partial(_follow_later, call, reading, steps, stamps))
+        call.requests.finish_after(call, partial(_note_uris_later, call, reading, steps, stamps))
 
 
-async def _follow_later(
+async def _note_uris_later(
     call: RelayedRequest, reading: _Reading, steps: Iterator[None], stamps: Stamps | None
 ) -> None:
     until = time.perf_counter() + TURN_SECONDS
@@ -120,7 +121,7 @@ def _pass_on(call: RelayedRequest, reading: _Reading, stamps: Stamps | None) -> 
 
 
 class _Reading:
-    """One result that is looked through for URIs."""
+    """The search for URIs in one result."""
 
     def __init__(self, raw: msgspec.Raw, origin: Origin, emitted: EmittedUris) -> None:
         self.raw = raw
@@ -128,12 +129,12 @@ class _Reading:
         self._emitted = emitted
         self._prefix = wrap_uri(QualifiedName(*origin, "")).encode()
         self._wrapped = bytearray()
-        """The result with URIs wrapped, up to where the last of these begins; empty if there is none."""
+        """The result up to the last URI that was wrapped; empty if none was."""
         self._copied = 0
-        """How much of the result is in there."""
+        """Bytes of the result that have been copied to `_wrapped`."""
 
     def steps(self) -> Iterator[None]:
-        """Look through the result, one window at a time."""
+        """Search the result, one window per step."""
         size = len(self.raw)
         for start in range(0, size, WINDOW_BYTES):
             # A key that begins in this window may end in the next.
@@ -144,19 +145,19 @@ class _Reading:
             while (key := find_key(self.raw, at, limit)) and key.start() < end:
                 at = key.end()
                 if colon := _match_colon(self.raw, at):
-                    self._take(colon.end())
+                    self._take_uri(colon.end())
             yield
 
     def result(self) -> msgspec.Raw:
-        """The result with the URIs wrapped that are to be; the same object if there are none."""
+        """Return the result with forged URIs wrapped; the same object if there are none."""
         if not self._copied:
             return self.raw
         self._wrapped += memoryview(self.raw)[self._copied :]
         return msgspec.Raw(self._wrapped)
 
-    def _take(self, start: int) -> None:
-        """Take note of the URI that begins here."""
-        found = _match_value(self.raw, start, start + LONGEST_ESCAPED)
+    def _take_uri(self, start: int) -> None:
+        """Note the URI that begins at this byte, or wrap it if it is forged."""
+        found = _match_value(self.raw, start, start + MAX_ESCAPED_BYTES)
         value = found[0] if found else b""
         is_whole = bytes(memoryview(self.raw)[start + len(value) :][:1]) == b'"'
         uri = _decode(value if is_whole else _head(value))
@@ -169,11 +170,11 @@ class _Reading:
         elif is_whole:
             self._emitted.note(self._origin, uri)
         elif not head.lower().startswith("data:"):
-            # Clients may make a short one of it, as of many `..`.
+            # Clients may shorten such a URI, for example by resolving many `..`.
             self._emitted.incomplete.add(self._origin)
 
     def _is_forged(self, uri: str, *, is_whole: bool) -> bool:
-        """Whether a URI claims to be ours and leads to another server than the one that sent it."""
+        """Whether a URI has the workbench's scheme and names another server than the one that sent it."""
         head = _IGNORED.sub("", uri)
         if is_wrapped(uri) and (place := unwrap_uri(uri)) is not None:
             return (place.toolbox, place.server) != self._origin
@@ -181,11 +182,11 @@ class _Reading:
 
 
 def _head(value: bytes) -> bytes:
-    """The first characters of a value that is too long to be looked at as a whole."""
+    """Return the first characters of a value that is too long to decode as a whole."""
     found = _match_head(value)
     return found[0].decode(errors="ignore").encode() if found else b""
 
 
 def _decode(value: bytes) -> str | None:
-    """The text of a JSON string without its quotes."""
+    """Decode a JSON string that is given without its quotes; None if it is invalid."""
     return decode_text(msgspec.Raw(b'"%b"' % value))

@@ -1,4 +1,4 @@
-"""What of a server's message goes on to the client: all but the metadata that every hop stamps anew."""
+"""Prepares what a server sends for the client: drops reserved metadata, names the server in log messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def passed_on(params: Members, **stamps: object) -> dict[str, object]:
-    """Parameters of a server's as the client gets them, with stamps of ours in their metadata."""
+    """Return a server's parameters for the client: without reserved metadata, and with these stamps in it."""
     if "_meta" not in params:
         return {**params, "_meta": stamps} if stamps else {**params}
     meta = members_of(params["_meta"])
@@ -26,7 +26,7 @@ def passed_on(params: Members, **stamps: object) -> dict[str, object]:
 
 
 def log_line(session: Session, members: Members) -> Outgoing:
-    """A server's log message as the client gets it, with where it comes from."""
+    """Return a server's log message for the client, with `toolbox/server` in the name of its logger."""
     logger = decode_text(members.get("logger", ABSENT))
     name = f"{session.label}/{logger}" if logger else session.label
     return notification_line("notifications/message", encode({**passed_on(members), "logger": name}))

@@ -1,4 +1,4 @@
-"""Progress of a request as its client hears of it: all of it, except in a flood, and always the last word."""
+"""Progress reports of a request: thinned out if there are too many, but the last one always arrives."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-BURST: Final = 100
-"""Reports that are passed on however fast they come."""
-RATE: Final = 20.0
-"""Reports a second that are passed on after that. Of the others only the latest is kept."""
+BURST_REPORTS: Final = 100
+"""Reports of one request that are sent without a limit on their rate."""
+REPORTS_PER_SECOND: Final = 20.0
+"""Reports that are sent each second after the burst. Of the others only the latest is kept."""
 
 
 class Progress:
-    """The reports on one request. The last of them always arrives, and before the answer."""
+    """The progress reports of one request. The last one is always sent, and before the answer."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._send = send
-        self._allowed = float(BURST)
+        self._allowed = float(BURST_REPORTS)
         self._counted_at = self._loop.time()
         self._latest: bytes | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def report(self, report: bytes) -> None:
-        """Passes one on, now or when its time has come, unless a later one comes first."""
+        """Send a report now, or as soon as the rate allows unless a later one replaces it."""
         now = self._loop.time()
-        self._allowed = min(self._allowed + (now - self._counted_at) * RATE, BURST)
+        self._allowed = min(self._allowed + (now - self._counted_at) * REPORTS_PER_SECOND, BURST_REPORTS)
         self._counted_at = now
         if self._timer is None and self._allowed >= 1:
             self._allowed -= 1
@@ -36,16 +36,16 @@ class Progress:
             return
         self._latest = report
         if self._timer is None:
-            self._timer = self._loop.call_later((1 - self._allowed) / RATE, self._send_latest)
+            self._timer = self._loop.call_later((1 - self._allowed) / REPORTS_PER_SECOND, self._send_latest)
 
     def end(self) -> None:
-        """There will be no more, for the request is about to be answered."""
+        """Send the latest report if it still waits: the request is about to be answered."""
         if self._timer is not None:
             self._timer.cancel()
             self._send_latest()
 
     def drop(self) -> None:
-        """Nobody wants to hear any more."""
+        """Drop the report that still waits: the request is cancelled."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -13,7 +13,7 @@ import msgspec
 
 from mcp_workbench.protocol.lists import RESOURCES, TEMPLATES
 from mcp_workbench.protocol.names import INVALID_PARAMS
-from mcp_workbench.surface.relay.links import LONGEST_URI_BYTES
+from mcp_workbench.surface.relay.links import MAX_URI_BYTES
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.surface.resources.names import SCHEME, QualifiedName, wrap_uri
 from mcp_workbench.surface.resources.routing import FORM, not_found
@@ -46,7 +46,7 @@ _decode_template = msgspec.json.Decoder(_Template).decode
 
 def emitter(view: ClientView, uri: str, *, is_modern: bool) -> ToolboxServer | None:
     """Return the server that has sent this URI to the client; None if none has. Raises Refusal."""
-    if len(uri.encode(errors="surrogatepass")) > LONGEST_URI_BYTES:
+    if len(uri.encode(errors="surrogatepass")) > MAX_URI_BYTES:
         raise Refusal(
             INVALID_PARAMS, f"Invalid params: `uri` is too long to be looked for. {HOW_TO_NAME_SERVER}"
         )

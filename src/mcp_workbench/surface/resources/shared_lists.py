@@ -19,7 +19,7 @@ from mcp_workbench.protocol.lists import PROMPTS, RESOURCES, TEMPLATES, Kind, is
 from mcp_workbench.protocol.names import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_workbench.surface.listing.rendering import rendered
 from mcp_workbench.surface.questions.bridge import NO_RETRY
-from mcp_workbench.surface.relay import results
+from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.fetches import ResourceRead, ServerFetch
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.surface.resources.names import QualifiedName, is_uri, is_wrapped, wrap_name, wrap_uri
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcp_workbench.protocol.caller import Caller
     from mcp_workbench.protocol.lists import Entries
     from mcp_workbench.surface.questions.bridge import Bridge, Retry
-    from mcp_workbench.surface.relay.calls import Calls
+    from mcp_workbench.surface.relay.in_flight import RequestsInFlight
     from mcp_workbench.surface.requests import Backpressure, RequestParams
     from mcp_workbench.surface.resources.subscriptions import Subscriptions
     from mcp_workbench.wire.message import Body, Id
@@ -86,7 +86,7 @@ class SharedLists:
     def __init__(
         self,
         view: ClientView,
-        calls: Calls,
+        requests: RequestsInFlight,
         bridge: Bridge,
         subscriptions: Subscriptions,
         backpressure: Backpressure,
@@ -94,7 +94,7 @@ class SharedLists:
         self._view = view
         self._subscriptions = subscriptions
         self._backpressure = backpressure
-        self._calls = calls
+        self._requests = requests
         self._bridge = bridge
 
     def takes(self, method: str, caller: Caller) -> bool:
@@ -106,7 +106,7 @@ class SharedLists:
     ) -> None:
         """Start to handle a request. Raises Refusal."""
         try:
-            self._calls.require_room()
+            self._requests.check_limit()
         except CallError as error:
             raise Refusal(INTERNAL_ERROR, f"Internal error: {error}") from None
         self._LEGACY_HANDLERS[method](
@@ -116,7 +116,7 @@ class SharedLists:
     def _list(self, request: ClientRequest) -> None:
         if request.params.cursor is not None:
             raise Refusal(INVALID_PARAMS, "Invalid params: unknown cursor; the list has one page")
-        self._calls.work(
+        self._requests.answer_later(
             request.id, partial(self._list_all, LISTS[request.method], request.caller), request.caller
         )
 
@@ -143,7 +143,7 @@ class SharedLists:
         joined = await rendered(
             self._view, self._backpressure, count, lambda: _joined(listed, toolbox_servers, lists)
         )
-        caching = b"," + results.UNCACHED if caller.is_modern else b""
+        caching = b"," + stamping.UNCACHED if caller.is_modern else b""
         return b'{"%b":[' % listed.kind.member.encode(), joined, b"]%b}" % caching
 
     def _read(self, request: ClientRequest) -> None:
@@ -164,7 +164,7 @@ class SharedLists:
         elif (sender := emitter(self._view, uri, is_modern=is_modern)) is not None:
             self._read_from(request, sender, uri)
         else:
-            self._calls.start_after(request.id, partial(self._find_and_read, request, uri))
+            self._requests.start_after(request.id, partial(self._find_and_read, request, uri))
 
     async def _find_and_read(self, request: ClientRequest, uri: str) -> None:
         from mcp_workbench.surface.resources.raw_uris import find_lister  # noqa: PLC0415 - few clients read
@@ -174,7 +174,7 @@ class SharedLists:
     def _read_from(self, request: ClientRequest, toolbox_server: ToolboxServer, own: str) -> None:
         read = ResourceRead(
             *(request.caller, self._view, toolbox_server, own, _arguments(request.members, uri=own)),
-            *(request.params.meta, self._calls, request.id),
+            *(request.params.meta, self._requests, request.id),
             method=request.method,
             capability="resources",
             uri=_text(request.members, "uri"),
@@ -210,7 +210,7 @@ class SharedLists:
     ) -> None:
         fetch = ServerFetch(
             *(request.caller, self._view, toolbox_server, own, arguments, request.params.meta),
-            *(self._calls, request.id),
+            *(self._requests, request.id),
             method=request.method,
             capability=capability,
         )
@@ -223,7 +223,7 @@ class SharedLists:
             await self._subscriptions.subscribe(uri)
             return (b"{}",)
 
-        self._calls.work(request.id, subscribe, request.caller)
+        self._requests.answer_later(request.id, subscribe, request.caller)
 
     def _unsubscribe(self, request: ClientRequest) -> None:
         uri = _text(request.members, "uri")
@@ -233,16 +233,16 @@ class SharedLists:
             self._subscriptions.unsubscribe(uri)
             return (b"{}",)
 
-        self._calls.work(request.id, unsubscribe, request.caller)
+        self._requests.answer_later(request.id, unsubscribe, request.caller)
 
     def _start(self, request: ClientRequest, fetch: ServerFetch) -> None:
         retry: Retry | None = NO_RETRY
         params = request.params
         if request.caller.is_modern and (params.state or params.responses):
-            retry = self._bridge.retry(self._calls, request.id, request.caller, params, fetch.bound())
+            retry = self._bridge.retry(self._requests, request.id, request.caller, params, fetch.bound())
         if retry is not None:
             fetch.extra, fetch.parent = retry.extra, retry.parent
-            self._calls.begin(fetch)
+            self._requests.begin(fetch)
 
     _HANDLERS: ClassVar[dict[str, Callable[[SharedLists, ClientRequest], None]]] = {
         **dict.fromkeys(LISTS, _list),

@@ -1,4 +1,4 @@
-"""Finishing a result for the era of whoever asked. Legacy results go out as they are."""
+"""Adds the members that the modern protocol requires in every result. Legacy results stay as they are."""
 
 from __future__ import annotations
 
@@ -23,17 +23,20 @@ _TYPE: Final = b'"resultType":"complete"'
 _SERVER: Final = b'"%b":%b' % (META_SERVER.encode(), IMPLEMENTATION)
 _META: Final = b'"_meta":{%b}' % _SERVER
 
-PIECE: Final = 4096
+PIECE_BYTES: Final = 4096
+"""Bytes of a result that are copied at once."""
 QUOTE: Final = 0x22
-"""The first byte of a member."""
+"""The first byte of a member of a JSON object."""
 
 CACHEABLE: Final = b'"ttlMs":60000,"cacheScope":"private"'
-"""For what depends on the configuration alone, which may change while we run: a minute. Private: another
-user's workbench is another one."""
+"""Cache hints for results that depend on the configuration alone: one minute, because it may be reloaded.
+
+Private, because other users may see other toolboxes.
+"""
 _STALE: Final = b'"ttlMs":0'
 _PRIVATE: Final = b'"cacheScope":"private"'
 UNCACHED: Final = b"%b,%b" % (_STALE, _PRIVATE)
-"""For what may be another the next moment."""
+"""Cache hints for results that may change at any time."""
 
 
 class _Hints(msgspec.Struct):
@@ -44,24 +47,26 @@ class _Hints(msgspec.Struct):
 _decode_hints = msgspec.json.Decoder(_Hints).decode
 
 
-def own(result: tuple[Body, ...], caller: Caller) -> tuple[Body, ...]:
-    """A result of our own making; a modern one with the members that every result has in that era."""
+def own_result(result: tuple[Body, ...], caller: Caller) -> tuple[Body, ...]:
+    """Return a result of the workbench itself, with the members that a modern client expects."""
     if not caller.is_modern:
         return result
     first, *others = result
     return (*_stamped(first, [_TYPE, _META]), *others)
 
 
-def asking(questions: bytes) -> tuple[Body, ...]:
-    """A result of our own making in which a modern client is asked something, given without its type."""
+def question_result(questions: bytes) -> tuple[Body, ...]:
+    """Return a result that asks a modern client questions. They are given without a `resultType`."""
     return _stamped(questions, [b'"resultType":"input_required"', _META])
 
 
-def modern(result: Body, stamps: Stamps | None = None, *, is_cacheable: bool = False) -> tuple[Body, ...]:
-    """A server's result with the members that every modern one has, or every one that can be kept for a
-    while; what it brings itself stays as it is.
+def modern_result(
+    result: Body, stamps: Stamps | None = None, *, is_cacheable: bool = False
+) -> tuple[Body, ...]:
+    """Return a server's result with the members that a modern client expects and the result lacks.
 
-    One without stamps comes from a legacy server, where a type of results means nothing.
+    A cacheable result gets cache hints as well. A result without stamps comes from a legacy server, where
+    `resultType` has no meaning. Raises BadAnswer.
     """
     is_legacy = stamps is None
     if stamps is None:
@@ -98,11 +103,11 @@ def _stamped(result: Body, stamps: list[bytes]) -> tuple[Body, ...]:
 
 
 def _with_server(meta: msgspec.Raw) -> bytes | None:
-    """`meta` and who has answered, if it does not say so itself."""
+    """Return `_meta` with the name of the workbench as the server; None if it names a server already."""
     try:
         members = decode_members(meta)
     except (msgspec.DecodeError, RecursionError):
-        return None  # not an object, or one that nobody can look into: the server's to answer for
+        return None  # malformed or too deep to decode: the client gets it as it is
     if META_SERVER in members:
         return None
     return b"{%b}" % b",".join([*_pairs(members), _SERVER])
@@ -126,15 +131,15 @@ def _pairs(members: dict[str, msgspec.Raw]) -> list[bytes]:
 
 
 def _is_end(rest: memoryview) -> bool:
-    """Whether an object that has been opened is closed without a member."""
+    """Whether a JSON object has no members, given what follows its opening brace."""
     if rest[0] == QUOTE:
-        return False  # nearly always: it goes on with a member
-    # In pieces: it may be long.
-    pieces = (bytes(rest[at : at + PIECE]).lstrip() for at in range(0, len(rest), PIECE))
+        return False  # nearly always
+    # In pieces, because the rest may be long.
+    pieces = (bytes(rest[at : at + PIECE_BYTES]).lstrip() for at in range(0, len(rest), PIECE_BYTES))
     return next(filter(None, pieces))[0] == END
 
 
 def error_result(error: CallError, advice: str = "") -> tuple[bytes, ...]:
-    """A failure that the model should know of, and what it can do about it."""
+    """Return a result with `isError` that tells the model why a call failed, with advice if there is any."""
     text = clean_text(str(error)) + (f"\n{advice}" if advice else "")
     return (b'{"content":[{"type":"text","text":%b}],"isError":true}' % encode(text),)

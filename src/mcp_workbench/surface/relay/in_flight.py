@@ -1,8 +1,8 @@
-"""A client's requests, from their arrival to their answers.
+"""A client's requests in flight: calls, openings and lists, from their arrival to their answers.
 
-This is the hot path: where the server is up and has the tool, as nearly always, a call is a callback when it
-comes and a callback when it is answered, without a task between them. What a step of it costs is mostly that
-its code and data are no longer in the caches, so the steps are few rather than small.
+This is the hot path. If the server is up and has the tool, as nearly always, a call takes one callback when
+it arrives and one when it is answered, without a task between them. Most of the cost of a step is that its
+code and data have left the CPU caches, so there are few steps rather than small ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 
 from mcp_workbench.errors import CallError, TooManyRequests
 from mcp_workbench.protocol.names import INTERNAL_ERROR
-from mcp_workbench.surface.relay import results
+from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.relayed import MAX_KEPT_BYTES, MAX_KEPT_CALLS, RelayedRequest, ToolCall
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import error_line, notification_line, result_line
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     Parts = tuple[Body, ...]
 
-MOST_IN_FLIGHT = 50_000
-"""Requests of one client that are kept at once, whatever they wait for."""
+MAX_IN_FLIGHT = 50_000
+"""Requests of one client that may be in flight at once."""
 
 CLIENT_LEFT = "the client has left"
 OUR_FAULT = "Internal error: this is a fault of the workbench; its log has the details"
@@ -50,18 +50,18 @@ OUR_FAULT = "Internal error: this is a fault of the workbench; its log has the d
 log = logging.getLogger(__name__)
 
 
-def refer(arguments: Body) -> bool:
-    """Whether there may be references to kept results in them."""
+def may_hold_references(arguments: Body) -> bool:
+    """Whether there may be references to kept results in the arguments of a call."""
     return re.search(rb'"\$result"', arguments) is not None
 
 
-class Calls:
-    """The calls of one client that are in flight."""
+class RequestsInFlight:
+    """The requests of one client that are in flight, by id. Each is answered once, or cancelled."""
 
     def __init__(
         self,
         view: ClientView,
-        outlet: ClientOutput,
+        output: ClientOutput,
         callers: Callers,
         bridge: Bridge,
         taken: Collection[Id],
@@ -69,26 +69,26 @@ class Calls:
         self._view = view
         self.principal = view.principal.name
         """The name of the principal that the client belongs to."""
-        self.outlet = outlet
-        self._write = outlet.write
+        self.output = output
+        self._write = output.write
         self._callers = callers
         self._taken = taken
-        """Ids that are in use by something else."""
-        self._in_flight: dict[Id, RelayedRequest | asyncio.Task[None]] = {}
-        self.in_flight: Collection[Id] = self._in_flight
-        """The ids of these, to be counted."""
+        """Ids of the client's subscription streams, which no request may have."""
+        self._requests: dict[Id, RelayedRequest | asyncio.Task[None]] = {}
+        self.ids: Collection[Id] = self._requests
+        """The ids of the requests in flight."""
         self._finishing: set[asyncio.Task[None]] = set()
-        """Work on results that has to be done before they are passed on."""
+        """Tasks that work on results before the client gets them."""
         self._quiet: asyncio.Event | None = None
-        """Set when no call is in flight, once somebody waits for that."""
+        """Set when no request is in flight. Created when `drain` begins to wait for that."""
         self.bridge = bridge
-        """Takes what servers ask in the middle of calls to the client."""
+        """Puts the questions of servers to the client."""
         self.parked: dict[Id, ParkedCall] = {}
-        """Calls that have been answered with a question, by what they are called until they go on."""
+        """Calls that were answered with a question, by the ids that they have until the client retries."""
 
     @property
     def client_results(self) -> ClientResults | None:
-        """What is kept for the client, if anything is."""
+        """The results that are kept for the client; None if results are not kept."""
         return self._view.client_results
 
     @property
@@ -101,26 +101,29 @@ class Calls:
         return self._callers.client_name(meta)
 
     def __contains__(self, request_id: Id | None) -> bool:
-        return request_id in self._in_flight
+        return request_id in self._requests
 
-    def require_room(self) -> None:
-        """Raises TooManyRequests if the client has too many in flight to take one more."""
-        if len(self._in_flight) >= MOST_IN_FLIGHT:
-            raise TooManyRequests(len(self._in_flight))
+    def check_limit(self) -> None:
+        """Raise TooManyRequests if the client may not have one more request in flight."""
+        if len(self._requests) >= MAX_IN_FLIGHT:
+            raise TooManyRequests(len(self._requests))
 
     def relay(self, plain: PlainUse) -> bool:
-        """Passes a call on that has nothing about it to be looked into, if that can be done at once; most
-        can. If not, nothing has happened.
+        """Send a plain tool call to its server if that is possible at once, as for most calls.
+
+        Return False if it is not. Nothing has happened then.
         """
         request_id, params = plain.id, plain.params
         meta = params.meta
         arguments = params.arguments
         tool = arguments.tool
-        if request_id in self._in_flight or request_id in self._taken:
+        if request_id in self._requests or request_id in self._taken:
             return False
         try:
             caller = self._callers.of(meta) if meta else self._callers.legacy
-            if caller is None or (self._view.client_results is not None and refer(arguments.arguments)):
+            if caller is None or (
+                self._view.client_results is not None and may_hold_references(arguments.arguments)
+            ):
                 return False
             toolbox_server = self._view.toolbox_servers.get((tool.toolbox, tool.server))
             if toolbox_server is None or (
@@ -131,9 +134,9 @@ class Calls:
                 *(caller, self._view, toolbox_server, tool.tool, arguments.arguments, meta),
                 *(self, request_id),
                 may_forget_arguments=len(arguments.arguments) > MAX_KEPT_BYTES
-                or len(self._in_flight) >= MAX_KEPT_CALLS,
+                or len(self._requests) >= MAX_KEPT_CALLS,
             )
-            self._in_flight[request_id] = call
+            self._requests[request_id] = call
             call.send(connection)
         except Refusal:
             return False
@@ -141,7 +144,7 @@ class Calls:
             self.fail(request_id)
         return True
 
-    def use(
+    def call_tool(
         self,
         request_id: Id,
         tool: ToolId,
@@ -155,109 +158,109 @@ class Calls:
         toolbox_server = self._view.toolbox_server(tool.toolbox, tool.server)
         call = ToolCall(
             *(caller, self._view, toolbox_server, tool.tool, arguments, meta, self, request_id),
-            may_forget_arguments=len(arguments) > MAX_KEPT_BYTES or len(self._in_flight) >= MAX_KEPT_CALLS,
+            may_forget_arguments=len(arguments) > MAX_KEPT_BYTES or len(self._requests) >= MAX_KEPT_CALLS,
             extra=retry.extra,
             parent=retry.parent,
         )
-        if (client_results := self._view.client_results) is not None and refer(arguments):
+        if (client_results := self._view.client_results) is not None and may_hold_references(arguments):
             call.preparation = partial(_fill_in, call, client_results)
         self.begin(call)
 
     def begin(self, call: RelayedRequest) -> None:
         """Begin a call whose target is known, under the id of the client's request."""
-        self._in_flight[call.request_id] = call
+        self._requests[call.request_id] = call
         call.begin()
 
     def replace(self, call: RelayedRequest) -> None:
-        """Let another object stand for a call that is made again."""
-        self._in_flight[call.request_id] = call
+        """Put another object in the place of a call that is sent again."""
+        self._requests[call.request_id] = call
 
     def start_after(self, request_id: Id, prepare: Callable[[], Awaitable[None]]) -> None:
         """Run `prepare`, which starts a request under this id or raises Refusal."""
-        self._in_flight[request_id] = asyncio.create_task(self._start_after(request_id, prepare))
+        self._requests[request_id] = asyncio.create_task(self._start_after(request_id, prepare))
 
-    def work(self, request_id: Id, make: Callable[[], Awaitable[Parts]], caller: Caller) -> None:
-        """Answers with a result of ours that takes its time."""
-        self._in_flight[request_id] = asyncio.create_task(self._work(request_id, make, caller))
+    def answer_later(self, request_id: Id, make: Callable[[], Awaitable[Parts]], caller: Caller) -> None:
+        """Answer with a result that the workbench makes in a task."""
+        self._requests[request_id] = asyncio.create_task(self._answer_later(request_id, make, caller))
 
     def finish_after(self, call: RelayedRequest, work: Callable[[], Awaitable[None]]) -> None:
         """Do some work before a call is answered. The client can cancel it meanwhile."""
         call.task = task = asyncio.create_task(self._finish_after(call, work))
-        # The call may be parked, and then only the task itself refers to it.
+        # Nothing else refers to the task if the call is parked.
         self._finishing.add(task)
         task.add_done_callback(self._finishing.discard)
 
     def resume(self, request: RelayedRequest, request_id: Id, caller: Caller, meta: Meta) -> None:
-        """Goes on with a request that was parked, as the answer to this one."""
-        request.calls = self
+        """Continue a parked call under the id of the request that retries it."""
+        request.requests = self
         request.view = self._view
         request.request_id = request_id
         request.caller = caller
         request.meta = meta
         request.progress = None
-        self._in_flight[request_id] = request
+        self._requests[request_id] = request
 
     def cancel(self, request_id: Id) -> bool:
-        """Drops a call, which gets no answer. Whether there was one."""
-        if (call := self._in_flight.get(request_id)) is not None:
+        """Cancel a request, in flight or parked, which gets no answer. Return whether there was one."""
+        if (call := self._requests.get(request_id)) is not None:
             self._forget(request_id)
             call.cancel()
-            self.outlet.drop(request_id)
+            self.output.drop(request_id)
             return True
-        asked = [parked for parked in self.parked.values() if parked.asked_by == request_id]
-        for latest in asked[-1:]:
+        waiting = [parked for parked in self.parked.values() if parked.asked_in == request_id]
+        for latest in waiting[-1:]:
             latest.end("no longer needed")
-        return bool(asked)
+        return bool(waiting)
 
     async def drain(self, seconds: float) -> None:
-        """Lets the calls in flight finish, within limits."""
-        if self._in_flight:
+        """Wait until no request is in flight, but no longer than this."""
+        if self._requests:
             self._quiet = asyncio.Event()
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._quiet.wait()
 
     def close(self) -> None:
-        """Drops the calls that are still in flight."""
-        calls = list(self._in_flight.values())
-        self._in_flight.clear()
-        for call in calls:
-            if isinstance(call, RelayedRequest):
-                call.cancel(CLIENT_LEFT, "client_gone")
+        """Cancel the requests that are still in flight: the client has disconnected."""
+        requests = list(self._requests.values())
+        self._requests.clear()
+        for request in requests:
+            if isinstance(request, RelayedRequest):
+                request.cancel(CLIENT_LEFT, "client_gone")
             else:
-                call.cancel()
+                request.cancel()
         if self._quiet is not None:
             self._quiet.set()
 
     def answer(self, request_id: Id, *result: Body) -> None:
-        """Ends a request; one that the client has cancelled gets no answer."""
-        if self._in_flight.pop(request_id, None) is None:
+        """Answer a request with a result. A request that the client has cancelled gets no answer."""
+        if self._requests.pop(request_id, None) is None:
             self._keep(request_id, lambda later_id: result_line(later_id, *result))
             return
         self._write(result_line(request_id, *result))
-        if self._quiet is not None and not self._in_flight:
+        if self._quiet is not None and not self._requests:
             self._quiet.set()
 
     def finish(self, request_id: Id, make_line: Callable[[Id], Outgoing]) -> None:
-        """Ends a request with a line that was kept for it, or with an error."""
-        if self._in_flight.pop(request_id, None) is None:
+        """Answer a request with the line that `make_line` returns for its id."""
+        if self._requests.pop(request_id, None) is None:
             self._keep(request_id, make_line)
             return
         self._write(make_line(request_id))
-        if self._quiet is not None and not self._in_flight:
+        if self._quiet is not None and not self._requests:
             self._quiet.set()
 
     def _keep(self, request_id: Id, make_line: Callable[[Id], Outgoing]) -> None:
-        """Keeps what ends a call whose client has yet to come back."""
+        """Keep the answer to a parked call until its client retries."""
         if (parked := self.parked.get(request_id)) is not None:
             parked.answer = make_line
 
     def refuse(self, request_id: Id, error: CallError, caller: Caller, advice: str = "") -> None:
-        """Ends a call with a result that says why it failed."""
-        self.answer(request_id, *results.own(results.error_result(error, advice), caller))
+        """Answer a call with a result with `isError` that says why it failed."""
+        self.answer(request_id, *stamping.own_result(stamping.error_result(error, advice), caller))
 
     def fail_with(self, request_id: Id, error: RemoteError) -> None:
-        """Ends a request with the error that its server gave."""
+        """Answer a request with a JSON-RPC error."""
         data = msgspec.UNSET if error.data is None else msgspec.Raw(error.data)
         self.finish(request_id, lambda any_id: error_line(any_id, error.code, error.message, data))
 
@@ -266,18 +269,18 @@ class Calls:
         self.finish(request_id, lambda _: line)
 
     def fail(self, request_id: Id) -> None:
-        """Ends a request where the workbench itself has failed, with the exception that is being handled."""
+        """Answer a request with an internal error, and log the exception that is being handled."""
         log.exception("request %r failed inside the workbench", request_id)  # noqa: LOG004 - of the caller's
         self._write(error_line(request_id, INTERNAL_ERROR, OUR_FAULT))
         self._forget(request_id)
 
     def report(self, request_id: Id, progress: bytes) -> None:
-        """Passes on the parameters of a progress notification about a request."""
-        self.outlet.about(request_id)(notification_line("notifications/progress", progress))
+        """Send the client a progress notification about a request, with these parameters."""
+        self.output.about(request_id)(notification_line("notifications/progress", progress))
 
     def _forget(self, request_id: Id) -> None:
-        self._in_flight.pop(request_id, None)
-        if self._quiet is not None and not self._in_flight:
+        self._requests.pop(request_id, None)
+        if self._quiet is not None and not self._requests:
             self._quiet.set()
 
     async def _start_after(self, request_id: Id, prepare: Callable[[], Awaitable[None]]) -> None:
@@ -296,10 +299,12 @@ class Calls:
         finally:
             call.task = None
 
-    async def _work(self, request_id: Id, make: Callable[[], Awaitable[Parts]], caller: Caller) -> None:
+    async def _answer_later(
+        self, request_id: Id, make: Callable[[], Awaitable[Parts]], caller: Caller
+    ) -> None:
         try:
             try:
-                self.answer(request_id, *results.own(await make(), caller))
+                self.answer(request_id, *stamping.own_result(await make(), caller))
             except CallError as error:
                 self.refuse(request_id, error, caller)
             except Refusal as refusal:
@@ -310,7 +315,7 @@ class Calls:
 
 async def _fill_in(call: ToolCall, client_results: ClientResults) -> None:
     """Replace the references in a call's arguments by the results that they stand for. Raises CallError."""
-    from mcp_workbench.surface.kept.arguments import fill_in  # noqa: PLC0415 - few calls do
+    from mcp_workbench.surface.kept.arguments import fill_in  # noqa: PLC0415 - few calls need it
 
     filled = await fill_in(call.arguments, client_results)
     call.given, call.arguments = call.arguments, filled
