@@ -31,6 +31,8 @@ PROGRAM = re.compile(r"[\w./-]+\.(?:py|sh)")
 IN_A_FOLDER = re.compile(r"([\w.-]+)/[\w./-]*")
 CLASS = re.compile(r"_?[A-Z]\w*[a-z]\w*(?:\.\w+)?")
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
+SECTION_LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)#([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 def blocks(document: Path, language: str) -> list[str]:
@@ -49,6 +51,18 @@ def commands(document: Path, program: str) -> list[list[str]]:
 def links(document: Path) -> list[str]:
     """The targets of links to other files of the project."""
     return LINK.findall(FENCE.sub("", document.read_text(encoding="utf-8")))
+
+
+def section_links(document: Path) -> list[tuple[Path, str]]:
+    """The targets of links to a section, each as a file and the section's anchor."""
+    found = SECTION_LINK.findall(FENCE.sub("", document.read_text(encoding="utf-8")))
+    return [((document.parent / path).resolve() if path else document, anchor) for path, anchor in found]
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    headings = HEADING.findall(FENCE.sub("", document.read_text(encoding="utf-8")))
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def spans(document: Path) -> list[str]:

@@ -16,11 +16,13 @@ from mcp_workbench.config import load
 from tests.structure.documents import (
     DOCUMENTS,
     README,
+    anchors,
     blocks,
     class_names,
     commands,
     links,
     repository_paths,
+    section_links,
 )
 from tests.structure.package import ROOT, SOURCE, modules
 
@@ -99,6 +101,23 @@ def test_every_make_target_in_a_document_exists(document: Path) -> None:
 @each_document
 def test_every_link_between_documents_leads_to_a_file(document: Path) -> None:
     assert [target for target in links(document) if not (document.parent / target).exists()] == []
+
+
+@each_document
+def test_every_link_to_a_section_leads_to_a_heading(document: Path) -> None:
+    assert [
+        f"{target.name}#{anchor}"
+        for target, anchor in section_links(document)
+        if target.suffix == ".md" and anchor not in anchors(target)
+    ] == []
+
+
+def test_links_to_sections_are_found(tmp_path: Path) -> None:
+    page, other = tmp_path / "page.md", tmp_path / "other.md"
+    page.write_text("[a](#one) [b](other.md#the-host-and-more) [c](other.md) [d](https://x/y#z)", "utf-8")
+    other.write_text("# The `Host`, and more\n```sh\n# a comment\n```\n", "utf-8")
+    assert section_links(page) == [(page, "one"), (other, "the-host-and-more")]
+    assert anchors(other) == {"the-host-and-more"}
 
 
 @each_document
