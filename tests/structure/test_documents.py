@@ -42,6 +42,12 @@ ELSEWHERE = {
 }
 """Names in the decisions that are written like a class of ours, and belong to others."""
 
+OBSCURE = re.compile(
+    r"\b(?:eras?|whoever|(?:come|comes|came) in|let in|by the browser|desks?|drawers?|shelf|valves?)\b",
+    re.IGNORECASE,
+)
+"""Words that a reader who knows MCP would have to guess. "Era" is called protocol version."""
+
 each_document = pytest.mark.parametrize(
     "document", DOCUMENTS, ids=[str(path.relative_to(ROOT)) for path in DOCUMENTS]
 )
@@ -118,6 +124,23 @@ def test_links_to_sections_are_found(tmp_path: Path) -> None:
     other.write_text("# The `Host`, and more\n```sh\n# a comment\n```\n", "utf-8")
     assert section_links(page) == [(page, "one"), (other, "the-host-and-more")]
     assert anchors(other) == {"the-host-and-more"}
+
+
+@each_document
+def test_no_document_has_words_that_only_we_know(document: Path) -> None:
+    assert OBSCURE.findall(document.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["Servers of both eras", "Whoever asks", "who may come in", "a client's desk"]
+)
+def test_a_word_that_only_we_know_is_found(text: str) -> None:
+    assert OBSCURE.search(text)
+
+
+@pytest.mark.parametrize("text", ["operation", "an average", "incoming", "who may connect", "on a desktop"])
+def test_a_word_of_the_field_is_not(text: str) -> None:
+    assert not OBSCURE.search(text)
 
 
 @each_document
