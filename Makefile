@@ -117,7 +117,7 @@ $(MEASURED)/.installed: $(RUNTIME)
 	@$(MEASURED)/bin/python -m pip install --quiet --constraint constraints.txt --upgrade pip
 	@$(MEASURED)/bin/python -m pip install --quiet --constraint constraints.txt \
 		--build-constraint constraints.txt --group dev --editable .
-	@$(MEASURED)/bin/python tools/measure.py
+	@$(MEASURED)/bin/python scripts/measure.py
 	@touch $@
 
 # What is compared gets the workbench's own dependencies and orjson; the peers and the driver have their own.

@@ -21,39 +21,37 @@ if TYPE_CHECKING:
 PAGE = ROOT / "docs" / "benchmarks.md"
 CHART = ROOT / "docs" / "benchmarks.svg"
 NOTES = BENCH / "notes.md"
-"""If somebody has something to say about the figures, it is here, and goes into the page as it is."""
+"""Remarks about the figures, written by hand. The page contains them unchanged."""
 
 INTRODUCTION = """\
-The workbench side by side with the least that such a program can do, a bare relay, and with others. Read the
-**ratios**: times are of one machine on one day, and the ratios to the bare relay of the same moment are what
-holds on another. A ratio is the median over rounds, with the quartiles where they differ. This page is
-written by the benchmark itself, out of one whole run.
+The workbench compared with a bare relay, which is the least that such a program can do, and with others. Read
+the **ratios**: times are of one machine on one day, and the ratios to the bare relay of the same moment also
+hold on other machines. A ratio is the median over rounds, with the quartiles where they differ. The benchmark
+writes this page, from one whole run.
 
 ![Ratios to the bare relay](benchmarks.svg)
 """
 
 METHOD = """\
-- The client is raw: it writes bytes and reads bytes, and parses no JSON while the clock runs. Each answer is
-  verified all the same (its id, that it is a result, its size), and the first of each kind is compared in
-  full.
-- All targets are up together, in front of the same servers, and take turns of at most {turn_limit:g} s in an
-  order that is shuffled anew each round (seed {seed}), so a busy moment of the machine falls on all alike. A
+- The client is raw: it writes bytes and reads bytes, and parses no JSON while the clock runs. Each response
+  is still verified (its id, that it is a result, its size), and the first of each kind is compared in full.
+- All targets run at the same time, with the same servers, and take turns of at most {turn_limit:g} s, in an
+  order that is shuffled each round (seed {seed}), so a busy moment of the machine affects all of them. A
   ratio is that of two turns in the same round. p95 and p99 are of all calls of all rounds.
-- Each round has new processes: two processes of one program were seen to differ by a tenth in the time of
-  a small call for as long as they lived, which more turns of the same two would not even out. A second bare
-  relay shows how much noise is left.
-- CPU time is that of the target's own process, in all its threads, from the kernel's clock of it; memory is
-  its resident set. What its servers use is in neither.
-- The servers behind are the same raw echo server for all, which has its answers ready. It has 30 tools with
-  schemas as real servers have them, unless a suite says otherwise.
-- The relays, the echo server and the workbench run in one environment, with the workbench's own dependencies
-  and orjson and nothing else. FastMCP and mcp-proxy have environments of their own, and take part in one of
-  {slow_share} rounds, because their calls take so long; in the suites whose tables do not show one, it takes
-  no part.
-- Over HTTP the client keeps its connections, and writes requests that were made beforehand. What is ours to
-  set up runs under uvicorn as the workbench does: uvloop, httptools, no log of accesses, no headers that
-  nobody asked for. The peers run as their own documentation and installation have it, and answer with JSON
-  as the others do.
+- Each round has new processes. Two processes of one program can differ by a tenth in the time of a small call
+  for as long as they run, and more turns of the same two would not change that. A second bare relay shows the
+  remaining noise.
+- CPU time is that of the target's own process, in all its threads, as the kernel counts it; memory is its
+  resident set. Both are without its servers.
+- All targets have the same raw echo server, which has its responses ready. It has 30 tools with schemas like
+  those of real servers, unless a suite says otherwise.
+- The relays, the echo server and the workbench run in one environment, with only the workbench's own
+  dependencies and orjson. FastMCP and mcp-proxy have their own environments, and are measured in one of
+  {slow_share} rounds, because their calls take so long. A suite whose tables do not show one does not
+  measure it.
+- Over HTTP the client keeps its connections, and writes requests that were prepared before. Our own endpoints
+  run under uvicorn like the workbench: uvloop, httptools, no access log, no additional headers. The peers run
+  as documented and installed by default, and respond with JSON like the others.
 """
 
 RUN_IT = """\
@@ -70,17 +68,17 @@ are {suites}.
 
 TARGETS = {
     "direct": "the echo server itself, with nothing in between",
-    "relay": "plain asyncio streams and orjson: parses each line, changes the id, writes it, and no more",
-    "relay-again": "the same program once more: how far its ratios are from 1 is the noise of the others'",
-    "copier": "no event loop, no envelopes: whole lines, looked through for UTF-8 and JSON and passed on",
+    "relay": "plain asyncio streams and orjson: only parses each line, changes the id and writes it",
+    "relay-again": "the same program once more: the distance of its ratios from 1 is the noise of the others",
+    "copier": "no event loop, no envelopes: whole lines, checked for UTF-8 and JSON and passed on",
     "lean-relay": "uvloop and protocols; msgspec reads the envelope only, and bodies are passed on unparsed",
     "workbench": "as installed, on uvloop; calls go through `use_tool`",
-    "workbench-asyncio": "the same on asyncio's own loop, as where uvloop is missing",
+    "workbench-asyncio": "the same on asyncio's own event loop, which is used if uvloop is missing",
     "workbench-modern": "a client and servers of the stateless protocol",
     "fastmcp-proxy": "`FastMCPProxy` with one session kept for the connection",
     "fastmcp-mount": "a `FastMCP` server that mounts such a proxy of each server",
     "http-direct": "a bare Starlette endpoint that answers calls itself",
-    "http-relay": "a Starlette `Route`, orjson and asyncio's pipes: changes the id, and no more",
+    "http-relay": "a Starlette `Route`, orjson and asyncio's pipes: only changes the id",
     "http-relay-again": "the same program once more",
     "http-workbench": "`serve --http`; one session on all connections",
     "http-workbench-modern": "the same, with a client of the stateless protocol and the same server",
@@ -106,7 +104,7 @@ def write(run: Run) -> None:
 
 def _text(run: Run) -> str:
     sections = {
-        "Figures to meet": "Against the bare relay (over HTTP, that over HTTP) unless it says otherwise.\n\n"
+        "Figures to meet": "Compared with the bare relay (over HTTP: with that over HTTP) unless noted.\n\n"
         + report.verdicts_table(judge(run.measurements)),
         "Reading it": NOTES.read_text(encoding="utf-8").strip() if NOTES.is_file() else "",
         "Run it": RUN_IT.format(suites=", ".join(f"`{suite}`" for suite in DESCRIPTIONS)),

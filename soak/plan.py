@@ -15,7 +15,7 @@ MARKER = "MCP_WORKBENCH_SOAK"
 CALL_TIMEOUT = 3.0
 TOTAL_TIMEOUT = 10 * CALL_TIMEOUT
 START_TIMEOUT = 10.0
-OPEN_DEADLINE = 2.0
+OPEN_DEADLINE_SECONDS = 2.0
 INPUT_TIMEOUT = 3.0
 """Seconds that the client has for an answer to what a server asks."""
 NAMES = ("alpha", "beta", "gamma")
@@ -89,7 +89,7 @@ def configuration(chosen: Sequence[Server], place: Place, stubborn: str = "") ->
     """The configuration file. Servers of the name `stubborn` neither end with their input nor at SIGTERM."""
     boxes: dict[str, Any] = {}
     for server in chosen:
-        about = {"description": f"{server.toolbox} of the soak", "openDeadline": OPEN_DEADLINE}
+        about = {"description": f"{server.toolbox} of the soak", "openDeadline": OPEN_DEADLINE_SECONDS}
         box = boxes.setdefault(server.toolbox, {**about, "mcpServers": {}})
         manner = "stubborn" if server.name == stubborn else "polite"
         box["mcpServers"][server.name] = {

@@ -1,4 +1,4 @@
-"""Small calls to one server while something else goes on: who waits for whom."""
+"""Small calls to one server while another server or call is busy."""
 
 from __future__ import annotations
 

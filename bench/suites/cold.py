@@ -1,6 +1,6 @@
-"""From the start of the process to its first answered `tools/list`.
+"""From the start of the process to the first response to `tools/list`.
 
-The relays start with no servers behind them: the least that such a program can do. The workbench starts with
+The relays start without servers, which is the least that such a program can do. The workbench starts with
 ten toolboxes in its configuration, none of which is opened.
 """
 

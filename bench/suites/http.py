@@ -1,8 +1,9 @@
-"""The workbench over HTTP, for many clients at once, beside the least that such an endpoint can do.
+"""The workbench over HTTP, for many clients at once, compared with the least that such an endpoint can do.
 
-The same echo server is behind each, over stdio, and the client keeps its connections. With several
-connections each has one call at a time. Ratios are to the bare Starlette endpoint that relays to the server.
-A start ends with the first answered call, so that whatever is put off until then is in it.
+Each target has the same echo server, over stdio, and the client keeps its connections. With several
+connections, each has one call at a time. Ratios are to the bare Starlette endpoint that relays to the
+server. A start ends with the first answered call, so that it includes everything that a target delays until
+then.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Calls one after the other: how long one takes, by kind and size of its result.
 
-In twice as many rounds as elsewhere, for it is between processes that the time of a small call differs.
+There are twice as many rounds as elsewhere, because the time of a small call differs between processes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The memory that a target's process holds, step by step of one life."""
+"""The memory of a target's process, after each step of one run."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Opening many servers at once that each take 300 ms to start, besides the start of Python.
+"""Opening many servers at once, each of which takes 300 ms to start, in addition to the start of Python.
 
-For the workbench it is `open_toolbox`, for the others the first `tools/list`. The floor is what the servers
-alone cost: all of them started at once by the benchmark's own client, greeted, and asked for their tools.
-The workbench remembers from its first opening which protocol version a server speaks. FastMCP's proxy of many
-servers takes no part, because it opens them in the handshake already.
+The workbench is measured with `open_toolbox`, the others with the first `tools/list`. The floor is the cost
+of the servers alone: the benchmark's own client starts all of them at once, connects, and lists their
+tools. The workbench remembers the protocol version of a server from its first opening. FastMCP's proxy of
+many servers is not measured, because it opens them during the handshake.
 """
 
 from __future__ import annotations

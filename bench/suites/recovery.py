@@ -1,6 +1,6 @@
-"""A server that is killed in mid-call: how soon the caller knows, and how soon the next call is answered.
+"""A server that is killed in the middle of a call: time to the error, and to the next response.
 
-The relays take no part, for they do not care for servers that die.
+The relays are not measured, because they do not handle servers that die.
 """
 
 from __future__ import annotations

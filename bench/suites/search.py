@@ -1,11 +1,11 @@
 """Finding tools: how often the right one is among the first, and what that costs.
 
-Each set is tools with queries whose right tools are known: recall@5 is the share of them among the first
-five, mrr one by the place of the first. Typos are slips of the finger in two words of each query. Times are
-CPU times; index and memory are besides the tools themselves. The peer is FastMCP's own BM25 index; with the
-extra `semantic` (after `make semantic`) the workbench is measured too. Without other sets
-(`TOOLSEARCH_DATA=directory`, see `bench/searching/sets.py`) there is only a small one of our own, which shows
-that all works, and no more.
+Each set has tools, and queries with their correct tools. recall@5 is the share of the correct tools among
+the first five; mrr is the mean reciprocal rank of the first one. Typos are typing errors in two words of
+each query. Times are CPU times; index and memory are in addition to the tools themselves. The peer is
+FastMCP's own BM25 index; with the extra `semantic` (after `make semantic`) the workbench is measured with
+it too. Without other sets (`TOOLSEARCH_DATA=directory`, see `bench/searching/sets.py`) there is only a
+small set of our own, which shows only that everything works.
 """
 
 from __future__ import annotations

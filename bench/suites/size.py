@@ -1,4 +1,4 @@
-"""Many results against one that is as large as all of them: the cost of a byte should be the same."""
+"""Many results compared with one that is as large as all of them: the cost of a byte should be the same."""
 
 from __future__ import annotations
 

@@ -123,14 +123,6 @@ def test_every_share_in_the_reference_and_in_the_examples_is_the_default() -> No
     assert tree["http"]["shares"] == defaults
 
 
-def test_every_link_inside_the_page_has_its_heading() -> None:
-    headings = {
-        re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-        for heading in re.findall(r"^## (.+)$", REFERENCE, re.MULTILINE)
-    }
-    assert set(re.findall(r"\]\(#([^)]+)\)", REFERENCE)) <= headings
-
-
 SHARED = [
     json.loads(block)
     for block in re.findall(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench import __version__
+from scripts.release_notes import NoRelease, notes_of
 from tests.structure.package import ROOT
-from tools.release_notes import NoRelease, notes_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,7 +77,7 @@ def test_empty_notes_are_refused(project: Path) -> None:
 
 
 def test_the_command_says_why_there_is_no_release() -> None:
-    command = [sys.executable, str(ROOT / "tools" / "release_notes.py"), "v0.0.0"]
+    command = [sys.executable, str(ROOT / "scripts" / "release_notes.py"), "v0.0.0"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     refusal = f"The tag is v0.0.0, but the version of the package is {__version__}: tag it v{__version__}.\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", refusal)

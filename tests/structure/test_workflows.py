@@ -112,7 +112,7 @@ def test_only_the_job_that_publishes_can_publish() -> None:
 
 def test_nothing_is_published_before_the_tag_was_checked_and_the_wheel_tested() -> None:
     jobs = workflow("release")["jobs"]
-    assert 'python tools/release_notes.py "$GITHUB_REF_NAME" > release-notes.md' in commands(jobs["build"])
+    assert 'python scripts/release_notes.py "$GITHUB_REF_NAME" > release-notes.md' in commands(jobs["build"])
     needs = {job: what.get("needs") for job, what in jobs.items()}
     assert needs == {
         "build": None,

@@ -11,7 +11,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.protocol.names import TOOLS_CALL
-from mcp_workbench.serve.log_lines import Entry
+from mcp_workbench.serve.log_lines import BatchedEvent
 from mcp_workbench.workbench.text.shortening import shorten
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ class CallLog:
             self._handler.write_together([_entry(record, end) for record, end in ended])
 
 
-def _entry(record: CallRecord, end: CallEnd) -> Entry:
-    return Entry(LOGGER, record.begun_at + end.seconds, "/".join(record.origin), line_of(record, end))
+def _entry(record: CallRecord, end: CallEnd) -> BatchedEvent:
+    return BatchedEvent(LOGGER, record.begun_at + end.seconds, "/".join(record.origin), line_of(record, end))
 
 
 def line_of(record: CallRecord, end: CallEnd) -> str:

@@ -53,7 +53,7 @@ class _Object(msgspec.Struct, omit_defaults=True):
     traceback: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class Entry(msgspec.Struct, frozen=True):
+class BatchedEvent(msgspec.Struct, frozen=True):
     """An event at level `info` that is written together with others. Its message names the server itself."""
 
     logger: str
@@ -63,7 +63,7 @@ class Entry(msgspec.Struct, frozen=True):
     message: str
 
 
-def together(entries: Sequence[Entry], mask: Mask, *, as_json: bool) -> list[bytes]:
+def together(entries: Sequence[BatchedEvent], mask: Mask, *, as_json: bool) -> list[bytes]:
     """The lines of several events, masked and cleaned in one go."""
     messages = _without_secrets("\n".join(entry.message for entry in entries), mask).split("\n")
     if len(messages) != len(entries):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from mcp_workbench.errors import ConfigError
-    from mcp_workbench.serve.log_lines import Entry, ToLine
+    from mcp_workbench.serve.log_lines import BatchedEvent, ToLine
 
     Fault = tuple[type[BaseException], BaseException, TracebackType | None]
 
@@ -72,7 +72,7 @@ class StderrHandler(logging.Handler):
         except Exception:  # noqa: BLE001 - logging must not stop its caller
             self._dropped += 1
 
-    def write_together(self, entries: Sequence[Entry]) -> None:
+    def write_together(self, entries: Sequence[BatchedEvent]) -> None:
         """Write a line for each of several events. Never raises and never waits."""
         try:
             self._write_waiting(0)

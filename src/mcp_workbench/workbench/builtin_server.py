@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.config.model.workbench import LISTING_BUDGET, OPEN_DEADLINE
+from mcp_workbench.config.model.workbench import LISTING_BUDGET_TOKENS, OPEN_DEADLINE_SECONDS
 from mcp_workbench.downstream.conversation.watches import ResourceWatches
 from mcp_workbench.errors import ExecutionFailed, ToolNotFound
 from mcp_workbench.workbench.kept import definitions, tools
@@ -121,6 +121,6 @@ def builtin_toolbox() -> Toolbox:
         definitions.DESCRIPTION,
         [BuiltinServer()],
         [],
-        open_deadline=OPEN_DEADLINE,
-        listing_budget=LISTING_BUDGET,
+        open_deadline=OPEN_DEADLINE_SECONDS,
+        listing_budget=LISTING_BUDGET_TOKENS,
     )

@@ -35,7 +35,7 @@ class ToolCounts(msgspec.Struct):
     response_bytes: int = 0
 
     def add(self, record: CallRecord, end: CallEnd) -> None:
-        """Count one more call."""
+        """Count one more call of this tool."""
         self.calls += 1
         self.seconds += end.seconds
         self.request_bytes += record.request_bytes
@@ -55,7 +55,7 @@ class CallCounts:
         """Do nothing: a call is counted when it has ended."""
 
     def on_end(self, record: CallRecord, end: CallEnd) -> None:
-        """Count a call."""
+        """Count a call that has ended."""
         name = record.name if record.method == TOOLS_CALL else record.method
         if end.error == "ToolNotFound":
             name = UNKNOWN_TOOL

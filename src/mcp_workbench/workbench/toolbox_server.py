@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     """The definitions of tools, as the server listed them, by name."""
 
 NO_LIMIT = 2**63
-"""More bytes than any result has."""
+"""Stands for no limit: no result is that large."""
 
 
 class KnownTools(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config import is_same_program
-from mcp_workbench.config.model.workbench import LISTING_BUDGET
+from mcp_workbench.config.model.workbench import LISTING_BUDGET_TOKENS
 from mcp_workbench.downstream.conversation.listeners import Listeners
 from mcp_workbench.downstream.limits.flow_control import FlowControl
 from mcp_workbench.downstream.server import Server
@@ -80,7 +80,7 @@ class Workbench:
         self.joint_lists = FairSemaphore(MAX_JOINT_LISTS, lambda: MAX_JOINT_LISTS_PER_PRINCIPAL)
         """Limits the lists of all open servers' resources or prompts, because each asks every server."""
         self._finder: Finder | None = None
-        self.listing_budget = LISTING_BUDGET
+        self.listing_budget = LISTING_BUDGET_TOKENS
         """Tokens that a list of tools from several toolboxes may take."""
         self._set_toolboxes(toolboxes)
 

@@ -24,9 +24,9 @@ Bytes = Annotated[int, Meta(ge=65_536, le=1_073_741_824)]
 
 Tokens = Annotated[int, Meta(ge=500, le=10_000_000)]
 
-OPEN_DEADLINE = 15.0
+OPEN_DEADLINE_SECONDS = 15.0
 """Seconds after which `open_toolbox` answers, where the configuration does not say."""
-LISTING_BUDGET = 8000
+LISTING_BUDGET_TOKENS = 8000
 """Tokens of the longest list with whole definitions, where the configuration does not say."""
 
 Origin = tuple[str, str]
@@ -246,7 +246,7 @@ class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             examples=[5],
             extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
         ),
-    ] = OPEN_DEADLINE
+    ] = OPEN_DEADLINE_SECONDS
     listing_budget: Annotated[
         Tokens,
         Meta(
@@ -256,7 +256,7 @@ class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             examples=[20000],
             extra={"expected": "a number of tokens from 500 to 10000000, in digits only"},
         ),
-    ] = LISTING_BUDGET
+    ] = LISTING_BUDGET_TOKENS
     results: Annotated[
         InlineConfig | bool,
         Meta(
@@ -278,7 +278,7 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
             examples=[15],
             extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
         ),
-    ] = OPEN_DEADLINE
+    ] = OPEN_DEADLINE_SECONDS
     listing_budget: Annotated[
         Tokens,
         Meta(
@@ -287,7 +287,7 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
             examples=[8000],
             extra={"expected": "a number of tokens from 500 to 10000000, in digits only"},
         ),
-    ] = LISTING_BUDGET
+    ] = LISTING_BUDGET_TOKENS
     http: Annotated[HttpConfig, Meta(description="Who may connect over HTTP.")] = HttpConfig()
     results: Annotated[
         ResultsConfig,

@@ -1,4 +1,4 @@
-"""A request that is passed on to a server for a caller, while it is in flight."""
+"""A client's request to a server while it is in flight: its ends, and the questions in the middle of it."""
 
 from __future__ import annotations
 
@@ -33,15 +33,18 @@ class _Passed(Request, kw_only=True):
     record: EndRecord | None = None
     """Where the end of the call is noted, if anything observes calls."""
     session: Session = msgspec.UNSET  # type: ignore[assignment] # a call is sent before anything else
-    """Where it is sent. Set when it is."""
+    """The conversation that the call was sent on; set when it is sent."""
     inquiries: dict[Pushed, None] | None = None
-    """What the server has asked in the middle of it and has no answer to yet, if it has asked anything."""
+    """The questions of the server in this call that are not answered yet; None if it has asked nothing."""
     is_repeated: bool = False
-    """Whether it is made for the second time, because the server did not look at it the first time."""
+    """Whether the call was sent a second time, because the server ignored the first request."""
 
 
 class Call(_Passed):
-    """Who wants it made says what becomes of it. Of the ends, exactly one comes, unless it was cancelled."""
+    """A request to a server for a client. Subclasses decide what a result, a failure or a question leads to.
+
+    Exactly one of `on_result` and `on_failure` is called, unless the call is cancelled.
+    """
 
     caller: Caller
 
@@ -58,38 +61,38 @@ class Call(_Passed):
     @property
     @abstractmethod
     def conversation(self) -> object:
-        """Whom a question in the middle of it is put to; the same thing for calls that share it."""
+        """What a question in this call is put to: the same object for all calls that share a conversation."""
 
     @property
     @abstractmethod
     def client(self) -> object:
-        """Whom it is made for; the same thing for all calls of one client."""
+        """The client that makes the call: the same object for all of its calls."""
 
     @property
     @abstractmethod
     def principal(self) -> str:
-        """The name of the principal that it is made for: what belongs to it is for no other."""
+        """The name of the principal that makes the call."""
 
     @property
     @abstractmethod
     def is_heard(self) -> bool:
-        """Whether its client waits for it at this moment."""
+        """Whether the client waits for the answer at this moment."""
 
     @abstractmethod
     def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:
-        """The result, as the server sent it. Its stamps, if they had to be read: it may be long."""
+        """Take the result as the server sent it; a modern one with its stamps, which are read already."""
 
     @abstractmethod
     def on_failure(self, error: WireError) -> None:
-        """There will be no result."""
+        """Take the error of a call that gets no result."""
 
     @abstractmethod
     def on_progress(self, members: dict[str, msgspec.Raw]) -> None:
-        """The members of a progress notification."""
+        """Take the members of a progress notification about this call."""
 
     @abstractmethod
     def on_log(self, members: dict[str, msgspec.Raw]) -> None:
-        """The members of a log message that its client wants to have."""
+        """Take the members of a log message that the client has asked for."""
 
     @abstractmethod
     def on_question(self, question: Pushed) -> None:
@@ -101,14 +104,14 @@ class Call(_Passed):
 
     @abstractmethod
     def again(self, *fields: bytes) -> None:
-        """Makes the same call once more, with these members in addition."""
+        """Send the same call once more, with these members in addition."""
 
     @abstractmethod
     def repeat(self) -> None:
-        """Makes the same call anew, as it was."""
+        """Send the same call again, unchanged."""
 
     def succeed(self, result: msgspec.Raw) -> None:
-        """Ends it, if the result can be passed on."""
+        """Take the server's response: a result, or the questions of a modern server."""
         session = self.session
         session.has_served = True
         if session.listeners.is_shared:
@@ -137,7 +140,7 @@ class Call(_Passed):
                 self.record.answered(result)
 
     def fail(self, error: WireError) -> None:
-        """Ends it, and tells the server if it need not go on."""
+        """End the call with an error, and tell a server that may still work on it."""
         if self.session.listeners.is_shared:
             self.session.attribution.end(self)
         self._leave_inquiries()
@@ -149,11 +152,11 @@ class Call(_Passed):
             self.session.stop(self, "timed out")
             self.session.on_silence()
         elif isinstance(error, TooLong):
-            # Its line may never end.
+            # The line that is too long may never end.
             self.session.on_silence()
 
     def cancel(self, reason: str = "no longer needed") -> None:
-        """There is no end to be told of any more, and the server need not go on."""
+        """End the call without telling the client, and tell the server that it need not go on."""
         if self.session.peer.find(self.id) is self:
             self.session.peer.forget(self)
             self.session.stop(self, reason)

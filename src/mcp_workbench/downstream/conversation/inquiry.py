@@ -1,8 +1,8 @@
-"""What a server wants from the client before a call can go on, in one form for both eras.
+"""What a server asks of the client in the middle of a call, in one form for both protocol versions.
 
-A legacy server sends a request and goes on waiting; a modern one ends the call and wants it made again.
-Either way there are questions by name, and answers to the same names, or a reason why there are none. Who is
-asked, and how, is not known here.
+A legacy server sends a request and waits, with the call in flight. A modern server ends the call and expects
+it again, with the answers. In both cases there are questions by name, and answers by the same names or a
+reason why there are none. How the client is asked is decided in `surface.questions`.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ UNREADABLE: Final = "it asks for input in a form that could not be read: {}"
 
 
 class Inquiry(ABC):
-    """The questions of a server in mid-call."""
+    """The questions of a server in the middle of a call."""
 
     session: Session
     questions: Mapping[str, Question]
 
     @abstractmethod
     def answer(self, answers: Answers) -> None:
-        """Here is what was asked for; names that were not asked for do no harm."""
+        """Give the server the answers by name. Names that were not asked for are ignored."""
 
     @abstractmethod
     def refuse(self, code: int, reason: str, data: object = msgspec.UNSET) -> None:
-        """There will be no answers."""
+        """Tell the server that there will be no answers, and why."""
 
 
 class Pushed(Inquiry):
@@ -51,14 +51,14 @@ class Pushed(Inquiry):
         self.session = session
         # Found at once: with a thousand calls and a thousand questions, each may be about all of them.
         self.calls = dict.fromkeys(calls)
-        """Those that it may be about. Their time does not count while it is open."""
+        """The calls that the question may be about. Their time-outs are suspended while it is open."""
         self.is_certain = len(calls) == 1
-        """Whether it was clear from the beginning which call it is about."""
+        """Whether the question can only be about one call."""
         self._id = request_id
         self._name = str(request_id)
         self.questions = {self._name: asked}
         self.on_withdrawn: Callable[[str], None] | None = None
-        """Told if it needs no answer any more."""
+        """Called with a reason when the question needs no answer any more."""
         for call in calls:
             call.inquiries = call.inquiries or {}
             call.inquiries[self] = None
@@ -66,39 +66,39 @@ class Pushed(Inquiry):
                 call.touch()
                 session.peer.hold(call)
             elif call.held_for < session.input_timeout:
-                # What others ask is no sign of its life, and must not keep it from ever ending.
+                # A question about another call is no sign of life: it must not suspend this one for ever.
                 session.peer.hold(call)
 
     def answer(self, answers: Answers) -> None:
-        """Sends the answer."""
+        """Answer the server's request, if it is still open."""
         if self._end():
             self.session.reply(result_line(self._id, answers[self._name]), is_owed=True)
 
     def refuse(self, code: int, reason: str, data: object = msgspec.UNSET) -> None:
-        """Sends an error."""
+        """Answer the server's request with an error, if it is still open."""
         if self._end():
             self.session.reply(error_line(self._id, code, reason, data), is_owed=True)
 
     def withdraw(self, reason: str, *, by_server: bool) -> None:
-        """Nobody needs the answer any more."""
+        """Withdraw the question: the server or the end of the call has made the answer useless."""
         told = self.on_withdrawn
         if by_server:
             self._end()
         else:
-            # Whoever has asked is owed an answer, even if it is not waited for.
+            # JSON-RPC demands a response even if nothing waits for it.
             self.refuse(INTERNAL_ERROR, reason)
         if told is not None:
             told(reason)
 
     def leave(self, call: Call) -> None:
-        """One of the calls that it may be about has ended."""
+        """Take note that a call which the question may be about has ended."""
         if self.calls.keys() == {call}:
             self.withdraw("the call that this was asked for has ended", by_server=False)
         else:
             self.calls.pop(call, None)
 
     def _end(self) -> bool:
-        """Lets time go on. Whether it was still open."""
+        """Resume the time-outs of the calls. Return whether the question was still open."""
         for call in self.calls:
             inquiries = call.inquiries or {}
             inquiries.pop(self, None)
@@ -108,7 +108,8 @@ class Pushed(Inquiry):
 
 
 class InputRequired(Inquiry):
-    """The result of a modern server that wants the call made again, with answers and with what it noted.
+    """The result of a modern server that wants the call again, with answers and with its own state.
+
     Raises BadAnswer.
     """
 
@@ -116,18 +117,18 @@ class InputRequired(Inquiry):
         found = _read_result(result)
         self.questions = found.requests
         self.state = found.state
-        """What the server is to be given back, if anything."""
+        """The server's own state, which it expects back with the answers; empty if there is none."""
         self.result = result
-        """All that it said."""
+        """The whole result as the server sent it."""
         self.session = call.session
         self._call = call
 
     def answer(self, answers: Answers) -> None:
-        """Makes the call again."""
+        """Send the call again, with the answers."""
         self._call.again(*retry_fields(answers if self.questions else None, self.state))
 
     def refuse(self, code: int, reason: str, data: object = msgspec.UNSET) -> None:  # noqa: ARG002 - Inquiry
-        """Ends the call."""
+        """End the call: the server does not get its input."""
         self._call.on_failure(InputMissing(f"it asks for input that it does not get: {reason}"))
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_NAME_BYTES = 1024
 """Maximum size of an event's name or id."""
 MAX_RETRY_DIGITS = 9
-"""Maximum number of digits of a `retry` in milliseconds: eleven days."""
+"""Digits of the longest `retry` that is accepted: eleven days."""
 
 
 class Event(msgspec.Struct, frozen=True):

@@ -30,8 +30,8 @@ LEEWAY_SECONDS: Final = 30
 """Accepted difference between the issuer's clock and ours."""
 REMEMBERED_SECONDS: Final = 300.0
 """How long a verified token is accepted without verifying it again."""
-MAX_REMEMBERED: Final = 10_000
-"""Verified tokens that are remembered; the oldest is forgotten first."""
+MAX_REMEMBERED_TOKENS: Final = 10_000
+"""Access tokens whose verification is remembered; the oldest is forgotten first."""
 RETRY_AFTER: Final = b"5"
 OPTIONS: Final[Options] = {
     "require": ["exp", "iss", "aud", "sub"],
@@ -42,7 +42,7 @@ OPTIONS: Final[Options] = {
     "verify_iat": False,
 }
 LATEST_TIME: Final = 253_402_300_800
-"""The year 10000 in seconds since 1970. A claim with a larger number is not a time."""
+"""The year 10000 as a Unix time. A claim with a larger number is not a time."""
 RFC9068_TYPES: Final = ("at+jwt", "application/at+jwt")
 RFC9068_CLAIMS: Final = ("iat", "jti", "client_id")
 # A token may be forged: nested without end, or with a number where a string belongs.
@@ -82,7 +82,7 @@ class AccessTokens:
             raise self._challenge.invalid("The token does not say whose it is")
         principal = self._principal(subject, claims)
         self._verdicts.pop(digest, None)
-        if len(self._verdicts) >= MAX_REMEMBERED:
+        if len(self._verdicts) >= MAX_REMEMBERED_TOKENS:
             del self._verdicts[next(iter(self._verdicts))]
         end = claims["exp"] + LEEWAY_SECONDS
         self._verdicts[digest] = _Verdict(principal, min(end, time.time() + REMEMBERED_SECONDS))

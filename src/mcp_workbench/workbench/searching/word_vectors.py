@@ -18,7 +18,7 @@ WEIGHTS: Final = ("weights", "l2_supercat_256.safetensors")
 TENSOR: Final = "embedding.weight"
 TOKENIZER: Final = ("tokenizers", "l2_supercat_tokenizer_config.json")
 MAX_WORD_PIECES: Final = 2
-"""Tokens of a word. Most words are one token; mistyped ones have more."""
+"""Pieces that the tokenizer may cut a word into. Most words are one piece; mistyped ones have more."""
 
 
 def is_installed() -> bool:

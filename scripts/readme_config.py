@@ -1,4 +1,4 @@
-"""Prints the configuration that the README begins with: `python -m tools.readme_config`."""
+"""Prints the configuration that the README begins with: `python -m scripts.readme_config`."""
 
 from __future__ import annotations
 
