@@ -48,6 +48,7 @@ class CallLog:
         self._handler = handler
         self._ended: list[tuple[CallRecord, CallEnd]] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._is_closed = False
 
     def on_begin(self, record: CallRecord) -> None:
         """Do nothing: the line is written when the call has ended."""
@@ -55,10 +56,15 @@ class CallLog:
     def on_end(self, record: CallRecord, end: CallEnd) -> None:
         """Write a line about a call, together with those of other calls that end about now."""
         self._ended.append((record, end))
-        if len(self._ended) >= MAX_COLLECTED:
+        if self._is_closed or len(self._ended) >= MAX_COLLECTED:
             self.flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(DELAY_SECONDS, self.flush)
+
+    def close(self) -> None:
+        """Write the lines that were collected, and from now on each line at once."""
+        self._is_closed = True
+        self.flush()
 
     def flush(self) -> None:
         """Write the lines that were collected."""

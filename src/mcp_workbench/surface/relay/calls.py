@@ -268,6 +268,8 @@ class Calls:
     def fail(self, request_id: Id) -> None:
         """Ends a request where the workbench itself has failed, with the exception that is being handled."""
         log.exception("request %r failed inside the workbench", request_id)  # noqa: LOG004 - of the caller's
+        if isinstance(call := self._in_flight.get(request_id), RelayedRequest):
+            call.end_with_fault()
         self._write(error_line(request_id, INTERNAL_ERROR, OUR_FAULT))
         self._forget(request_id)
 
