@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.config import Secrets
-from mcp_workbench.serve.log_lines import LONGEST_LINE, to_json, to_text, together
+from mcp_workbench.serve.log_lines import LONGEST_LINE, to_json, to_text, together, without_secrets
 from mcp_workbench.wire.processes.stderr import LOGGER as SERVERS_STDERR
 from mcp_workbench.workbench.text.sanitise import show_text
 
@@ -58,6 +58,10 @@ class StderrHandler(logging.Handler):
     def hide(self, secrets: Secrets) -> None:
         """Masks these too from now on. Earlier ones stay masked: a server that leaves may still echo them."""
         self._secrets |= secrets
+
+    def mask(self, text: str) -> str:
+        """Return a text as it may be shown, for those who cut it: half a secret would not be recognised."""
+        return without_secrets(text, self._secrets.mask)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Never raises and never waits."""
