@@ -101,6 +101,11 @@ class Behind:
         """Of the request that the server got last."""
         return self._connection.session.peer.next_id - 1
 
+    @property
+    def calls(self) -> list[Any]:
+        """Those that the server works on."""
+        return list(self._connection.session.calls)
+
     def server_says(self, line: Line) -> None:
         """Lets the server send a line."""
         self._connection.session.peer.receive(line)

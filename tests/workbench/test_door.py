@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 
+from mcp_workbench.downstream.conversation.session import Session
 from mcp_workbench.errors import (
     BadAnswer,
     CallRefused,
@@ -30,10 +32,12 @@ from mcp_workbench.errors import (
     Unreachable,
 )
 from mcp_workbench.workbench.door import Door
+from tests.serve.relayed import Relayed, written
 from tests.wire.loops import JumpingLoop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from pathlib import Path
 
     from mcp_workbench.errors import CallError, WireError
     from mcp_workbench.workbench.door import CallEnd, CallRecord
@@ -351,3 +355,109 @@ async def test_a_hold_that_was_never_begun_leaves_nothing_behind(caplog: pytest.
     del failed
     gc.collect()
     assert [it.getMessage() for it in caplog.records if it.levelno >= logging.WARNING] == []
+
+
+class Held:
+    """A call of a client in memory, with the door in the test's hands."""
+
+    def __init__(self, directory: Path, *deciders: Deciding, modern: bool = False) -> None:
+        self.notes = Notes()
+        self.relayed = Relayed(directory, modern=modern, door=Door(deciders, [self.notes]))
+        self.relayed.request(10)()
+
+    @property
+    def sent(self) -> list[bytes]:
+        return [line for line in map(written, self.relayed.to_server) if b"tools/call" in line]
+
+    @property
+    def answer(self) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(written(self.relayed.to_client[-1]))
+        return answer
+
+    async def settle(self) -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+
+@pytest.fixture(params=[False, True], ids=["legacy", "modern"])
+def modern(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+async def test_nothing_is_sent_while_a_call_is_held(tmp_path: Path, modern: bool) -> None:
+    hold: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    held = Held(tmp_path, Deciding(lambda _: hold), modern=modern)
+    await held.settle()
+    assert (held.sent, held.notes.outcomes, len(held.notes.begun)) == ([], [], 1)
+    hold.set_result(None)
+    await held.settle()
+    assert [line.count(b"~") for line in held.sent] == [10]
+    held.relayed.answer(5)()
+    assert held.notes.outcomes == [("answered", "")]
+    assert "isError" not in held.answer["result"]
+
+
+@pytest.mark.parametrize("decide", [refusing, lambda _: refuse_later()], ids=["at once", "later"])
+async def test_a_refused_call_is_never_sent_and_its_client_is_told_why(
+    tmp_path: Path, modern: bool, decide: Callable[[CallRecord], Awaitable[None] | None]
+) -> None:
+    held = Held(tmp_path, Deciding(decide), modern=modern)
+    await held.settle()
+    assert (held.sent, held.notes.outcomes) == ([], [("refused", "CallRefused")])
+    assert held.answer["result"]["isError"] is True
+    assert "refused: not today" in held.answer["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("steps", [0, 5], ids=["at once", "later"])
+@pytest.mark.parametrize("is_decided", [False, True], ids=["undecided", "just decided"])
+async def test_a_held_call_that_is_cancelled_is_never_sent(
+    tmp_path: Path, steps: int, is_decided: bool
+) -> None:
+    hold: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    held = Held(tmp_path, Deciding(lambda _: hold))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    if is_decided:
+        hold.set_result(None)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    cancelled = {"method": "notifications/cancelled", "params": {"requestId": 1}}
+    is_sent = bool(held.sent)
+    held.relayed.client_says(json.dumps({"jsonrpc": "2.0", **cancelled}).encode())
+    await held.settle()
+    assert bool(held.sent) is is_sent
+    assert held.notes.outcomes == [("cancelled", "")]
+    assert (hold.cancelled(), hold.done()) == (not is_decided, True)
+
+
+async def test_a_held_call_goes_to_the_server_that_is_configured_by_then(tmp_path: Path) -> None:
+    """The server that it was made for may have ended, and would be started again by nobody's wish."""
+    hold: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    held = Held(tmp_path, Deciding(lambda _: hold))
+    held.relayed.view.toolboxes = held.relayed.view.toolbox_servers = {}
+    hold.set_result(None)
+    await held.settle()
+    assert (held.sent, held.notes.outcomes) == ([], [("refused", "ToolboxNotFound")])
+    assert "Toolbox 'dev' not found" in held.answer["result"]["content"][0]["text"]
+
+
+async def test_a_call_has_no_record_where_nothing_observes(tmp_path: Path, modern: bool) -> None:
+    relayed = Relayed(tmp_path, modern=modern, door=Door())
+    relayed.request()()
+    (call,) = relayed.calls
+    assert (call.record, call.number) == (None, None)
+    relayed.answer(5)()
+    assert b'"~~~~~"' in written(relayed.to_client[-1])
+
+
+async def test_a_call_that_the_workbench_itself_fails_to_send_has_an_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("a fault of the workbench")
+
+    monkeypatch.setattr(Session, "call", fail)
+    held = Held(tmp_path)
+    assert held.notes.outcomes == [("failed", "InternalError")]
+    assert held.answer["error"]["code"] == -32603
+    assert [it.getMessage() for it in caplog.records] == ["request 1 failed inside the workbench"]

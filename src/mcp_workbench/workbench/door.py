@@ -40,8 +40,9 @@ Outcome = Literal[
 `answered`: the server returned a result. `tool_error`: it returned a result with `isError`. `asked`: the
 client was answered with a question, and makes a new call with the answer. `failed`: the server or the
 connection to it failed, or answered with an error. `refused`: nothing was sent, because a decider or the
-workbench itself said no. `cancelled`: the client cancelled the request, or the workbench is shutting down.
-`timed_out`: the server did not answer in time. `client_gone`: the client left before the answer.
+workbench itself said no. `cancelled`: the client cancelled the request. `timed_out`: the
+server did not answer in time. `client_gone`: the client left before the answer, or was disconnected because
+the workbench ends.
 """
 
 log = logging.getLogger(__name__)
