@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config import InlineConfig
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Outgoing
+    from mcp_workbench.workbench.door import Door
 
 MODERN_META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -64,7 +65,14 @@ class _Channel:
 class Behind:
     """One server with one tool, and the workbench in front of it."""
 
-    def __init__(self, directory: Path, *, modern: bool, results: InlineConfig | bool = False) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        modern: bool,
+        results: InlineConfig | bool = False,
+        door: Door | None = None,
+    ) -> None:
         self.to_server: list[Outgoing] = []
         self._is_modern = modern
         config = ServerConfig(command="x", results=results)
@@ -80,7 +88,7 @@ class Behind:
         self._server.connections = [self._connection, self._connection]
         toolbox_server = ConfiguredServer("dev", self._server)
         toolbox = Toolbox("dev", "Files", [toolbox_server], [], open_deadline=15, listing_budget=8000)
-        self.workbench = Workbench([toolbox], context)
+        self.workbench = Workbench([toolbox], context, door=door)
         if results:
             self.workbench.store = ResultStore(FilesInMemory())
 
@@ -92,6 +100,11 @@ class Behind:
     def latest_id(self) -> int:
         """The id of the last request that the server got."""
         return self._connection.session.peer.next_id - 1
+
+    @property
+    def calls(self) -> list[Any]:
+        """Those that the server works on."""
+        return list(self._connection.session.calls)
 
     def server_says(self, line: Line) -> None:
         """Lets the server send a line."""
@@ -120,10 +133,10 @@ class Relayed(Behind):
         modern_server: bool | None = None,
         handshake: bool = True,
         results: InlineConfig | bool = False,
+        door: Door | None = None,
     ) -> None:
-        super().__init__(
-            directory, modern=modern if modern_server is None else modern_server, results=results
-        )
+        is_modern = modern if modern_server is None else modern_server
+        super().__init__(directory, modern=is_modern, results=results, door=door)
         self.to_client: list[Outgoing] = []
         self.modern = modern
         self.view = ClientView(self.workbench)

@@ -15,6 +15,8 @@ from mcp_workbench.serve.log_lines import BatchedEvent
 from mcp_workbench.workbench.text.shortening import shorten
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp_workbench.serve.logs import StderrHandler
     from mcp_workbench.workbench.door import CallEnd, CallRecord, Outcome
 
@@ -25,6 +27,10 @@ MAX_COLLECTED: Final = 200
 """Lines that are written at once, without waiting any longer."""
 MAX_NAME_CHARACTERS: Final = 200
 """Length of the name of a tool, a prompt or a resource in a line."""
+MAX_OTHER_CHARACTERS: Final = 100
+"""Length of the name of a toolbox, a server or a principal in a line."""
+MAX_READ_CHARACTERS: Final = 10_000
+"""Length of a name that is looked through for secrets before it is cut."""
 
 WORDS: Final[dict[Outcome, str]] = {
     "answered": "ok",
@@ -48,6 +54,7 @@ class CallLog:
         self._handler = handler
         self._ended: list[tuple[CallRecord, CallEnd]] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._is_closed = False
 
     def on_begin(self, record: CallRecord) -> None:
         """Do nothing: the line is written when the call has ended."""
@@ -55,10 +62,15 @@ class CallLog:
     def on_end(self, record: CallRecord, end: CallEnd) -> None:
         """Write a line about a call, together with those of other calls that end about now."""
         self._ended.append((record, end))
-        if len(self._ended) >= MAX_COLLECTED:
+        if self._is_closed or len(self._ended) >= MAX_COLLECTED:
             self.flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(DELAY_SECONDS, self.flush)
+
+    def close(self) -> None:
+        """Write the lines that were collected, and from now on each line at once."""
+        self._is_closed = True
+        self.flush()
 
     def flush(self) -> None:
         """Write the lines that were collected."""
@@ -67,26 +79,37 @@ class CallLog:
             self._timer = None
         ended, self._ended = self._ended, []
         if ended:
-            self._handler.write_together([_entry(record, end) for record, end in ended])
+            self._handler.write_together([self._entry(record, end) for record, end in ended])
+
+    def _entry(self, record: CallRecord, end: CallEnd) -> BatchedEvent:
+        line = line_of(record, end, self._handler.mask)
+        return BatchedEvent(LOGGER, record.begun_at + end.seconds, "/".join(record.origin), line)
 
 
-def _entry(record: CallRecord, end: CallEnd) -> BatchedEvent:
-    return BatchedEvent(LOGGER, record.begun_at + end.seconds, "/".join(record.origin), line_of(record, end))
+def line_of(record: CallRecord, end: CallEnd, mask: Callable[[str], str]) -> str:
+    """The line about a call: `dev/git/git_status ok 12 ms 1.4 KB (claude-code)`.
 
-
-def line_of(record: CallRecord, end: CallEnd) -> str:
-    """The line about a call: `dev/git/git_status ok 12 ms 1.4 KB (claude-code)`."""
-    toolbox, server = record.origin
+    Names that are too long are masked before they are cut. All else is masked when the line is written.
+    """
+    toolbox, server, principal = record.origin[0], record.origin[1], record.principal
     name = record.name
+    if len(toolbox) + len(server) + len(principal) > MAX_OTHER_CHARACTERS:
+        toolbox, server, principal = (
+            _cut(text, MAX_OTHER_CHARACTERS, mask) for text in (toolbox, server, principal)
+        )
     if len(name) > MAX_NAME_CHARACTERS:
-        name = shorten(name, MAX_NAME_CHARACTERS)
+        name = _cut(name, MAX_NAME_CHARACTERS, mask)
     separator = "/" if record.method == TOOLS_CALL else f" {record.method} "
     outcome = WORDS.get(end.outcome, end.outcome)
     error = f" ({end.error})" if end.error else ""
     size = f" {_size(end.response_bytes)}" if end.response_bytes else ""
-    who = ", ".join(filter(None, (record.principal, record.client)))
+    who = ", ".join(filter(None, (principal, record.client)))
     client = f" ({who})" if who else ""
     return f"{toolbox}/{server}{separator}{name} {outcome}{error} {_duration(end.seconds)}{size}{client}"
+
+
+def _cut(name: str, limit: int, mask: Callable[[str], str]) -> str:
+    return shorten(mask(name[:MAX_READ_CHARACTERS]), limit)
 
 
 def _duration(seconds: float) -> str:

@@ -65,15 +65,21 @@ class BatchedEvent(msgspec.Struct, frozen=True):
 
 def together(entries: Sequence[BatchedEvent], mask: Mask, *, as_json: bool) -> list[bytes]:
     """The lines of several events, masked and cleaned in one go."""
-    messages = _without_secrets("\n".join(entry.message for entry in entries), mask).split("\n")
+    messages = without_secrets("\n".join(entry.message for entry in entries), mask).split("\n")
     if len(messages) != len(entries):
         # A name has a line break in it, or a secret spans two lines.
-        messages = [_in_one_line(_without_secrets(entry.message, mask)) for entry in entries]
+        messages = [_in_one_line(without_secrets(entry.message, mask)) for entry in entries]
     if not as_json:
         return [f"{PROGRAM}{message}\n".encode() for message in messages]
     return [
         msgspec.json.encode(
-            _Object(_time(entry.created), "info", entry.logger, show_name(entry.server), message)
+            _Object(
+                time=_time(entry.created),
+                level="info",
+                logger=entry.logger,
+                server=show_name(entry.server)[:MAX_LABEL_CHARACTERS],
+                message=message,
+            )
         )
         + b"\n"
         for entry, message in zip(entries, messages, strict=True)
@@ -122,17 +128,17 @@ def _label(record: logging.LogRecord) -> str:
 
 def _message(record: logging.LogRecord, mask: Mask) -> _Text:
     text = record.getMessage()
-    return _Text(_without_secrets(text[:SCANNED_CHARACTERS], mask), max(len(text) - SCANNED_CHARACTERS, 0))
+    return _Text(without_secrets(text[:SCANNED_CHARACTERS], mask), max(len(text) - SCANNED_CHARACTERS, 0))
 
 
 def _traceback(record: logging.LogRecord, mask: Mask) -> _Text | None:
     if not record.exc_info or record.exc_info[1] is None:
         return None
     text = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
-    return _Text(_without_secrets(text[-SCANNED_CHARACTERS:], mask), max(len(text) - SCANNED_CHARACTERS, 0))
+    return _Text(without_secrets(text[-SCANNED_CHARACTERS:], mask), max(len(text) - SCANNED_CHARACTERS, 0))
 
 
-def _without_secrets(text: str, mask: Mask) -> str:
+def without_secrets(text: str, mask: Mask) -> str:
     """Mask secrets, and remove characters that could move a terminal's cursor or hide something."""
     masked = mask(text)
     cleaned = clean_text(masked)

@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.config import Secrets
-from mcp_workbench.serve.log_lines import MAX_LINE_BYTES, to_json, to_text, together
+from mcp_workbench.serve.log_lines import MAX_LINE_BYTES, to_json, to_text, together, without_secrets
 from mcp_workbench.wire.processes.stderr import LOGGER as SERVERS_STDERR
 from mcp_workbench.workbench.text.sanitise import show_text
 
@@ -57,6 +57,10 @@ class StderrHandler(logging.Handler):
     def hide(self, secrets: Secrets) -> None:
         """Mask these secrets too. Earlier ones stay masked: a stopping server may still log them."""
         self._secrets |= secrets
+
+    def mask(self, text: str) -> str:
+        """Return a text as it may be shown, for those who cut it: half a secret would not be recognised."""
+        return without_secrets(text, self._secrets.mask)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write, keep or drop a record. Never raises and never blocks."""

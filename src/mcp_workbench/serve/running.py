@@ -112,4 +112,4 @@ class Service:
         if self.second_signal.is_set():
             self.workbench.kill()
         await closing
-        self._call_log.flush()
+        self._call_log.close()

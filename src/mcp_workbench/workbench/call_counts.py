@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     """A server, and the name of one of its tools; or an MCP method, for calls that are not of a tool."""
 
 UNKNOWN_TOOL = "(unknown tool)"
-"""Stands for all tools that a server does not have: their names are whatever a client sends."""
+"""Stands for all tools that a server is not known to have: their names are whatever a client sends."""
 
 SUCCESSES = ("answered", "asked")
 """The outcomes that are no errors."""
@@ -57,10 +57,11 @@ class CallCounts:
     def on_end(self, record: CallRecord, end: CallEnd) -> None:
         """Count a call that has ended."""
         name = record.name if record.method == TOOLS_CALL else record.method
-        if end.error == "ToolNotFound":
-            name = UNKNOWN_TOOL
         key = record.origin, name
         counts = self.tools.get(key)
+        if counts is None and record.method == TOOLS_CALL and not record.is_sent:
+            key = record.origin, UNKNOWN_TOOL
+            counts = self.tools.get(key)
         if counts is None:
             counts = self.tools[key] = ToolCounts()
         counts.add(record, end)

@@ -40,8 +40,9 @@ Outcome = Literal[
 `answered`: the server returned a result. `tool_error`: it returned a result with `isError`. `asked`: the
 client was answered with a question, and makes a new call with the answer. `failed`: the server or the
 connection to it failed, or answered with an error. `refused`: nothing was sent, because a decider or the
-workbench itself said no. `cancelled`: the client cancelled the request, or the workbench is shutting down.
-`timed_out`: the server did not answer in time. `client_gone`: the client left before the answer.
+workbench itself said no. `cancelled`: the client cancelled the request. `timed_out`: the
+server did not answer in time. `client_gone`: the client left before the answer, or was disconnected because
+the workbench ends.
 """
 
 log = logging.getLogger(__name__)
@@ -82,6 +83,8 @@ class CallRecord(msgspec.Struct, eq=False):
     """Size of the arguments as JSON."""
     started: float
     """When the call began, by the clock of the event loop."""
+    is_sent: bool = False
+    """Whether the server got the call. Before that, a tool's name is only what the client says."""
     end: CallEnd | None = None
     """How the call ended; None while it is in flight."""
 
@@ -101,7 +104,11 @@ class CallRecord(msgspec.Struct, eq=False):
         outcome: Outcome = "failed"
         if isinstance(cause, (RequestTimeout, TimeoutError)):
             outcome = "timed_out"
-        elif isinstance(cause, (CallError, Overloaded)) and not isinstance(cause, ExecutionFailed):
+        elif (
+            isinstance(cause, (CallError, Overloaded))
+            and not isinstance(cause, ExecutionFailed)
+            and not self.is_sent
+        ):
             outcome = "refused"
         self.close(outcome, type(cause).__name__)
 
@@ -119,7 +126,8 @@ class Decider(Protocol):
     def decide(self, record: CallRecord) -> Awaitable[None] | None:
         """Return None to let the call pass, or an awaitable to hold it until that is done.
 
-        Raise CallRefused to refuse it, now or when awaited.
+        Raise CallRefused to refuse it, now or when awaited. The awaitable is for this call alone: it is
+        cancelled when the call is.
         """
 
 
@@ -197,39 +205,52 @@ class Door:
                 log.exception("an observer of calls failed at the beginning of %s", record.label)
         return record
 
-    def decide(self, record: CallRecord) -> Awaitable[None] | None:
-        """Ask the deciders one after the other. None lets the call pass now; an awaitable holds it until
-        done.
+    def decide(self, record: CallRecord) -> asyncio.Task[None] | None:
+        """Ask the deciders one after the other. None lets the call pass now; a task holds it until it ends.
 
-        Raises CallRefused, now or when awaited.
+        Raises CallRefused, and so may the task.
         """
         for index, decider in enumerate(self._deciders):
             hold = self._ask(decider, record)
             if hold is not None:
-                return self._decide_later(hold, self._deciders[index + 1 :], record)
+                return self._hold(hold, self._deciders[index + 1 :], record)
         return None
 
+    def _hold(
+        self, hold: asyncio.Future[None], others: Sequence[Decider], record: CallRecord
+    ) -> asyncio.Task[None]:
+        decision = asyncio.create_task(self._decide_later(hold, others, record))
+        # A task that is cancelled before its first step does not get to cancel what it waits for.
+        decision.add_done_callback(lambda _: _drop(hold))
+        return decision
+
     async def _decide_later(
-        self, hold: Awaitable[None], others: Sequence[Decider], record: CallRecord
+        self, hold: asyncio.Future[None], others: Sequence[Decider], record: CallRecord
     ) -> None:
         await self._wait(hold, record)
         for decider in others:
             if (another := self._ask(decider, record)) is not None:
                 await self._wait(another, record)
 
-    def _ask(self, decider: Decider, record: CallRecord) -> Awaitable[None] | None:
+    def _ask(self, decider: Decider, record: CallRecord) -> asyncio.Future[None] | None:
         try:
-            return decider.decide(record)
+            hold = decider.decide(record)
+            return None if hold is None else asyncio.ensure_future(hold)
         except CallRefused:
             raise
         except Exception as error:
             raise self._undecided(record) from error
 
-    async def _wait(self, hold: Awaitable[None], record: CallRecord) -> None:
+    async def _wait(self, hold: asyncio.Future[None], record: CallRecord) -> None:
         try:
             await hold
         except CallRefused:
             raise
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise  # the call is cancelled, and not the decision alone
+            raise self._undecided(record) from error
         except Exception as error:
             raise self._undecided(record) from error
 
@@ -246,3 +267,9 @@ class Door:
                 observer.on_end(record, end)
             except Exception:
                 log.exception("an observer of calls failed at the end of %s", record.label)
+
+
+def _drop(hold: asyncio.Future[None]) -> None:
+    """Cancel a hold that nothing waits for any more. One that has ended stays as it is."""
+    if not hold.cancel() and not hold.cancelled():
+        hold.exception()  # retrieved, or asyncio would log that it never was

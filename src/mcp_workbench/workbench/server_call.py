@@ -138,8 +138,30 @@ class ServerCall(_CallState):
             return False
         if hold is None:
             return True
-        self.task = asyncio.create_task(self._start_after(hold))
+        self.task = hold
+        hold.add_done_callback(self._on_decided)
         return False
+
+    def _on_decided(self, decision: asyncio.Task[None]) -> None:
+        """Go on with a call that was held, or refuse it."""
+        if self.task is not decision:
+            return  # the call was cancelled meanwhile
+        self.task = None
+        try:
+            decision.result()
+            self._find_server()
+            self.start()
+        except CallError as error:
+            self.refuse(error)
+        except Exception:  # noqa: BLE001 - the client must get an answer
+            self.fault()
+
+    def _find_server(self) -> None:
+        """Take the server that is configured by now: one that is no longer would not be ended.
+
+        Raises CallError.
+        """
+        self.toolbox_server = self.view.toolbox_server(*self.origin)
 
     def start(self) -> None:
         """Send the call as soon as its server takes it. The call has begun."""
@@ -177,30 +199,25 @@ class ServerCall(_CallState):
                 self.record.close("refused", "NotOffered")
             self.on_not_offered()
             return
+        if self.record is not None:
+            self.record.is_sent = True
         session.call(self, head, self.meta, connection.timeout, size=len(arguments))
 
     def deliver(self, result: msgspec.Raw) -> None:
         """End the call with a result that no connection has brought."""
         self.task = None
+        if self.record is not None:
+            self.record.is_sent = True
         self.on_result(result, None)
         if self.record is not None:
             self.record.answered(result)
-
-    async def _start_after(self, hold: Awaitable[None]) -> None:
-        try:
-            await hold
-            self.task = None
-            self.start()
-        except CallError as error:
-            self.refuse(error)
-        except Exception:  # noqa: BLE001 - the client must get an answer
-            self.fault()
 
     async def _start_later(self) -> None:
         try:
             if self.preparation is not None:
                 await self.preparation()
                 self.preparation = None
+                self._find_server()
             await self.toolbox_server.take(self)
         except CallError as error:
             self.refuse(error)
@@ -222,9 +239,13 @@ class ServerCall(_CallState):
     def fault(self) -> None:
         """End the call because the workbench itself failed, with the exception that is being handled."""
         self.task = None
+        self.end_with_fault()
+        self.on_fault()
+
+    def end_with_fault(self) -> None:
+        """End the call: the workbench itself failed, and the client was told so."""
         if self.record is not None:
             self.record.close("failed", "InternalError")
-        self.on_fault()
 
     def on_failure(self, error: WireError) -> None:
         """End the call, which was sent and gets no result."""
@@ -251,14 +272,13 @@ class ServerCall(_CallState):
 
     def repeat(self) -> None:
         """Send the call anew to a server that has not looked at it."""
-        if self.is_heard:
-            self._restart(msgspec.structs.replace(self, inquiries=None, is_repeated=True))
+        self._restart(msgspec.structs.replace(self, inquiries=None, is_repeated=True))
 
     def _restart(self, call: ServerCall) -> None:
-        """Send a copy of this call to the server that is configured by now: no other would be ended."""
+        """Send a copy of this call to the server that is configured by now."""
         call.on_restart()
         try:
-            call.toolbox_server = call.view.toolbox_server(*call.origin)
+            call._find_server()
         except CallError as error:
             call.refuse(error)
         else:

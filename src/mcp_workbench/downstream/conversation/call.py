@@ -144,7 +144,8 @@ class Call(_Passed):
         if self.session.listeners.is_shared:
             self.session.attribution.end(self)
         self._leave_inquiries()
-        if isinstance(error, NotTaken) and not self.is_repeated:
+        # A call whose client has yet to come back is not made anew: the client could not be told of it.
+        if isinstance(error, NotTaken) and not self.is_repeated and self.is_heard:
             self.repeat()
             return
         self.on_failure(error)

@@ -271,6 +271,8 @@ class RequestsInFlight:
     def fail(self, request_id: Id) -> None:
         """Answer a request with an internal error, and log the exception that is being handled."""
         log.exception("request %r failed inside the workbench", request_id)  # noqa: LOG004 - of the caller's
+        if isinstance(call := self._requests.get(request_id), RelayedRequest):
+            call.end_with_fault()
         self._write(error_line(request_id, INTERNAL_ERROR, OUR_FAULT))
         self._forget(request_id)
 

@@ -1,0 +1,113 @@
+"""Whatever the order of things, every call that begins ends once, and as its client was told."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.serve.histories import ERRORS, INPUT_TIMEOUT, RESULTS, TIMEOUT, House
+from tests.wire.loops import JumpingLoop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.serve.histories import ClientKind
+
+    Step = tuple[str, int, str]
+
+KINDS: Final[list[ClientKind]] = ["legacy", "modern", "modern over HTTP"]
+CALLS: Final = ["tool"] * 6 + ["no tool", "built-in", "read", "prompt", "complete"]
+ANSWERS: Final = [*RESULTS, *RESULTS, *ERRORS, "garbage", "no object", "odd type"]
+WAYS: Final[dict[str, tuple[int, list[str]]]] = {
+    "call": (10, CALLS),
+    "finish": (8, ANSWERS),
+    "ask": (6, [""]),
+    "answer": (6, [""]),
+    "start": (4, [""]),
+    "cancel": (3, [""]),
+    "release": (3, ["pass", "pass", "refuse", "fail", "cancel"]),
+    "decide": (2, ["pass", "pass", "pass", "hold", "hold", "refuse", "fail"]),
+    "wait": (2, ["1", str(TIMEOUT + 1), str(INPUT_TIMEOUT + 1)]),
+    "leave": (2, [""]),
+    "reload": (1, ["a", "b", "slower", "none"]),
+    "fail_to_start": (1, [""]),
+    "die": (1, [""]),
+    "die_unread": (1, [""]),
+}
+"""The steps of a history: how often each is taken beside the others, and in which ways."""
+
+HASTY: Final = 5
+"""One step in so many is followed by the next in the same turn of the loop."""
+
+steps = st.sampled_from([step for step, (weight, _) in WAYS.items() for _ in range(weight)]).flatmap(
+    lambda step: st.tuples(st.just(step), st.integers(0, 9), st.sampled_from(WAYS[step][1]))
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _without_log() -> Iterator[None]:
+    """Each fault of a decider is logged with a traceback, and there are thousands."""
+    logger = logging.getLogger("mcp_workbench")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    yield
+    logger.setLevel(before)
+
+
+async def take(house: House, step: Step) -> None:
+    name, at, way = step
+    if name == "wait":
+        await house.wait(float(way))
+    elif name in ("decide", "reload"):
+        getattr(house, name)(way)
+    elif way:
+        getattr(house, name)(at, way)
+    else:
+        getattr(house, name)(at)
+    if at % HASTY:
+        await house.settle()
+
+
+async def live(
+    kinds: list[ClientKind], what: list[Step], *, ends_by_itself: bool, servers_first: bool
+) -> House:
+    house = House(kinds)
+    for step in what:
+        await take(house, step)
+        assert set(house.notes.ends.values()) <= {1}, "a call has ended twice"
+    if ends_by_itself:
+        await house.let_all_end()
+        assert house.notes.open == []
+        assert [client.in_flight for client in house.clients if client.in_flight] == []
+    await house.close(servers_first=servers_first)
+    assert house.notes.ends == {record.number: 1 for record in house.notes.begun}
+    ends = [record.end for record in house.notes.begun if record.end is not None]
+    assert [end for end in ends if end.error == "InternalError"] == []
+    told = [told for client in house.clients for told in client.told]
+    assert [it for it in told if not it.is_true] == []
+    return house
+
+
+def run(
+    kinds: list[ClientKind], what: list[Step], *, ends_by_itself: bool = True, servers_first: bool = False
+) -> House:
+    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
+        return runner.run(live(kinds, what, ends_by_itself=ends_by_itself, servers_first=servers_first))
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.sampled_from(KINDS), min_size=1, max_size=3),
+    st.lists(steps, min_size=4, max_size=40),
+    st.booleans(),
+    st.booleans(),
+)
+def test_every_call_that_begins_ends_exactly_once(
+    kinds: list[ClientKind], what: list[Step], ends_by_itself: bool, servers_first: bool
+) -> None:
+    run(kinds, what, ends_by_itself=ends_by_itself, servers_first=servers_first)
