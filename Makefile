@@ -38,7 +38,7 @@ test: $(DEV) $(NODE_MODULES) ## Install everything, and run all the tests
 
 coverage: $(MEASURED)/.installed $(DEV) $(NODE_MODULES) ## Run the tests measured, and fail if coverage falls below the limit in pyproject.toml
 	@$(VENV)/bin/coverage erase
-	@$(MEASURED)/bin/python -m pytest --numprocesses 4 --dist loadfile -m "not untraced"
+	@$(MEASURED)/bin/python -m pytest -p tests.measured --numprocesses 4 --dist loadfile -m "not untraced"
 	@$(VENV)/bin/coverage combine --quiet
 	@$(VENV)/bin/coverage report
 

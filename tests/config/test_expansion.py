@@ -107,6 +107,7 @@ def test_a_name_that_expands_to_nothing_is_an_error(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.untraced
 def test_two_thousand_bad_strings_are_reported_in_ten_milliseconds() -> None:
     bad = ["${UNSET}", "${my-var}", "${UNSET:x}", "${env:UNSET}", "${open"]
     servers = {f"s{i}": {"command": "x", "args": bad * 4} for i in range(10)}

@@ -92,6 +92,7 @@ async def test_a_flood_of_it_that_nobody_reads_blocks_no_call(start: Start) -> N
     assert text_of(await session.use_tool("dev", "chatty", "echo")) == "{}"
 
 
+@pytest.mark.untraced
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is read from /proc")
 @pytest.mark.parametrize("line", ["x" * 1000, "x"], ids=["long lines", "short lines"])
 async def test_fifty_megabytes_of_it_cost_the_others_next_to_nothing(

@@ -249,6 +249,7 @@ Catalogue(sys.argv[1]).keep("server", large)
 """
 
 
+@pytest.mark.untraced
 def test_a_disk_without_room_keeps_the_last_record_and_no_draft(tmp_path: Path) -> None:
     kept(tmp_path, record())
     command = [sys.executable, "-c", FULL_DISK, str(tmp_path)]

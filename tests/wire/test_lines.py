@@ -100,6 +100,7 @@ def allocated(splitter: LineSplitter, chunk: bytes) -> int:
     return tracemalloc.get_traced_memory()[1] - before
 
 
+@pytest.mark.untraced
 def test_the_room_for_a_long_line_grows_in_steps_and_its_end_copies_nothing() -> None:
     # A copy of what is there for every chunk would let the cost grow with the square.
     chunk, count = b"x" * 65536, 32

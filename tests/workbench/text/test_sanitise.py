@@ -161,6 +161,7 @@ def test_a_hundred_thousand_levels_are_cleaned_too() -> None:
     assert clean_definition(raw) == (raw.replace(b"\\u200b", b""), 1)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     "piece", ["\x1b]", "\x9d", "\x1b[", "\x9b0", "\x1b ", "😀\u200d", FLAG + tags("a"), "\u200d"]
 )
