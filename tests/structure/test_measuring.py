@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from coverage import CoverageData
 
+from scripts import measure
 from tests.structure.package import ROOT
 from tests.structure.workflows import recipe
-from tools import measure
 
 if TYPE_CHECKING:
     from pathlib import Path

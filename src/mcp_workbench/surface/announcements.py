@@ -114,7 +114,7 @@ class Announcements:
         self._subscriptions.close()
         for request_id in self.streams:
             ended = b'{"_meta":{%b}}' % _tag(request_id)
-            self._peer.send(result_line(request_id, *stamping.modern_result(ended)))
+            self.client.respond(request_id, result_line(request_id, *stamping.modern_result(ended)))
         self.streams.clear()
 
     def tools_changed(self) -> None:

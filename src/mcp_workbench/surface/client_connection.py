@@ -132,7 +132,8 @@ class ClientConnection:
         try:
             self._handle(request_id, method, params)
         except Refusal as refusal:
-            self._peer.send(error_line(request_id, refusal.code, refusal.message, refusal.data))
+            line = error_line(request_id, refusal.code, refusal.message, refusal.data)
+            self._requests.respond(request_id, line, refusal.code)
         except Exception:  # noqa: BLE001 - the client must get an answer
             self._requests.fail(request_id)
 
@@ -162,7 +163,8 @@ class ClientConnection:
             request_id = problem.request_id
             if request_id in self._requests or request_id in self._announcements.streams:
                 request_id = None
-            self._peer.send(error_line(request_id, INVALID_REQUEST, f"Invalid Request: {problem}"))
+            line = error_line(request_id, INVALID_REQUEST, f"Invalid Request: {problem}")
+            self._requests.respond(request_id, line, INVALID_REQUEST)
         else:
             self._peer.send(error_line(None, PARSE_ERROR, f"Parse error: {problem}"))
 
@@ -173,7 +175,7 @@ class ClientConnection:
             )
         params = read_params(raw)
         if method == "initialize" and META_VERSION not in params.meta:
-            self._peer.send(result_line(request_id, self._initialize(params)))
+            self._requests.respond(request_id, result_line(request_id, self._initialize(params)))
             return
         if (caller := self._caller(params.meta, method)).is_modern and method == "subscriptions/listen":
             self._announcements.open_stream(request_id, read_filter(params.notifications))
@@ -192,7 +194,8 @@ class ClientConnection:
         return caller or NOBODY
 
     def _send_own(self, request_id: Id, result: tuple[Body, ...], caller: Caller) -> None:
-        self._peer.send(result_line(request_id, *stamping.own_result(result, caller)))
+        line = result_line(request_id, *stamping.own_result(result, caller))
+        self._requests.respond(request_id, line)
 
     def _initialize(self, params: RequestParams) -> bytes:
         if params.version is None:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Id, Outgoing
 
     Write = Callable[[Outgoing], None]
+    Respond = Callable[[Id, Outgoing, int | None], None]
+    """Takes the id of a request, the line of the response, and the error code if it is an error."""
 
 
 class ClientOutput(Protocol):
@@ -17,7 +19,11 @@ class ClientOutput(Protocol):
 
     @property
     def write(self) -> Write:
-        """Write a response, or a message that belongs to no request."""
+        """Write a message that belongs to no request."""
+
+    @property
+    def respond(self) -> Respond | None:
+        """Write the response to a request; None if `write` takes responses like all other messages."""
 
     def about(self, request_id: Id) -> Write:
         """Return a function that writes messages about a request in flight."""
@@ -28,6 +34,8 @@ class ClientOutput(Protocol):
 
 class SingleOutput:
     """Writes all messages of a client to one stream, as stdio does."""
+
+    respond = None
 
     def __init__(self, write: Write) -> None:
         self.write = write

@@ -249,35 +249,6 @@ def result_line(request_id: Id, *result: Body) -> Outgoing:
     return b"".join(parts)
 
 
-_ANSWER: Final = b'{"jsonrpc":"2.0","id":'
-_ENDS_ID: Final = b',"'
-"""What follows an id. An id cannot contain it, because the quote would be escaped."""
-
-
-def _end_of_id(line: bytes) -> int:
-    end = line.find(_ENDS_ID, len(_ANSWER))
-    return end + 2 if line.startswith(b',","', end) else end
-
-
-def answered_id(line: Outgoing) -> bytes | None:
-    """Return the id, as JSON, of the request that a line responds to; None if the line is no response."""
-    if isinstance(line, list):
-        return bytes(line[1])  # where result_line puts it
-    if not line.startswith(_ANSWER):
-        return None
-    end = _end_of_id(line)
-    is_answer = line.startswith((b',"result":', b',"error":'), end)
-    return line[len(_ANSWER) : end] if is_answer else None
-
-
-def error_code(line: Outgoing) -> int | None:
-    """Return the error code in a line that is a response; None if it has a result."""
-    if isinstance(line, list) or line.startswith(b',"result":', _end_of_id(line)):
-        return None
-    error = _decode_message(line).error
-    return _decode_error(error).code if error else None
-
-
 def error_line(request_id: Id | None, code: int, message: str, data: object = msgspec.UNSET) -> bytes:
     """Return the line of an error response. Without an id the member is left out, as MCP requires."""
     body = encode({"code": code, "message": message} | ({} if data is msgspec.UNSET else {"data": data}))

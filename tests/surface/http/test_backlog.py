@@ -29,10 +29,10 @@ class Waiting(ResponseStream):
     """A stream with one answer, read by a slow client, or kept for one that left."""
 
     def __init__(self, backlog: Backlog, principal: str, size: int, *, is_read: bool) -> None:
-        super().__init__(backlog.account(principal), "1", [b"1"])
+        super().__init__(backlog.account(principal), "1", [1])
         self.reader = Reader()
         self.consumer = self.reader if is_read else None
-        self.answer(b"1", b"x" * size)
+        self.answer(1, b"x" * size)
 
     @property
     def error(self) -> str | None:
@@ -116,26 +116,26 @@ def test_small_answers_of_others_are_never_dropped(backlog: Backlog, monkeypatch
 
 
 def test_what_is_read_left_or_closed_is_counted_no_longer(backlog: Backlog) -> None:
-    named = ResponseStream(backlog.account("ann"), "1", [b"1"])
-    unnamed = ResponseStream(backlog.account("ann"), unanswered=[b"1"])
+    named = ResponseStream(backlog.account("ann"), "1", [1])
+    unnamed = ResponseStream(backlog.account("ann"), unanswered=[1])
     for stream in (named, unnamed):
         for number in range(200):
             stream.write(b"%d" % number * 10_000)
         while stream.next() is not None:
             pass
         stream.write(b"x" * MEGABYTE)
-        stream.answer(b"1", b"y" * MEGABYTE)
+        stream.answer(1, b"y" * MEGABYTE)
     assert backlog.bytes == named.held_bytes + unnamed.held_bytes
     assert named.held_bytes == sum(map(len, named._messages))
     for stream in (named, unnamed):
         stream.close()
         stream.write(b"late")
-        stream.answer(b"1", b"late")
+        stream.answer(1, b"late")
     assert (backlog.bytes, backlog.account("ann").bytes, [*backlog.account("ann")._streams]) == (0, 0, [])
 
 
 def test_a_message_that_is_being_sent_counts_until_the_next_is_asked_for(backlog: Backlog) -> None:
-    stream = ResponseStream(backlog.account("ann"), unanswered=[b"1"])
+    stream = ResponseStream(backlog.account("ann"), unanswered=[1])
     stream.write(b"x" * MEGABYTE)
     assert stream.next() == ("", b"x" * MEGABYTE)
     assert backlog.bytes == MEGABYTE

@@ -39,15 +39,15 @@ def rest_of(stream: ResponseStream) -> list[tuple[str, object]]:
 
 
 def test_messages_come_in_order_each_with_its_position() -> None:
-    stream = ResponseStream(ACCOUNT, "7", [b"1"])
+    stream = ResponseStream(ACCOUNT, "7", [1])
     stream.write(line(1))
-    stream.answer(b"1", line(2))
+    stream.answer(1, line(2))
     assert rest_of(stream) == [("7-1", line(1)), ("7-2", line(2))]
     assert stream.is_over
 
 
 def test_one_that_cannot_be_come_back_to_keeps_nothing() -> None:
-    stream = ResponseStream(ACCOUNT, unanswered=[b"1"])
+    stream = ResponseStream(ACCOUNT, unanswered=[1])
     for number in range(10):
         stream.write(line(number))
     assert [position for position, _ in rest_of(stream)] == [""] * 10
@@ -55,20 +55,20 @@ def test_one_that_cannot_be_come_back_to_keeps_nothing() -> None:
 
 
 def test_an_answer_alone_is_told_apart() -> None:
-    stream = ResponseStream(ACCOUNT, "1", [b"1"])
-    stream.answer(b"1", line(1))
+    stream = ResponseStream(ACCOUNT, "1", [1])
+    stream.answer(1, line(1))
     assert stream.only_answer == line(1)
-    other = ResponseStream(ACCOUNT, "1", [b"1"])
+    other = ResponseStream(ACCOUNT, "1", [1])
     other.write(line(1))
-    other.answer(b"1", line(2))
+    other.answer(1, line(2))
     assert other.only_answer is None
 
 
 def test_it_is_over_when_all_requests_are_answered_or_given_up() -> None:
-    stream = ResponseStream(ACCOUNT, "1", [b"1", b"2"])
-    stream.answer(b"1", line(1))
+    stream = ResponseStream(ACCOUNT, "1", [1, 2])
+    stream.answer(1, line(1))
     assert not stream.is_over
-    stream.end_request(b"2")
+    stream.end_request(2)
     assert stream.is_over
 
 
@@ -134,9 +134,9 @@ def test_a_client_that_is_there_may_be_behind_by_more() -> None:
 
 
 def test_an_answer_is_kept_however_long_it_is() -> None:
-    stream = ResponseStream(ACCOUNT, "1", [b"1"])
+    stream = ResponseStream(ACCOUNT, "1", [1])
     stream.write(line(1))
-    stream.answer(b"1", [b"x" * 50_000_000])
+    stream.answer(1, [b"x" * 50_000_000])
     assert [position for position, _ in rest_of(stream)] == ["1-1", "1-2"]
 
 

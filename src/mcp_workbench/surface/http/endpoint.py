@@ -29,7 +29,7 @@ from mcp_workbench.surface.http.limits import PerTurnLimit
 from mcp_workbench.surface.http.posted import read, request_id_of
 from mcp_workbench.surface.http.stream import ResponseStream
 from mcp_workbench.surface.relay.in_flight import OUR_FAULT
-from mcp_workbench.wire.message import answered_id, decode, decode_batch, encode, is_json
+from mcp_workbench.wire.message import decode, decode_batch, is_json
 from mcp_workbench.workbench.principal import Principal
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.http.posted import PostedMessage
     from mcp_workbench.surface.http.session import HttpSession
     from mcp_workbench.surface.output import Write
-    from mcp_workbench.wire.message import Id, Outgoing
+    from mcp_workbench.wire.message import Id
 
 ALLOWED: Final = (b"allow", b"GET, POST, DELETE")
 ONLY_POST: Final = (b"allow", b"POST")
@@ -135,7 +135,7 @@ class Endpoint:
         account = self._clients.backlog.account(principal.name)
         in_flight = self._clients.in_flight(principal)
         in_flight.add(1, posted.request_id)
-        output = _ModernOutput(account, encode(posted.request_id))
+        output = _ModernOutput(account, posted.request_id)
         client_connection = ClientConnection(client_session, output, BACKPRESSURE)
         self._clients.add_request(client_connection, client_session)
         try:
@@ -210,16 +210,10 @@ class Endpoint:
 class _ModernOutput:
     """The output for one request of a modern client: its response and its notifications."""
 
-    def __init__(self, account: PrincipalBacklog, request_id: bytes) -> None:
+    def __init__(self, account: PrincipalBacklog, request_id: Id) -> None:
         self.stream = ResponseStream(account, unanswered=[request_id])
-        self._request_id = request_id
-
-    def write(self, line: Outgoing) -> None:
-        """Write the response, or a notification that belongs to the request."""
-        if answered_id(line) is None:
-            self.stream.write(line)
-        else:
-            self.stream.answer(self._request_id, line)
+        self.write = self.stream.write
+        self.respond = self.stream.answer
 
     def about(self, request_id: Id) -> Write:  # noqa: ARG002 - there is only one
         """Return a function that writes notifications about the request."""

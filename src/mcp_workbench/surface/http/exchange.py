@@ -20,7 +20,7 @@ from mcp_workbench.protocol.names import (
     UNSUPPORTED_VERSION,
 )
 from mcp_workbench.surface.http.backlog import SMALL_BYTES
-from mcp_workbench.wire.message import MAX_COPIED_BYTES, error_code, error_line
+from mcp_workbench.wire.message import MAX_COPIED_BYTES, error_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -237,7 +237,7 @@ class HttpExchange:
                 if not self.connection.is_half_closed:
                     await stream.wait(patience)
             if (answer := stream.only_answer) is not None:
-                code = error_code(answer) if is_modern else None
+                code = stream.error_code if is_modern else None
                 status = 200 if code is None else STATUS_BY_CODE.get(code, 200)
                 await self.answer(status, JSON, *headers, body=answer)
             elif not self.is_gone:

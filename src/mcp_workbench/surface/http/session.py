@@ -15,7 +15,6 @@ from mcp_workbench.protocol.names import INVALID_REQUEST, LEGACY_VERSIONS
 from mcp_workbench.surface.client_connection import ClientConnection
 from mcp_workbench.surface.http.exchange import Rejected
 from mcp_workbench.surface.http.stream import MAX_KEPT_BYTES, ResponseStream
-from mcp_workbench.wire.message import answered_id, encode
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -66,7 +65,7 @@ class HttpSession:
         self._is_closed = False
         self.used_at = asyncio.get_running_loop().time()
         self._numbers = count(1)
-        self._open: dict[bytes, ResponseStream] = {}
+        self._open: dict[Id, ResponseStream] = {}
         """The streams of the requests in flight, by request id."""
         self._standalone = ResponseStream(account, "0")
         """The stream for messages that belong to no request."""
@@ -81,27 +80,27 @@ class HttpSession:
         return not (self._open or self._open_responses)
 
     def write(self, line: Outgoing) -> None:
-        """Write a response, or a message that belongs to no request."""
-        request_id = answered_id(line)
-        if request_id is None:
-            self._standalone.write(line)
-        elif (stream := self._open.pop(request_id, None)) is not None:
+        """Write a message that belongs to no request."""
+        self._standalone.write(line)
+
+    def respond(self, request_id: Id, line: Outgoing, code: int | None) -> None:
+        """Write the response to a request, with the code if it is an error."""
+        if (stream := self._open.pop(request_id, None)) is not None:
             self._in_flight.remove(1)
-            stream.answer(request_id, line)
+            stream.answer(request_id, line, code)
             if stream.consumer is None:
                 # The response waits for a client that is away. There may be many of these.
                 self.forget_old(asyncio.get_running_loop().time())
 
     def about(self, request_id: Id) -> Write:
         """Return a function that writes messages about a request in flight."""
-        return self._open.get(encode(request_id), self._standalone).write
+        return self._open.get(request_id, self._standalone).write
 
     def drop(self, request_id: Id) -> None:
         """End a request without a response."""
-        key = encode(request_id)
-        if (stream := self._open.pop(key, None)) is not None:
+        if (stream := self._open.pop(request_id, None)) is not None:
             self._in_flight.remove(1)
-            stream.end_request(key)
+            stream.end_request(request_id)
 
     async def receive(
         self, exchange: HttpExchange, line: Line, request_ids: Sequence[Id], plain: PlainUse | None = None
@@ -131,14 +130,13 @@ class HttpSession:
         return is_initialized
 
     def _open_stream(self, request_ids: Sequence[Id]) -> ResponseStream:
-        keys = [encode(request_id) for request_id in request_ids]
-        for request_id, key in zip(request_ids, keys, strict=True):
-            if key in self._open:
+        for request_id in request_ids:
+            if request_id in self._open:
                 taken = f"Invalid Request: id {request_id!r} is in use by a request in flight"
                 raise Rejected(400, INVALID_REQUEST, taken)
-        self._in_flight.add(len(set(keys)), request_ids[0])
-        stream = ResponseStream(self._account, str(next(self._numbers)), keys)
-        self._open.update(dict.fromkeys(keys, stream))
+        self._in_flight.add(len(set(request_ids)), request_ids[0])
+        stream = ResponseStream(self._account, str(next(self._numbers)), request_ids)
+        self._open.update(dict.fromkeys(request_ids, stream))
         self._streams[stream.name] = stream, self.used_at
         return stream
 

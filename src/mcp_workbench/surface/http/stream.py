@@ -9,8 +9,6 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
-import msgspec
-
 from mcp_workbench.errors import size_of
 from mcp_workbench.protocol.names import INTERNAL_ERROR
 from mcp_workbench.wire.message import error_line
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcp_workbench.surface.http.backlog import PrincipalBacklog
-    from mcp_workbench.wire.message import Outgoing
+    from mcp_workbench.wire.message import Id, Outgoing
 
 MAX_UNSENT_MESSAGES: Final = 1000
 """Messages that wait for a client that is away. The oldest are dropped."""
@@ -44,7 +42,7 @@ class StreamConsumer(Protocol):
 class ResponseStream:
     """The messages about one request, or about none, counted in the account of the principal."""
 
-    def __init__(self, account: PrincipalBacklog, name: str = "", unanswered: Iterable[bytes] = ()) -> None:
+    def __init__(self, account: PrincipalBacklog, name: str = "", unanswered: Iterable[Id] = ()) -> None:
         self._account = account
         self.held_bytes = 0
         """Bytes that the account counts for this stream. Only the account changes it."""
@@ -64,6 +62,8 @@ class ResponseStream:
         """Size of a message that is not kept, and that the consumer may still be sending."""
         self._unanswered = set(unanswered)
         """The ids of requests that are to be answered on this stream."""
+        self.error_code: int | None = None
+        """The code of the latest response, if that is an error."""
         self._messages: deque[Outgoing] = deque()
         self._first = 1
         """The number of the first message that is still held."""
@@ -85,28 +85,32 @@ class ResponseStream:
             self._drop_unsent()
         self.wake()
 
-    def answer(self, request_id: bytes, line: Outgoing) -> None:
-        """Add the response to a request, or an error if there is no space for the response."""
+    def answer(self, request_id: Id, line: Outgoing, code: int | None = None) -> None:
+        """Add the response to a request, with the code if it is an error.
+
+        If there is no space for the response, an error takes its place.
+        """
         if self.is_closed:
             return
         size = len(line) if isinstance(line, bytes) else _size(line)  # saves a call for most messages
         if not self._account.hold(self, size):
-            line = self._refusal(request_id, size)
+            line, code = self._refusal(request_id, size), INTERNAL_ERROR
             size = len(line)
             self._account.hold(self, size, always=True)
+        self.error_code = code
         self._messages.append(line)
         self._bytes_unsent += size
         self.end_request(request_id)
 
-    def _refusal(self, request_id: bytes, size: int) -> bytes:
+    def _refusal(self, request_id: Id, size: int) -> bytes:
         why = (
             f"The answer was dropped: it has {size_of(size)}, and {size_of(self._account.bytes)} that were "
             "sent to you before were not read yet. Read these or close their connections, then send the "
             "request again"
         )
-        return error_line(msgspec.json.decode(request_id), INTERNAL_ERROR, why)
+        return error_line(request_id, INTERNAL_ERROR, why)
 
-    def end_request(self, request_id: bytes) -> None:
+    def end_request(self, request_id: Id) -> None:
         """Note that a request was answered, or will not be."""
         self._unanswered.discard(request_id)
         self.is_over = not self._unanswered

@@ -195,7 +195,7 @@ class Bridge:
         if waiting and waiting[0].questions.keys() <= answers.keys():
             waiting.popleft().answer(answers)
         if parked.answer is not None:
-            call.requests.finish(call.request_id, parked.answer)
+            call.requests.finish(call.request_id, *parked.answer)
         elif waiting:
             # The next question, or the same one again if it was not answered.
             self._park(call, waiting[0])

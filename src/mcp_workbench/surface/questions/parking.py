@@ -40,7 +40,7 @@ class ParkedCall:
         """The id of the client's request that was answered with the question."""
         self.inquiries: deque[Pushed] = deque()
         """The questions that the server waits for. The client has been asked the first one."""
-        self.answer: Callable[[Id], Outgoing] | None = None
+        self.answer: tuple[Callable[[Id], Outgoing], int | None] | None = None
         """Makes the answer for the retry, if the server answered the call without waiting for the client."""
         self._on_end = on_end
         self._timer = asyncio.get_running_loop().call_later(

@@ -71,6 +71,7 @@ class RequestsInFlight:
         """The name of the principal that the client belongs to."""
         self.output = output
         self._write = output.write
+        self._respond = output.respond
         self._callers = callers
         self._taken = taken
         """Ids of the client's subscription streams, which no request may have."""
@@ -237,23 +238,35 @@ class RequestsInFlight:
         if self._requests.pop(request_id, None) is None:
             self._keep(request_id, lambda later_id: result_line(later_id, *result))
             return
-        self._write(result_line(request_id, *result))
+        # Not by `respond`: a step less for every call.
+        line = result_line(request_id, *result)
+        if self._respond is None:
+            self._write(line)
+        else:
+            self._respond(request_id, line, None)
         if self._quiet is not None and not self._requests:
             self._quiet.set()
 
-    def finish(self, request_id: Id, make_line: Callable[[Id], Outgoing]) -> None:
-        """Answer a request with the line that `make_line` returns for its id."""
+    def respond(self, request_id: Id | None, line: Outgoing, code: int | None = None) -> None:
+        """Write the response to a request that is not in flight, with the code if it is an error."""
+        if self._respond is None or request_id is None:
+            self._write(line)
+        else:
+            self._respond(request_id, line, code)
+
+    def finish(self, request_id: Id, make_line: Callable[[Id], Outgoing], code: int | None = None) -> None:
+        """Answer a request with the line that `make_line` returns for its id. `code` is that of an error."""
         if self._requests.pop(request_id, None) is None:
-            self._keep(request_id, make_line)
+            self._keep(request_id, make_line, code)
             return
-        self._write(make_line(request_id))
+        self.respond(request_id, make_line(request_id), code)
         if self._quiet is not None and not self._requests:
             self._quiet.set()
 
-    def _keep(self, request_id: Id, make_line: Callable[[Id], Outgoing]) -> None:
+    def _keep(self, request_id: Id, make_line: Callable[[Id], Outgoing], code: int | None = None) -> None:
         """Keep the answer to a parked call until its client retries."""
         if (parked := self.parked.get(request_id)) is not None:
-            parked.answer = make_line
+            parked.answer = make_line, code
 
     def refuse(self, request_id: Id, error: CallError, caller: Caller, advice: str = "") -> None:
         """Answer a call with a result with `isError` that says why it failed."""
@@ -262,18 +275,19 @@ class RequestsInFlight:
     def fail_with(self, request_id: Id, error: RemoteError) -> None:
         """Answer a request with a JSON-RPC error."""
         data = msgspec.UNSET if error.data is None else msgspec.Raw(error.data)
-        self.finish(request_id, lambda any_id: error_line(any_id, error.code, error.message, data))
+        code = error.code
+        self.finish(request_id, lambda any_id: error_line(any_id, code, error.message, data), code)
 
     def _fail_with_refusal(self, request_id: Id, refusal: Refusal) -> None:
         line = error_line(request_id, refusal.code, refusal.message, refusal.data)
-        self.finish(request_id, lambda _: line)
+        self.finish(request_id, lambda _: line, refusal.code)
 
     def fail(self, request_id: Id) -> None:
         """Answer a request with an internal error, and log the exception that is being handled."""
         log.exception("request %r failed inside the workbench", request_id)  # noqa: LOG004 - of the caller's
         if isinstance(call := self._requests.get(request_id), RelayedRequest):
             call.end_with_fault()
-        self._write(error_line(request_id, INTERNAL_ERROR, OUR_FAULT))
+        self.respond(request_id, error_line(request_id, INTERNAL_ERROR, OUR_FAULT), INTERNAL_ERROR)
         self._forget(request_id)
 
     def report(self, request_id: Id, progress: bytes) -> None:
