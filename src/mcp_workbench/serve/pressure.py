@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mcp_workbench.wire.reader import LineReader
     from mcp_workbench.wire.writer import Writer
-    from mcp_workbench.workbench.workbench import Workbench
+    from mcp_workbench.workbench.registry import ToolboxRegistry
 
 MOST = 32 * 1024 * 1024
 """Bytes that may wait, for the client and for all servers together, before the client is not read either."""
@@ -23,7 +23,7 @@ LOOK_EVERY = 0.02
 class StdioBackpressure:
     """What is done while much waits for the client to read it."""
 
-    def __init__(self, workbench: Workbench) -> None:
+    def __init__(self, workbench: ToolboxRegistry) -> None:
         self._workbench = workbench
         self._timer: asyncio.TimerHandle | None = None
         self._has_room = asyncio.Event()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.serve.logs import StderrHandler
-    from mcp_workbench.workbench.workbench import Workbench
+    from mcp_workbench.workbench.registry import ToolboxRegistry
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class Reloader:
         self,
         loaded: LoadedConfig,
         environ: Mapping[str, str],
-        workbench: Workbench,
+        workbench: ToolboxRegistry,
         log_handler: StderrHandler,
         on_reload: Callable[[LoadedConfig], None],
     ) -> None:

@@ -15,7 +15,7 @@ from mcp_workbench.serve.signals import SecondSignal
 from mcp_workbench.storage.protocol_versions import cache_directory
 from mcp_workbench.workbench.call_counts import CallCounts
 from mcp_workbench.workbench.door import Door
-from mcp_workbench.workbench.workbench import build
+from mcp_workbench.workbench.registry import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping

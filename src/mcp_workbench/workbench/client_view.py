@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from mcp_workbench.fairness import FairSemaphore
     from mcp_workbench.workbench.kept.client_results import ClientResults
     from mcp_workbench.workbench.principal import Principal
+    from mcp_workbench.workbench.registry import ToolboxRegistry
     from mcp_workbench.workbench.toolbox import Opening, Toolbox, ToolboxSummary
     from mcp_workbench.workbench.toolbox_server import KnownTools, ToolboxServer
-    from mcp_workbench.workbench.workbench import Workbench
 
 
 class FoundTool(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class ClientView:
 
     def __init__(
         self,
-        workbench: Workbench,
+        workbench: ToolboxRegistry,
         principal: Principal = ANYONE,
         emitted: EmittedUris | None = None,
         *,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.surface.client_connection import ClientConnection
     from mcp_workbench.workbench.principal import Principal
-    from mcp_workbench.workbench.workbench import Workbench
+    from mcp_workbench.workbench.registry import ToolboxRegistry
 
 IDLE: Final = 1800.0
 """Seconds after which a client that was not heard of is taken to be gone."""
@@ -53,7 +53,7 @@ BACKPRESSURE: Final = NoBackpressure()
 class Clients:
     """Everybody who was here lately."""
 
-    def __init__(self, workbench: Workbench, environ: Mapping[str, str]) -> None:
+    def __init__(self, workbench: ToolboxRegistry, environ: Mapping[str, str]) -> None:
         self._workbench = workbench
         self._environ = environ
         self._parking = ParkedCalls(workbench.shares)

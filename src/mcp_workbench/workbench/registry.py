@@ -1,4 +1,4 @@
-"""All the toolboxes. What a client sees of them is its `desk`.
+"""All toolboxes and servers of one workbench. What a client sees of them is its `client_view`.
 
 Owns which servers there are, and how they change with the configuration. What a server does is its own.
 """
@@ -45,7 +45,7 @@ SHARE_OF_JOINT_LISTS = 4
 log = logging.getLogger(__name__)
 
 
-class Workbench:
+class ToolboxRegistry:
     """The toolboxes and servers that are configured. State is the process's, never a session's."""
 
     def __init__(
@@ -231,7 +231,7 @@ def build(
     cache: StrPath,
     hide: Callable[[Secrets], None] = lambda _: None,
     door: Door | None = None,
-) -> Workbench:
+) -> ToolboxRegistry:
     """The workbench that a configuration describes. Starts nothing.
 
     What is worth remembering is kept in the directory `cache`. `hide` gets what no log may hold. Calls pass
@@ -240,6 +240,6 @@ def build(
     context = ServerContext(
         environ, VersionMemory(cache), Catalogue(cache), Guard(environ), FlowControl(), Listeners(), hide
     )
-    workbench = Workbench([], context, cache, door)
+    workbench = ToolboxRegistry([], context, cache, door)
     workbench.reconfigure(loaded)
     return workbench
