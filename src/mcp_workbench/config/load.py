@@ -5,6 +5,7 @@ Owns where the file is looked for, reading it, the order of the steps, and which
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from binascii import b2a_base64
@@ -36,6 +37,9 @@ MOST_NAMED = 3
 STATE_KEY = "WORKBENCH_STATE_KEY"
 """The variable with the key that the states of calls are sealed with. Servers never see it."""
 
+DATA_NAME = "config"
+"""Stands for the path in the problems of a configuration that did not come from a file."""
+
 _VARIABLE = "WORKBENCH_CONFIG"
 _DEFAULT = "workbench-config.json"
 _HARM = "choose the programs that the workbench starts"
@@ -48,8 +52,8 @@ class LoadedConfig(msgspec.Struct, frozen=True):
     path: str
     warnings: tuple[str, ...]
     secrets: Secrets
-    stamp: Stamp
-    """The state of the file that was read."""
+    stamp: Stamp | None
+    """The state of the file that was read; None if the configuration did not come from a file."""
 
 
 def locate(option: str | None, environ: Mapping[str, str]) -> str:
@@ -61,8 +65,25 @@ def locate(option: str | None, environ: Mapping[str, str]) -> str:
 def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     """The configuration in the file at `path`; `ConfigError` with all the problems if it cannot be used."""
     path = os.fspath(path)
-    findings = Problems()
     data, status = read(path, usual_name=_DEFAULT, explain_missing=lambda: _missing(path, environ))
+    return _load(path, data, environ, status)
+
+
+def load_data(config: Mapping[str, object], environ: Mapping[str, str]) -> LoadedConfig:
+    """The configuration in a dict of the same form as the file. Raises ConfigError with all the problems."""
+    try:
+        # As JSON, so that it takes the same steps as a file: what is no JSON could not stand in one.
+        data = json.dumps(dict(config)).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        problem = Problem(
+            "", f"this is not JSON data: {error}", "Use dict, list, str, numbers, bool and None."
+        )
+        raise ConfigError(DATA_NAME, [problem]) from None
+    return _load(DATA_NAME, data, environ, None)
+
+
+def _load(path: str, data: bytes, environ: Mapping[str, str], status: os.stat_result | None) -> LoadedConfig:
+    findings = Problems()
     try:
         tree = parse(path, data, findings)
         # A plain copy: `os.environ` decodes and re-encodes at every look.
@@ -72,11 +93,13 @@ def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     config = validate(expansion.tree, findings)
     if findings.problems:
         raise ConfigError(path, findings.problems)
-    warn_of_writers(path, status, _HARM, environ, findings)
+    if status is not None:
+        warn_of_writers(path, status, _HARM, environ, findings)
     proxies = with_credentials(environ)
     _warn_of_withheld(config, proxies, findings)
+    stamp = None if status is None else stamp_of(status)
     secrets = _secrets(config, expansion.values | _inherited(config, environ), proxies)
-    return LoadedConfig(config, path, tuple(findings.warnings), secrets, stamp_of(status))
+    return LoadedConfig(config, path, tuple(findings.warnings), secrets, stamp)
 
 
 def _missing(path: str, environ: Mapping[str, str]) -> Problem:

@@ -19,7 +19,7 @@ from mcp_workbench.serve.address import Address, listen
 from mcp_workbench.serve.admission import AdmissionFiles, metadata, metadata_paths
 from mcp_workbench.serve.connection_limits import MAX_CONNECTIONS, ConnectionLimits, allowed_connections
 from mcp_workbench.serve.connections import LimitedConnection
-from mcp_workbench.serve.running import Service, begin, loop_runner
+from mcp_workbench.serve.running import ProcessService, begin, loop_runner
 from mcp_workbench.surface.http.clients import Clients
 from mcp_workbench.surface.http.endpoint import Endpoint
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mcp_workbench.serve.admission import Admission
     from mcp_workbench.serve.logs import StderrHandler
     from mcp_workbench.serve.refusals import Refusals
+    from mcp_workbench.serve.running import Service
 
 PATH: Final = "/mcp"
 DRAIN_LIMIT: Final = 20.0
@@ -73,7 +74,7 @@ async def _serve(
     tokens: LoadedTokens | None,
 ) -> None:
     sockets, address, limits = listening
-    service = Service(loaded, environ, log_handler)
+    service = ProcessService(loaded, environ, log_handler)
     async with serving_http(service, address.host, tokens) as application:
         refusals = application.admission.refusals
         server = _Server(_settings(application, limits, refusals))

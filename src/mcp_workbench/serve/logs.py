@@ -16,7 +16,7 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from mcp_workbench.config import Secrets
 from mcp_workbench.serve.log_lines import LONGEST_LINE, to_json, to_text, together
@@ -42,6 +42,13 @@ REPORT_LIMIT: Final = 1.0
 """Seconds for whoever reads stderr to take a report."""
 
 log = logging.getLogger(__name__)
+
+
+class SecretSink(Protocol):
+    """A log that masks secret values."""
+
+    def hide(self, secrets: Secrets) -> None:
+        """Mask these values too from now on, in every record."""
 
 
 class StderrHandler(logging.Handler):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mcp_workbench.config import LoadedConfig
-    from mcp_workbench.serve.logs import StderrHandler
+    from mcp_workbench.serve.logs import SecretSink
     from mcp_workbench.workbench.registry import ToolboxRegistry
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class Reloader:
         loaded: LoadedConfig,
         environ: Mapping[str, str],
         workbench: ToolboxRegistry,
-        log_handler: StderrHandler,
+        log_handler: SecretSink,
         on_reload: Callable[[LoadedConfig], None],
     ) -> None:
         self._path = loaded.path

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.config.tokens import LoadedTokens
     from mcp_workbench.serve.admission.admission import AdmittedClients
-    from mcp_workbench.serve.logs import StderrHandler
+    from mcp_workbench.serve.logs import SecretSink
 
 _HOW = """\
 Make a token, and name the file that it is in:
@@ -60,7 +60,7 @@ class AdmissionFiles:
         tokens: LoadedTokens | None,
         *,
         environ: Mapping[str, str],
-        log_handler: StderrHandler,
+        log_handler: SecretSink,
         guests: AdmittedClients,
     ) -> None:
         self.admission = Admission(host, loaded.config.http, tokens, guests)
