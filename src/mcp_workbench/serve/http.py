@@ -89,7 +89,7 @@ async def _serve(
 
 @asynccontextmanager
 async def serving_http(
-    service: Service, host: str, tokens: LoadedTokens | None
+    service: Service, host: str, tokens: LoadedTokens | None, path: str = PATH
 ) -> AsyncIterator[HttpApplication]:
     """The ASGI application of a service, from its start to the end of its servers and clients."""
     clients = Clients(service.workbench, service.environ)
@@ -123,7 +123,7 @@ async def serving_http(
         stack.callback(service.stop_watching)
         service.start(on_reload)
         admission_files.start()
-        yield HttpApplication(endpoint, admission_files.admission)
+        yield HttpApplication(endpoint, admission_files.admission, path)
 
 
 def _settings(front: HttpApplication, limits: ConnectionLimits, refusals: Refusals) -> uvicorn.Config:
@@ -185,8 +185,9 @@ class _Server(uvicorn.Server):
 class HttpApplication:
     """The whole ASGI application. The endpoint comes first, for nearly all requests are for it."""
 
-    def __init__(self, endpoint: Endpoint, admission: Admission) -> None:
+    def __init__(self, endpoint: Endpoint, admission: Admission, path: str = PATH) -> None:
         self._endpoint = endpoint
+        self._path = path
         self.admission = admission
         self._others = Starlette(
             routes=[
@@ -200,7 +201,7 @@ class HttpApplication:
         """Serves one HTTP request."""
         if scope["type"] != "http":
             return
-        if scope["path"] != PATH:
+        if scope["path"] != self._path and _path_within(scope) != self._path:
             await self._others(scope, receive, send)
             return
         origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
@@ -247,3 +248,9 @@ class HttpApplication:
         origin = request.headers.get("origin", "").encode("latin-1")
         answer.raw_headers.extend(self.admission.origins.cors(origin))
         return answer
+
+
+def _path_within(scope: Scope) -> str:
+    """The path of a request below the path that the application is mounted at."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", "")) or "/"

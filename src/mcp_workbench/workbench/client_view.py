@@ -63,9 +63,12 @@ class ClientView:
         emitted: EmittedUris | None = None,
         *,
         has_own_servers: bool = False,
+        takes_whole_results: bool = False,
     ) -> None:
         self._workbench = workbench
         self._has_own_servers = has_own_servers
+        self._takes_whole_results = takes_whole_results
+        """Whether nothing is kept of large results, because the client is a program and takes them whole."""
         self._listeners = Listeners()
         """Whom the client's own servers talk to: nobody but the client."""
         self._own: dict[Origin, ConfiguredServer] = {}
@@ -125,7 +128,7 @@ class ClientView:
 
     def _review_client_results(self) -> None:
         store = self._workbench.store
-        if store is None:
+        if store is None or self._takes_whole_results:
             return
         if self._client_results is None:
             self._client_results = store.client_results(self.principal.name)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcp_workbench.serve.admission.admission import AdmittedClients
     from mcp_workbench.serve.logs import SecretSink
 
+OPEN_TO_OTHERS = "whoever can reach this address could use every tool, so that a token is needed"
 _HOW = """\
 Make a token, and name the file that it is in:
       mcp-workbench token alice > tokens.json
@@ -43,11 +44,15 @@ def load_credentials(
         from mcp_workbench.config.tokens import load_tokens  # noqa: PLC0415 - only where there is such a file
 
         return load_tokens(token_file, environ)
-    if not is_loopback(host) and loaded.config.http.oauth is None:
+    if needs_token(host, loaded):
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        what = "whoever can reach this address could use every tool, so that a token is needed"
-        raise ConfigError(f"--http {address}", [Problem("", what, _HOW.format(address=address))])
+        raise ConfigError(f"--http {address}", [Problem("", OPEN_TO_OTHERS, _HOW.format(address=address))])
     return None
+
+
+def needs_token(host: str, loaded: LoadedConfig) -> bool:
+    """Whether clients need a token: other machines can reach the address, and there is no issuer."""
+    return not is_loopback(host) and loaded.config.http.oauth is None
 
 
 class AdmissionFiles:

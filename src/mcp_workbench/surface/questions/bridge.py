@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.relay.relayed import RelayedRequest
     from mcp_workbench.surface.requests import RequestParams
     from mcp_workbench.wire.message import Id
+    from mcp_workbench.workbench.server_call import ServerCall
 
 MOST_ROUNDS: Final = 10
 """Of questions in one call of a legacy client, as the SDKs have it. A modern client counts for itself."""
@@ -97,15 +98,11 @@ class Bridge:
             required.refuse(lack.code, lack.message)
         elif call.caller.is_modern:
             self._pass(call, required)
-        elif call.rounds >= MOST_ROUNDS:
-            required.refuse(INTERNAL_ERROR, ENDLESS)
-        elif required.questions:
+        elif required.questions and call.rounds < MOST_ROUNDS:
             write = call.calls.outlet.about(call.request_id)
             call.undo = self._asker.ask(required, required.session.input_timeout, write).take_back
         else:
-            wait = min(FIRST_WAIT * 2**call.rounds, LONGEST_WAIT)
-            timer = asyncio.get_running_loop().call_later(wait, required.answer, {})
-            call.undo = lambda _: timer.cancel()
+            repeat_later(call, required)
 
     def _is_within_share(self, principal: str, inquiry: Pushed) -> bool:
         """Whether a legacy server may have one more question open for a principal: it has only so many."""
@@ -212,6 +209,16 @@ def _read_visits(error: RemoteError) -> dict[str, Question]:
         return {}
     visits = [visit for visit in found if starts_with(visit, b"{")]
     return {str(number): Question(ELICITATION, visit) for number, visit in enumerate(visits, 1)}
+
+
+def repeat_later(call: ServerCall, required: InputRequired) -> None:
+    """Make a call again in a moment, because its server wants that; refuse if it has done so too often."""
+    if call.rounds >= MOST_ROUNDS:
+        required.refuse(INTERNAL_ERROR, ENDLESS)
+        return
+    wait = min(FIRST_WAIT * 2**call.rounds, LONGEST_WAIT)
+    timer = asyncio.get_running_loop().call_later(wait, required.answer, {})
+    call.undo = lambda _: timer.cancel()
 
 
 def _lack(caller: Caller, questions: Mapping[str, Question]) -> MissingCapability | None:
