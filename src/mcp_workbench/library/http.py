@@ -36,7 +36,7 @@ def http_app(
     # These load a web framework, which programs that do not serve have no use for.
     from mcp_workbench.config.tokens import load_tokens  # noqa: PLC0415 - see above
     from mcp_workbench.library.asgi import HttpApp  # noqa: PLC0415 - see above
-    from mcp_workbench.serve.admission import OPEN_TO_OTHERS, needs_token  # noqa: PLC0415 - see above
+    from mcp_workbench.serve.admission.files import OPEN_TO_OTHERS, needs_token  # noqa: PLC0415 - see above
 
     environ = os.environ if environ is None else environ
     loaded = load_config(config, environ)

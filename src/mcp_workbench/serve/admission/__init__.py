@@ -5,14 +5,6 @@ Owns the answer to one question: who does this request come from, or how is it r
 
 from mcp_workbench.serve.admission.admission import Admission
 from mcp_workbench.serve.admission.credentials import metadata, metadata_paths
-from mcp_workbench.serve.admission.files import OPEN_TO_OTHERS, AdmissionFiles, load_credentials, needs_token
+from mcp_workbench.serve.admission.files import AdmissionFiles, load_credentials
 
-__all__ = [
-    "OPEN_TO_OTHERS",
-    "Admission",
-    "AdmissionFiles",
-    "load_credentials",
-    "metadata",
-    "metadata_paths",
-    "needs_token",
-]
+__all__ = ["Admission", "AdmissionFiles", "load_credentials", "metadata", "metadata_paths"]
