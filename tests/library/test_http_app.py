@@ -213,6 +213,11 @@ async def test_without_tokens_only_requests_that_were_meant_for_this_machine_are
     assert head["status"] == status
 
 
+def test_a_path_without_its_slash_is_refused(environ: Environ) -> None:
+    with pytest.raises(ValueError, match="has to begin with a slash"):
+        http_app(toolboxes(dev={}), path="mcp", environ=environ)
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "tools.example.org"])  # noqa: S104 - nothing is bound
 def test_beyond_this_machine_a_token_is_needed(host: str, environ: Environ) -> None:
     with pytest.raises(ConfigError, match="a token is needed") as raised:
@@ -220,7 +225,9 @@ def test_beyond_this_machine_a_token_is_needed(host: str, environ: Environ) -> N
     assert "token_file" in str(raised.value)
 
 
-async def test_with_a_token_file_only_those_with_a_token_get_in(environ: Environ, tmp_path: Path) -> None:
+async def test_with_a_token_file_only_clients_with_a_token_are_served(
+    environ: Environ, tmp_path: Path
+) -> None:
     tokens = write_tokens(tmp_path, alice=(ALICE, ["*"]))
     config = toolboxes(dev={"it": server()})
     app = http_app(config, host="tools.example.org", token_file=tokens, environ=environ)

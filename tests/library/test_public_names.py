@@ -45,7 +45,7 @@ PUBLIC = [
     "__version__",
     "http_app",
 ]
-"""Whoever changes this list changes what others have built on, and says so in the changelog."""
+"""The names that programs may rely on. A change of this list belongs into the changelog."""
 
 
 def loaded_by(program: str, home: Path) -> set[str]:

@@ -421,9 +421,7 @@ async def test_a_modern_server_that_only_wants_to_be_called_again_is(
     assert states == [None, *["s"] * 10]
 
 
-async def test_a_decider_can_refuse_a_call_or_hold_it_and_observers_are_told(
-    environ: Environ, journal: Journal
-) -> None:
+async def test_a_decider_can_refuse_a_call_and_observers_are_told(environ: Environ, journal: Journal) -> None:
     class Policy:
         def decide(self, record: CallRecord) -> None:
             if record.name == "delete":
@@ -444,6 +442,38 @@ async def test_a_decider_can_refuse_a_call_or_hold_it_and_observers_are_told(
     assert counts["dev", "it", "delete"].errors == {"CallRefused": 1}
     assert counts["dev", "it", "echo"].errors == {}
     assert counts["dev", "it", "echo"].request_bytes == len('{"a":1}')
+
+
+async def test_a_decider_can_hold_a_call_until_it_is_allowed_or_given_up(
+    environ: Environ, journal: Journal
+) -> None:
+    allowed = asyncio.Event()
+
+    class Asking:
+        async def decide(self, record: CallRecord) -> None:
+            assert record.name == "echo"
+            await allowed.wait()
+
+    async with Workbench(
+        toolboxes(dev={"it": server(journal)}), environ=environ, deciders=[Asking()]
+    ) as workbench:
+        with pytest.raises(TimeoutError):
+            await workbench.call("dev", "it", "echo", timeout=0.05)
+        assert journal.starts == 0
+        call = asyncio.create_task(workbench.call("dev", "it", "echo", {"a": 1}))
+        allowed.set()
+        assert (await call).text == '{"a":1}'
+    assert len(journal.messages("tools/call")) == 1
+
+
+async def test_arguments_that_are_no_json_are_refused_before_anything_starts(
+    environ: Environ, journal: Journal
+) -> None:
+    async with Workbench(toolboxes(dev={"it": server(journal)}), environ=environ) as workbench:
+        with pytest.raises(TypeError):
+            await workbench.call("dev", "it", "echo", {"a": object()})
+        assert workbench.call_counts == {}
+    assert journal.starts == 0
 
 
 async def test_counts_that_were_taken_do_not_change_any_more(environ: Environ) -> None:

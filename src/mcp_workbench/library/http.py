@@ -31,21 +31,22 @@ def http_app(
     `config` is a dict or the path of a file, which is then watched as by `mcp-workbench serve --http`.
     `host` is the address or the name at which clients reach the application. Without `token_file` or an
     issuer under `http.oauth`, only this machine may use it. The application's `lifespan` has to run. Raises
-    ConfigError.
+    ConfigError, and ValueError if `path` does not begin with a slash.
     """
     # These load a web framework, which programs that do not serve have no use for.
     from mcp_workbench.config.tokens import load_tokens  # noqa: PLC0415 - see above
     from mcp_workbench.library.asgi import HttpApp  # noqa: PLC0415 - see above
     from mcp_workbench.serve.admission.files import OPEN_TO_OTHERS, needs_token  # noqa: PLC0415 - see above
 
+    if not path.startswith("/"):
+        raise ValueError(f"the path has to begin with a slash: {path!r}")
     environ = os.environ if environ is None else environ
     loaded = load_config(config, environ)
     tokens = None if token_file is None else load_tokens(os.fspath(token_file), environ)
     if tokens is None and needs_token(host, loaded):
         remedy = (
-            "Pass token_file, the path of a file with a token that `mcp-workbench token` made; or let an "
-            'issuer of yours say who people are: "oauth" under "http" in the configuration; or serve on '
-            "127.0.0.1 only."
+            "Pass token_file, the path of a file with tokens that `mcp-workbench token` makes; or name an "
+            'issuer of access tokens: "oauth" under "http" in the configuration; or serve on 127.0.0.1 only.'
         )
         raise ConfigError("http_app", [Problem(f"host {host}", OPEN_TO_OTHERS, remedy)])
     return HttpApp(

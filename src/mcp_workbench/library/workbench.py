@@ -116,7 +116,7 @@ class Workbench:
         try:
             await asyncio.shield(closing)
         except asyncio.CancelledError:
-            # Whoever cancels does not want to wait, but no process may be left behind.
+            # Nothing waits for a good end any more, but no process may be left behind.
             service.workbench.kill()
             await closing
             raise
@@ -176,13 +176,15 @@ class Workbench:
 
         A tool that fails returns a result with `is_error`. Raises ToolboxNotFound, ServerNotFound,
         ToolNotFound, CallRefused if a decider refuses the call, ExecutionFailed if the server does not
-        deliver, and TimeoutError after `timeout` seconds. `on_progress` is called with each ProgressReport.
-        To cancel the call, cancel the task that awaits it: the server is told.
+        deliver, TypeError if the arguments are not JSON data, and TimeoutError after `timeout` seconds.
+        `on_progress` is called with each ProgressReport. To cancel the call, cancel the task that awaits it:
+        the server is told.
         """
         view = self._client_view()
         pending = PendingCall(on_progress)
         pending.call = AwaitedCall(
-            *(PROGRAM, view, view.toolbox_server(toolbox, server), tool, encode(arguments or {}), {}), pending
+            *(PROGRAM, view, view.toolbox_server(toolbox, server), tool, encode(dict(arguments or {})), {}),
+            pending,
         )
         self._in_flight.add(pending)
         deadline = asyncio.timeout(timeout)
