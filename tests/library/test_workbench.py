@@ -26,7 +26,7 @@ from mcp_workbench import (
 from mcp_workbench.errors import ConnectionClosed, RemoteError, RequestTimeout
 from tests.support.client import write_config
 from tests.support.configs import ECHO, acting, server, tool, toolboxes
-from tests.support.processes import wait_until_gone
+from tests.support.processes import is_running, wait_until_gone
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -328,7 +328,9 @@ async def test_leaving_with_calls_in_flight_fails_them_and_leaves_no_process(
     await wait_until_gone([*hanging.pids, *starting.pids])
 
 
-async def test_leaving_that_is_cancelled_still_leaves_no_process(environ: Environ, journal: Journal) -> None:
+async def test_leaving_that_is_cancelled_kills_all_processes_before_it_ends(
+    environ: Environ, journal: Journal
+) -> None:
     config = toolboxes(dev={"it": server(journal, ignore_eof=True, ignore_term=True, grandchild=True)})
 
     async def use() -> None:
@@ -340,7 +342,8 @@ async def test_leaving_that_is_cancelled_still_leaves_no_process(environ: Enviro
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await wait_until_gone(journal.pids)
+    assert not any(map(is_running, journal.pids))
+    assert journal.events("sigterm") == []  # it was not waited for
 
 
 async def test_an_exception_in_the_block_passes_and_leaves_no_process(
@@ -419,6 +422,21 @@ async def test_a_modern_server_that_only_wants_to_be_called_again_is(
             await workbench.call("dev", "it", "again")
     states = [message["params"].get("requestState") for message in journal.messages("tools/call")]
     assert states == [None, *["s"] * 10]
+
+
+async def test_a_call_that_is_made_again_can_still_be_cancelled(environ: Environ, journal: Journal) -> None:
+    again = '{"resultType":"input_required","requestState":"s"}'
+    config = toolboxes(dev={"it": acting("again", "result", journal, era="modern", text=again)})
+    async with Workbench(config, environ=environ) as workbench:
+        task = asyncio.create_task(workbench.call("dev", "it", "again"))
+        await journal.wait_for_call(3)
+        (pending,) = workbench._in_flight
+        assert pending.call is not None
+        assert pending.call.rounds >= 2
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert workbench.call_counts["dev", "it", "again"].errors == {"cancelled": 1}
 
 
 async def test_a_decider_can_refuse_a_call_and_observers_are_told(environ: Environ, journal: Journal) -> None:
