@@ -34,7 +34,7 @@ from mcp_workbench.surface.questions.parking import ParkedCalls
 from mcp_workbench.surface.questions.sealing import Seal
 from mcp_workbench.workbench.client_view import ClientView
 from mcp_workbench.workbench.door import Door
-from mcp_workbench.workbench.workbench import Workbench, build
+from mcp_workbench.workbench.registry import ToolboxRegistry, build
 from tests.serve.relayed import written
 
 if TYPE_CHECKING:
@@ -391,7 +391,9 @@ class House:
         self._questions = count(1)
         door = Door([self.gatekeeper], [self.notes])
         with self._servers_in_memory():
-            self.workbench: Workbench = build(configured("a"), environ={}, cache="/nonexistent", door=door)
+            self.workbench: ToolboxRegistry = build(
+                configured("a"), environ={}, cache="/nonexistent", door=door
+            )
 
     def _servers_in_memory(self) -> Any:
         def make(*given: Any) -> Downstream:

@@ -27,8 +27,8 @@ from mcp_workbench.wire.processes.guard import Guard
 from mcp_workbench.workbench.client_view import ClientView
 from mcp_workbench.workbench.configured_server import ConfiguredServer
 from mcp_workbench.workbench.kept.store import ResultStore
+from mcp_workbench.workbench.registry import ToolboxRegistry
 from mcp_workbench.workbench.toolbox import Toolbox
-from mcp_workbench.workbench.workbench import Workbench
 from tests.support.kept import FilesInMemory
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Behind:
         self._server.connections = [self._connection, self._connection]
         toolbox_server = ConfiguredServer("dev", self._server)
         toolbox = Toolbox("dev", "Files", [toolbox_server], [], open_deadline=15, listing_budget=8000)
-        self.workbench = Workbench([toolbox], context, door=door)
+        self.workbench = ToolboxRegistry([toolbox], context, door=door)
         if results:
             self.workbench.store = ResultStore(FilesInMemory())
 

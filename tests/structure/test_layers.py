@@ -12,6 +12,7 @@ from tests.structure.package import PACKAGE, Module, layer_of, modules
 LAYERS = (
     "__main__",
     "cli",
+    "library",
     "serve",
     "surface",
     "workbench",
@@ -31,8 +32,13 @@ The wire is below the protocol: it knows nothing of MCP. Storage is below the wi
 ASIDE = {"demo": {"demo", "errors", "protocol"}}
 """Beside the layers, at the top: what only commands use, and the little that it may use itself."""
 
+PUBLIC = "library"
+"""The one layer that the package itself may import: it exports the public API."""
+
 
 def may_import(importer: str, imported: str) -> bool:
+    if importer == "":
+        return imported == PUBLIC
     if importer in ASIDE:
         return imported in ASIDE[importer]
     if imported in ASIDE:
@@ -47,7 +53,7 @@ def violations(module: Module) -> list[str]:
         for line, name in module.imports()
         if name.partition(".")[0] == PACKAGE
         and layer_of(name) in parts
-        and (module.layer == "" or not may_import(module.layer, layer_of(name)))
+        and not may_import(module.layer, layer_of(name))
     ]
 
 
@@ -89,7 +95,7 @@ def downstream_imports(module: Module) -> list[str]:
 
 
 def test_surface_reaches_servers_only_through_the_workbench() -> None:
-    above = [module for module in modules() if module.layer in ("surface", "serve")]
+    above = [module for module in modules() if module.layer in ("surface", "serve", "library")]
     assert [found for module in above for found in downstream_imports(module)] == []
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mcp_workbench.config import load
 from mcp_workbench.errors import CallError
 from mcp_workbench.workbench.client_view import ClientView
-from mcp_workbench.workbench.workbench import Workbench, build
+from mcp_workbench.workbench.registry import ToolboxRegistry, build
 from tests.support.client import write_config
 from tests.support.configs import server, toolboxes
 from tests.support.processes import is_running, wait_until_gone
@@ -28,12 +28,12 @@ def loaded(directory: Path, config: Json) -> LoadedConfig:
     return load(write_config(directory, config), {})
 
 
-def built(directory: Path, config: Json) -> Workbench:
+def built(directory: Path, config: Json) -> ToolboxRegistry:
     environ = {"PATH": os.environ["PATH"]}
     return build(loaded(directory, config), environ=environ, cache=directory / "cache")
 
 
-async def opening_of(workbench: Workbench, journal: Journal) -> asyncio.Task[object]:
+async def opening_of(workbench: ToolboxRegistry, journal: Journal) -> asyncio.Task[object]:
     """An opening that waits for a server which does not answer."""
     opening: asyncio.Task[object] = asyncio.create_task(ClientView(workbench).open("dev", modern=True))
     await journal.wait_until(lambda it: it.starts)

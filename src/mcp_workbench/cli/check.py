@@ -13,7 +13,7 @@ from mcp_workbench.cli.servers import attempt, count, load_or_report, rows_of
 from mcp_workbench.cli.terminal import print_json
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.storage.directories import cache_directory
-from mcp_workbench.workbench.workbench import build
+from mcp_workbench.workbench.registry import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from mcp_workbench.cli.servers import attempt, count, load_or_report, rows_of
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.storage.directories import cache_directory
+from mcp_workbench.workbench.registry import build
 from mcp_workbench.workbench.text.sanitise import show_name
-from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -16,8 +16,8 @@ from mcp_workbench.cli.tokens_display import show
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.workbench.client_view import ClientView
+from mcp_workbench.workbench.registry import build
 from mcp_workbench.workbench.text.sanitise import show_name
-from mcp_workbench.workbench.workbench import build
 
 if TYPE_CHECKING:
     from mcp_workbench.cli.costs import Costs

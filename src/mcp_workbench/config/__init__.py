@@ -3,7 +3,7 @@
 Owns everything between a path and a `LoadedConfig`. Starts nothing and connects to nothing.
 """
 
-from mcp_workbench.config.load import LoadedConfig, load, locate
+from mcp_workbench.config.load import LoadedConfig, load, load_data, locate
 from mcp_workbench.config.masking.secrets import Secrets
 from mcp_workbench.config.model.access import HttpConfig, IssuerConfig
 from mcp_workbench.config.model.oauth import OAuthConfig
@@ -36,6 +36,7 @@ __all__ = [
     "is_same_program",
     "json_schema",
     "load",
+    "load_data",
     "locate",
     "stamp_of",
 ]

@@ -5,6 +5,7 @@ Owns where the file is looked for, the order of the steps, and which values are 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from typing import TYPE_CHECKING
@@ -34,6 +35,9 @@ MAX_NAMED_SERVERS = 3
 STATE_KEY = "WORKBENCH_STATE_KEY"
 """The environment variable with the key that seals the state of calls. It is never passed on to servers."""
 
+DATA_NAME = "config"
+"""Stands for the path in the problems of a configuration that did not come from a file."""
+
 _VARIABLE = "WORKBENCH_CONFIG"
 _DEFAULT = "workbench-config.json"
 _HARM = "choose the programs that the workbench starts"
@@ -47,8 +51,8 @@ class LoadedConfig(msgspec.Struct, frozen=True):
     path: str
     warnings: tuple[str, ...]
     secrets: Secrets
-    stamp: Stamp
-    """The state of the file when it was read, by which a later change is noticed."""
+    stamp: Stamp | None
+    """The state of the file when it was read, by which a later change is noticed; None without a file."""
 
 
 def locate(option: str | None, environ: Mapping[str, str]) -> str:
@@ -60,8 +64,25 @@ def locate(option: str | None, environ: Mapping[str, str]) -> str:
 def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     """Return the configuration in the file at `path`. Raises ConfigError with all the problems in it."""
     path = os.fspath(path)
-    problems = Problems()
     data, status = read(path, usual_name=_DEFAULT, explain_missing=lambda: _missing(path, environ))
+    return _load(path, data, environ, status)
+
+
+def load_data(config: Mapping[str, object], environ: Mapping[str, str]) -> LoadedConfig:
+    """The configuration in a dict of the same form as the file. Raises ConfigError with all the problems."""
+    try:
+        # As JSON, so that it takes the same steps as a file: what is no JSON could not stand in one.
+        data = json.dumps(dict(config)).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        problem = Problem(
+            "", f"this is not JSON data: {error}", "Use dict, list, str, numbers, bool and None."
+        )
+        raise ConfigError(DATA_NAME, [problem]) from None
+    return _load(DATA_NAME, data, environ, None)
+
+
+def _load(path: str, data: bytes, environ: Mapping[str, str], status: os.stat_result | None) -> LoadedConfig:
+    problems = Problems()
     try:
         tree = parse(path, data, problems)
         # A plain copy: `os.environ` decodes and encodes at every access.
@@ -71,11 +92,13 @@ def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     config = validate(expansion.tree, problems)
     if problems.found:
         raise ConfigError(path, problems.found)
-    warn_of_writers(path, status, _HARM, environ, problems)
+    if status is not None:
+        warn_of_writers(path, status, _HARM, environ, problems)
     proxies = with_credentials(environ)
     _warn_of_withheld(config, proxies, problems)
+    stamp = None if status is None else stamp_of(status)
     secrets = _secrets(config, expansion.values | _inherited(config, environ), proxies)
-    return LoadedConfig(config, path, tuple(problems.warnings), secrets, stamp_of(status))
+    return LoadedConfig(config, path, tuple(problems.warnings), secrets, stamp)
 
 
 def _missing(path: str, environ: Mapping[str, str]) -> Problem:

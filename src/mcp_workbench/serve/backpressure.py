@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mcp_workbench.wire.reader import LineReader
     from mcp_workbench.wire.writer import Writer
-    from mcp_workbench.workbench.workbench import Workbench
+    from mcp_workbench.workbench.registry import ToolboxRegistry
 
 MAX_WAITING_BYTES = 32 * 1024 * 1024
 """Bytes that may wait, for the client and for all servers together, before the client is not read either."""
@@ -24,7 +24,7 @@ CHECK_EVERY_SECONDS = 0.02
 class StdioBackpressure:
     """Stops reading the servers, and then the client, while too much waits for the client."""
 
-    def __init__(self, workbench: Workbench) -> None:
+    def __init__(self, workbench: ToolboxRegistry) -> None:
         self._workbench = workbench
         self._timer: asyncio.TimerHandle | None = None
         self._has_space = asyncio.Event()

@@ -19,7 +19,7 @@ from mcp_workbench.serve.address import Address, listen
 from mcp_workbench.serve.admission import AdmissionFiles, metadata, metadata_paths
 from mcp_workbench.serve.connection_limits import MAX_CONNECTIONS, ConnectionLimits, allowed_connections
 from mcp_workbench.serve.connections import LimitedConnection
-from mcp_workbench.serve.running import Service, begin, loop_runner
+from mcp_workbench.serve.running import ProcessService, begin, loop_runner
 from mcp_workbench.surface.http.clients import Clients
 from mcp_workbench.surface.http.endpoint import Endpoint
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mcp_workbench.serve.admission import Admission
     from mcp_workbench.serve.logs import StderrHandler
     from mcp_workbench.serve.refusal_log import RefusalLog
+    from mcp_workbench.serve.running import Service
 
 PATH: Final = "/mcp"
 DRAIN_SECONDS: Final = 20.0
@@ -73,7 +74,7 @@ async def _serve(
     tokens: LoadedTokens | None,
 ) -> None:
     sockets, address, limits = listening
-    service = Service(loaded, environ, log_handler)
+    service = ProcessService(loaded, environ, log_handler)
     async with serving_http(service, address.host, tokens) as application:
         server = _Server(_settings(application, limits, application.admission.refusal_log))
         serving = asyncio.create_task(server.serve(sockets))
@@ -87,7 +88,7 @@ async def _serve(
 
 @asynccontextmanager
 async def serving_http(
-    service: Service, host: str, tokens: LoadedTokens | None
+    service: Service, host: str, tokens: LoadedTokens | None, path: str = PATH
 ) -> AsyncIterator[HttpApplication]:
     """Run a service as an ASGI application. On exit, end its calls, servers and clients."""
     clients = Clients(service.workbench, service.environ)
@@ -121,7 +122,7 @@ async def serving_http(
         stack.callback(service.stop_watching)
         service.start(on_reload)
         admission_files.start()
-        yield HttpApplication(endpoint, admission_files.admission)
+        yield HttpApplication(endpoint, admission_files.admission, path)
 
 
 def _settings(front: HttpApplication, limits: ConnectionLimits, refusal_log: RefusalLog) -> uvicorn.Config:
@@ -183,8 +184,9 @@ class _Server(uvicorn.Server):
 class HttpApplication:
     """The ASGI application: the MCP endpoint, health checks and OAuth metadata."""
 
-    def __init__(self, endpoint: Endpoint, admission: Admission) -> None:
+    def __init__(self, endpoint: Endpoint, admission: Admission, path: str = PATH) -> None:
         self._endpoint = endpoint
+        self._path = path
         self.admission = admission
         self._others = Starlette(
             routes=[
@@ -198,7 +200,7 @@ class HttpApplication:
         """Serve one HTTP request. Nearly all are for the MCP endpoint."""
         if scope["type"] != "http":
             return
-        if scope["path"] != PATH:
+        if scope["path"] != self._path and _path_within(scope) != self._path:
             await self._others(scope, receive, send)
             return
         origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
@@ -245,3 +247,9 @@ class HttpApplication:
         origin = request.headers.get("origin", "").encode("latin-1")
         answer.raw_headers.extend(self.admission.origins.cors(origin))
         return answer
+
+
+def _path_within(scope: Scope) -> str:
+    """The path of a request below the path that the application is mounted at."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", "")) or "/"

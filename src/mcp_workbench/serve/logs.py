@@ -15,7 +15,7 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from mcp_workbench.config import Secrets
 from mcp_workbench.serve.log_lines import MAX_LINE_BYTES, to_json, to_text, together, without_secrets
@@ -41,6 +41,13 @@ REPORT_TIMEOUT_SECONDS: Final = 1.0
 """How long a report of configuration problems waits to be read."""
 
 log = logging.getLogger(__name__)
+
+
+class SecretSink(Protocol):
+    """A log that masks secret values."""
+
+    def hide(self, secrets: Secrets) -> None:
+        """Mask these values too from now on, in every record."""
 
 
 class StderrHandler(logging.Handler):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mcp_workbench.config import LoadedConfig
-    from mcp_workbench.serve.logs import StderrHandler
-    from mcp_workbench.workbench.workbench import Workbench
+    from mcp_workbench.serve.logs import SecretSink
+    from mcp_workbench.workbench.registry import ToolboxRegistry
 
 log = logging.getLogger(__name__)
 
@@ -30,8 +30,8 @@ class Reloader:
         self,
         loaded: LoadedConfig,
         environ: Mapping[str, str],
-        workbench: Workbench,
-        log_handler: StderrHandler,
+        workbench: ToolboxRegistry,
+        log_handler: SecretSink,
         on_reload: Callable[[LoadedConfig], None],
     ) -> None:
         self._path = loaded.path

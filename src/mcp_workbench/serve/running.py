@@ -15,15 +15,15 @@ from mcp_workbench.serve.signals import SecondSignal
 from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.workbench.call_counts import CallCounts
 from mcp_workbench.workbench.door import Door
-from mcp_workbench.workbench.workbench import build
+from mcp_workbench.workbench.registry import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
     from typing import Any
 
     from mcp_workbench.config import LoadedConfig
-    from mcp_workbench.serve.logs import StderrHandler
-    from mcp_workbench.workbench.door import Observer
+    from mcp_workbench.serve.logs import SecretSink, StderrHandler
+    from mcp_workbench.workbench.door import Decider, Observer
 
 MIN_KEY_CHARACTERS = 32
 """Characters of the shortest key that needs no warning."""
@@ -31,7 +31,7 @@ MIN_KEY_CHARACTERS = 32
 log = logging.getLogger(__name__)
 
 
-def begin(loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler) -> None:
+def begin(loaded: LoadedConfig, environ: Mapping[str, str], log_handler: SecretSink) -> None:
     """Hide secrets in the log, and log the warnings of the configuration."""
     log_handler.hide(loaded.secrets)
     for warning in loaded.warnings:
@@ -60,40 +60,41 @@ def loop_runner() -> Callable[[Coroutine[Any, Any, None]], None]:
 
 
 class Service:
-    """A workbench while it serves, with its calls observed, its configuration watched and signals handled.
+    """A workbench in use: its servers, with their calls counted and the configuration file watched.
 
-    Owns what every way of serving has in common. Close it last of all that uses the workbench.
+    Owns what a serving process, `http_app` and the library have in common. It handles no signals and does not
+    set up logging. Close it after everything that uses the workbench.
     """
 
-    def __init__(self, loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler) -> None:
+    def __init__(
+        self,
+        loaded: LoadedConfig,
+        environ: Mapping[str, str],
+        log_handler: SecretSink,
+        *,
+        deciders: Sequence[Decider] = (),
+        observers: Sequence[Observer] = (),
+    ) -> None:
         self.loaded = loaded
         self.environ = environ
         self.log_handler = log_handler
         self._reloader: Reloader | None = None
         self.counts = CallCounts()
         """How often each tool was called, and how the calls ended."""
-        self._call_log = CallLog(log_handler)
-        observers: list[Observer] = [self.counts, self._call_log] if call_log.is_wanted() else [self.counts]
         self.workbench = build(
             loaded,
             environ=environ,
             cache=cache_directory(environ),
             hide=log_handler.hide,
-            door=Door(observers=observers),
+            door=Door(deciders, [self.counts, *observers]),
         )
-        self.interrupted = asyncio.Event()
-        """Set when the process is asked to end."""
-        self.second_signal = SecondSignal(self.interrupted.set)
-        """Set when the process is asked to end at once."""
 
     def start(self, on_reload: Callable[[LoadedConfig], None]) -> None:
-        """Watch the configuration, and import what only some servers need. Call it after all other setup."""
-        reloader = Reloader(self.loaded, self.environ, self.workbench, self.log_handler, on_reload)
-        self._reloader = reloader
-        reloader.start()
-        # Objects from startup stay: the garbage collector need not scan them again.
-        gc.freeze()
-        gc.enable()
+        """Watch the configuration file, if there is one, and load what some servers need."""
+        if self.loaded.stamp is not None:
+            reloader = Reloader(self.loaded, self.environ, self.workbench, self.log_handler, on_reload)
+            self._reloader = reloader
+            reloader.start()
         self.workbench.warm_up()
 
     def stop_watching(self) -> None:
@@ -102,12 +103,40 @@ class Service:
             self._reloader.close()
 
     async def until_second_signal(self, work: Coroutine[Any, Any, object]) -> None:
+        """Run some work. A process that serves cancels it at a second signal."""
+        await work
+
+    async def close(self) -> None:
+        """End all servers in good order."""
+        await self.workbench.close()
+
+
+class ProcessService(Service):
+    """A workbench that a process of its own serves: signals end the process, and calls are logged."""
+
+    def __init__(self, loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler) -> None:
+        self._call_log = CallLog(log_handler)
+        observers = [self._call_log] if call_log.is_wanted() else []
+        super().__init__(loaded, environ, log_handler, observers=observers)
+        self.interrupted = asyncio.Event()
+        """Set when the process is asked to end."""
+        self.second_signal = SecondSignal(self.interrupted.set)
+        """Set when the process is asked to end at once."""
+
+    def start(self, on_reload: Callable[[LoadedConfig], None]) -> None:
+        """Watch the configuration, and import what only some servers need. Call it after all other setup."""
+        # Objects from startup stay: the garbage collector need not scan them again.
+        gc.freeze()
+        gc.enable()
+        super().start(on_reload)
+
+    async def until_second_signal(self, work: Coroutine[Any, Any, object]) -> None:
         """Run some work, and cancel it at a second signal."""
         await first(work, self.second_signal.wait())
 
     async def close(self) -> None:
         """End all servers: in good order, or at once after a second signal. Log the calls that this ended."""
-        closing = asyncio.create_task(self.workbench.close())
+        closing = asyncio.create_task(super().close())
         await self.until_second_signal(asyncio.wait([closing]))
         if self.second_signal.is_set():
             self.workbench.kill()

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from mcp_workbench.serve.backpressure import StdioBackpressure
-from mcp_workbench.serve.running import Service, begin, first, loop_runner
+from mcp_workbench.serve.running import ProcessService, begin, first, loop_runner
 from mcp_workbench.surface.client_connection import ClientConnection
 from mcp_workbench.surface.client_session import ClientSession
 from mcp_workbench.surface.output import SingleOutput
@@ -81,7 +81,7 @@ def _modes_restored(*descriptors: int) -> Iterator[None]:
 async def _serve(
     loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler, stdin: int, stdout: int
 ) -> None:
-    service = Service(loaded, environ, log_handler)
+    service = ProcessService(loaded, environ, log_handler)
     workbench, interrupted = service.workbench, service.interrupted
     ended = asyncio.Event()
     pressure = StdioBackpressure(workbench)
@@ -123,7 +123,7 @@ async def _serve(
             await first(client_connection.drain(DRAIN_SECONDS), interrupted.wait())
 
 
-async def _flush(client: Writer, service: Service) -> None:
+async def _flush(client: Writer, service: ProcessService) -> None:
     """Wait until the client has read the last answers, but no longer than FLUSH_SECONDS."""
 
     async def flush() -> None:

@@ -29,7 +29,7 @@ LOOKS_WHEN_GONE = 5
 class Watcher:
     """Watches a file until it is closed, and calls back when it has changed."""
 
-    def __init__(self, path: str, stamp: Stamp, on_change: Callable[[], None]) -> None:
+    def __init__(self, path: str, stamp: Stamp | None, on_change: Callable[[], None]) -> None:
         self._path = path
         self._on_change = on_change
         self._known: Stamp | None = stamp

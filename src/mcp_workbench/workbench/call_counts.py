@@ -51,6 +51,13 @@ class CallCounts:
         self.tools: dict[ToolKey, ToolCounts] = {}
         """The counts of each tool that was called, by server and tool."""
 
+    def snapshot(self) -> dict[tuple[str, str, str], ToolCounts]:
+        """A copy of the counts, by toolbox, server and tool."""
+        return {
+            (*origin, name): msgspec.structs.replace(counts, errors=counts.errors.copy())
+            for (origin, name), counts in self.tools.items()
+        }
+
     def on_begin(self, record: CallRecord) -> None:
         """Do nothing: a call is counted when it has ended."""
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from mcp_workbench.fairness import FairSemaphore
     from mcp_workbench.workbench.kept.client_results import ClientResults
     from mcp_workbench.workbench.principal import Principal
+    from mcp_workbench.workbench.registry import ToolboxRegistry
     from mcp_workbench.workbench.toolbox import Opening, Toolbox, ToolboxSummary
     from mcp_workbench.workbench.toolbox_server import KnownTools, ToolboxServer
-    from mcp_workbench.workbench.workbench import Workbench
 
 
 class FoundTool(msgspec.Struct, frozen=True):
@@ -58,14 +58,17 @@ class ClientView:
 
     def __init__(
         self,
-        workbench: Workbench,
+        workbench: ToolboxRegistry,
         principal: Principal = ANYONE,
         emitted: EmittedUris | None = None,
         *,
         has_own_servers: bool = False,
+        takes_whole_results: bool = False,
     ) -> None:
         self._workbench = workbench
         self._has_own_servers = has_own_servers
+        self._takes_whole_results = takes_whole_results
+        """Whether nothing is kept of large results, because the client is a program and takes them whole."""
         self._listeners = Listeners()
         """The listeners of the client's own servers: only the client itself."""
         self._own: dict[Origin, ConfiguredServer] = {}
@@ -125,7 +128,7 @@ class ClientView:
 
     def _review_client_results(self) -> None:
         store = self._workbench.store
-        if store is None:
+        if store is None or self._takes_whole_results:
             return
         if self._client_results is None:
             self._client_results = store.client_results(self.principal.name)

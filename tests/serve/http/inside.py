@@ -15,7 +15,7 @@ from mcp_workbench.serve.connections import LimitedConnection
 from mcp_workbench.serve.http import HttpApplication, _Server, _settings
 from mcp_workbench.surface.http.clients import Clients
 from mcp_workbench.surface.http.endpoint import Endpoint
-from mcp_workbench.workbench.workbench import build
+from mcp_workbench.workbench.registry import build
 from tests.config.loading import load_content
 from tests.serve.http.raw_clients import Legacy, Modern
 from tests.support.waiting import PATIENCE, poll
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_workbench.surface.http.backlog import Backlog
-    from mcp_workbench.workbench.workbench import Workbench
+    from mcp_workbench.workbench.registry import ToolboxRegistry
     from tests.support.client import Json
 
 
@@ -33,7 +33,12 @@ class Inside:
     """A workbench that serves over HTTP in this process, and its clients."""
 
     def __init__(
-        self, workbench: Workbench, clients: Clients, server: _Server, url: str, limits: ConnectionLimits
+        self,
+        workbench: ToolboxRegistry,
+        clients: Clients,
+        server: _Server,
+        url: str,
+        limits: ConnectionLimits,
     ) -> None:
         self.limits = limits
         self.workbench = workbench

@@ -57,7 +57,7 @@ class Admission:
     def _apply(self, config: HttpConfig) -> None:
         self._config = config
         self.origins = Origins(self._listens_on, config)
-        self._is_open = is_loopback(self._listens_on) and self._tokens is None and config.oauth is None
+        self.is_open = is_loopback(self._listens_on) and self._tokens is None and config.oauth is None
 
     def _trust(self, issuer: IssuerConfig | None) -> None:
         """Accept the access tokens of this issuer, and of no other issuer."""
@@ -102,7 +102,7 @@ class Admission:
             elif name == b"origin":
                 origins.append(value)
         self._check(hosts, origins, peer)
-        if self._is_open:
+        if self.is_open:
             return ANYONE
         try:
             token = bearer_token(authorizations, self._challenge)

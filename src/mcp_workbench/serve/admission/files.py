@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.config.tokens import LoadedTokens
     from mcp_workbench.serve.admission.admission import AdmittedClients
-    from mcp_workbench.serve.logs import StderrHandler
+    from mcp_workbench.serve.logs import SecretSink
 
+OPEN_TO_OTHERS = "every client that can reach this address could use every tool, so a token is needed"
 _REMEDY = """\
 Make a token, and name the file that it is in:
       mcp-workbench token alice > tokens.json
@@ -44,11 +45,15 @@ def load_credentials(
         from mcp_workbench.config.tokens import load_tokens  # noqa: PLC0415 - only where there is such a file
 
         return load_tokens(token_file, environ)
-    if not is_loopback(host) and loaded.config.http.oauth is None:
+    if needs_token(host, loaded):
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        what = "every client that can reach this address could use every tool, so a token is needed"
-        raise ConfigError(f"--http {address}", [Problem("", what, _REMEDY.format(address=address))])
+        raise ConfigError(f"--http {address}", [Problem("", OPEN_TO_OTHERS, _REMEDY.format(address=address))])
     return None
+
+
+def needs_token(host: str, loaded: LoadedConfig) -> bool:
+    """Whether clients need a token: other machines can reach the address, and there is no issuer."""
+    return not is_loopback(host) and loaded.config.http.oauth is None
 
 
 class AdmissionFiles:
@@ -61,7 +66,7 @@ class AdmissionFiles:
         tokens: LoadedTokens | None,
         *,
         environ: Mapping[str, str],
-        log_handler: StderrHandler,
+        log_handler: SecretSink,
         clients: AdmittedClients,
     ) -> None:
         self.admission = Admission(host, loaded.config.http, tokens, clients)

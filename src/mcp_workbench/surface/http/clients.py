@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.surface.client_connection import ClientConnection
     from mcp_workbench.workbench.principal import Principal
-    from mcp_workbench.workbench.workbench import Workbench
+    from mcp_workbench.workbench.registry import ToolboxRegistry
 
 IDLE_SECONDS: Final = 1800.0
 """A client that sends nothing for this time counts as gone."""
@@ -54,7 +54,7 @@ BACKPRESSURE: Final = NoBackpressure()
 class Clients:
     """All HTTP clients with a session, or with a recent modern request."""
 
-    def __init__(self, workbench: Workbench, environ: Mapping[str, str]) -> None:
+    def __init__(self, workbench: ToolboxRegistry, environ: Mapping[str, str]) -> None:
         self._workbench = workbench
         self._environ = environ
         self._parking = ParkedCalls(workbench.shares)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.relay.relayed import RelayedRequest
     from mcp_workbench.surface.requests import RequestParams
     from mcp_workbench.wire.message import Id
+    from mcp_workbench.workbench.server_call import ServerCall
 
 MAX_ROUNDS: Final = 10
 """Rounds of questions in one call of a legacy client, as in the SDKs. Modern clients count for themselves."""
@@ -97,15 +98,11 @@ class Bridge:
             required.refuse(lack.code, lack.message)
         elif call.caller.is_modern:
             self._pass_on(call, required)
-        elif call.rounds >= MAX_ROUNDS:
-            required.refuse(INTERNAL_ERROR, ENDLESS)
-        elif required.questions:
+        elif required.questions and call.rounds < MAX_ROUNDS:
             write = call.requests.output.about(call.request_id)
             call.undo = self._asker.ask(required, required.session.input_timeout, write).withdraw
         else:
-            wait = min(FIRST_WAIT_SECONDS * 2**call.rounds, MAX_WAIT_SECONDS)
-            timer = asyncio.get_running_loop().call_later(wait, required.answer, {})
-            call.undo = lambda _: timer.cancel()
+            repeat_later(call, required)
 
     def _is_within_share(self, principal: str, inquiry: Pushed) -> bool:
         """Whether a principal is within its limit of open questions of one legacy server."""
@@ -214,6 +211,16 @@ def _read_url_elicitations(error: RemoteError) -> dict[str, Question]:
         return {}
     objects = [params for params in found if starts_with(params, b"{")]
     return {str(number): Question(ELICITATION, params) for number, params in enumerate(objects, 1)}
+
+
+def repeat_later(call: ServerCall, required: InputRequired) -> None:
+    """Make a call again in a moment, because its server wants that; refuse if it has done so too often."""
+    if call.rounds >= MAX_ROUNDS:
+        required.refuse(INTERNAL_ERROR, ENDLESS)
+        return
+    wait = min(FIRST_WAIT_SECONDS * 2**call.rounds, MAX_WAIT_SECONDS)
+    timer = asyncio.get_running_loop().call_later(wait, required.answer, {})
+    call.undo = lambda _: timer.cancel()
 
 
 def _lack(caller: Caller, questions: Mapping[str, Question]) -> MissingCapability | None:

@@ -46,8 +46,8 @@ MAX_JOINT_LISTS_PER_PRINCIPAL = 4
 log = logging.getLogger(__name__)
 
 
-class Workbench:
-    """The configured toolboxes and servers. There is one workbench per process, shared by all clients."""
+class ToolboxRegistry:
+    """The configured toolboxes and servers. There is one per process, shared by all clients."""
 
     def __init__(
         self,
@@ -231,8 +231,8 @@ def build(
     cache: StrPath,
     hide: Callable[[Secrets], None] = lambda _: None,
     door: Door | None = None,
-) -> Workbench:
-    """Return the workbench of a configuration. Starts nothing.
+) -> ToolboxRegistry:
+    """Return the toolboxes and servers of a configuration. Starts nothing.
 
     Files between runs are kept in the directory `cache`. `hide` is called with secrets that no log may
     contain. Every call passes the deciders and observers of `door`.
@@ -240,6 +240,6 @@ def build(
     context = ServerContext(
         environ, VersionMemory(cache), Catalogue(cache), Guard(environ), FlowControl(), Listeners(), hide
     )
-    workbench = Workbench([], context, cache, door)
+    workbench = ToolboxRegistry([], context, cache, door)
     workbench.reconfigure(loaded)
     return workbench
