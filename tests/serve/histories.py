@@ -368,7 +368,8 @@ class Client:
         if result.get("resultType") == "input_required":
             self.asked.append((sent, result))
             return
-        self.handles += [part.split()[0] for part in json.dumps(result).split("handle ")[1:]]
+        texts = [block.get("text", "") for block in result.get("content", ())]
+        self.handles += [text.partition("handle ")[2].split()[0] for text in texts if "handle " in text]
         is_failure = "error" in message or result.get("isError", False)
         is_late = "requestState" in sent.params and "error" in message  # the retry itself may be refused
         if sent.record is not None and not is_late:
