@@ -21,6 +21,7 @@ import msgspec
 from mcp_workbench.config import InlineConfig, Secrets, ServerConfig
 from mcp_workbench.config.load import LoadedConfig
 from mcp_workbench.config.model.workbench import ToolboxConfig, WorkbenchConfig
+from mcp_workbench.config.source.reading import Stamp
 from mcp_workbench.downstream.connection import Connection
 from mcp_workbench.downstream.conversation.offer import Offer
 from mcp_workbench.downstream.server import Server
@@ -577,4 +578,4 @@ def configured(what: str) -> LoadedConfig:
     )
     servers = {} if what == "none" else {"old": entry, "new": entry}
     toolboxes = {"dev": ToolboxConfig(description="x", servers=servers)} if servers else {}
-    return LoadedConfig(WorkbenchConfig(toolboxes=toolboxes), "x", (), Secrets({}), None)
+    return LoadedConfig(WorkbenchConfig(toolboxes=toolboxes), "x", (), Secrets({}), Stamp(()))

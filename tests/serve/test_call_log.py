@@ -154,7 +154,12 @@ def test_calls_that_end_about_the_same_time_are_written_together_and_in_order(
 ) -> None:
     writes: list[int] = []
     write_once = os.write
-    monkeypatch.setattr(os, "write", lambda *given: writes.append(given[0]) or write_once(*given))
+
+    def counting(descriptor: int, data: bytes) -> int:
+        writes.append(descriptor)
+        return write_once(descriptor, data)
+
+    monkeypatch.setattr(os, "write", counting)
     shown = write(pipe, *(record(f"tool {number}") for number in range(200)))
     assert [message.split(" ok ")[0] for message in messages(shown)] == [
         f"dev/git/tool {number}" for number in range(200)

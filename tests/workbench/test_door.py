@@ -434,7 +434,7 @@ async def test_a_held_call_goes_to_the_server_that_is_configured_by_then(tmp_pat
     """The server that it was made for may have ended, and would be started again by nobody's wish."""
     hold: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     held = Held(tmp_path, Deciding(lambda _: hold))
-    held.relayed.view.toolboxes = held.relayed.view.toolbox_servers = {}
+    held.relayed.view.toolboxes, held.relayed.view.toolbox_servers = {}, {}
     hold.set_result(None)
     await held.settle()
     assert (held.sent, held.notes.outcomes) == ([], [("refused", "ToolboxNotFound")])
