@@ -369,7 +369,8 @@ class Client:
         if result.get("resultType") == "input_required":
             self.asked.append((sent, result))
             return
-        self.handles += [part.split()[0] for part in json.dumps(result).split("handle ")[1:]]
+        texts = [block.get("text", "") for block in result.get("content", ())]
+        self.handles += [text.partition("handle ")[2].split()[0] for text in texts if "handle " in text]
         is_failure = "error" in message or result.get("isError", False)
         is_late = "requestState" in sent.params and "error" in message  # the retry itself may be refused
         if sent.record is not None and not is_late:
@@ -400,7 +401,7 @@ class House:
             self.servers.append(Downstream(*given))
             return self.servers[-1]
 
-        return mock.patch("mcp_workbench.workbench.workbench.Server", make)
+        return mock.patch("mcp_workbench.workbench.registry.Server", make)
 
     def client(self, at: int) -> Client:
         place = at % len(self._kinds)

@@ -111,3 +111,41 @@ def test_every_call_that_begins_ends_exactly_once(
     kinds: list[ClientKind], what: list[Step], ends_by_itself: bool, servers_first: bool
 ) -> None:
     run(kinds, what, ends_by_itself=ends_by_itself, servers_first=servers_first)
+
+
+def outcomes(house: House) -> list[tuple[str, int | None]]:
+    """How each call ended, and which call it continued."""
+    return [(record.end.outcome if record.end else "", record.parent) for record in house.notes.begun]
+
+
+OLD, NEW = 2, 1
+"""Choose the legacy server or the modern one, where a step chooses a server or makes a call."""
+
+
+def test_a_kept_result_is_read_by_a_call_with_an_end() -> None:
+    long: list[Step] = [("start", OLD, ""), ("call", OLD, "tool"), ("finish", 1, "long")]
+    assert outcomes(run(["legacy"], [*long, ("call", 1, "built-in")])) == [("answered", None)] * 2
+
+
+def test_a_modern_clients_retry_is_a_call_that_continues_another() -> None:
+    asked: list[Step] = [("start", NEW, ""), ("call", NEW, "tool"), ("ask", 1, "")]
+    house = run(["modern"], [*asked, ("answer", 1, ""), ("finish", 1, "plain")])
+    assert outcomes(house) == [("asked", None), ("answered", 1)]
+
+
+def test_a_call_that_is_made_again_for_a_legacy_client_stays_one_call() -> None:
+    asked: list[Step] = [("start", NEW, ""), ("call", NEW, "tool"), ("ask", 1, "")]
+    house = run(["legacy"], [*asked, ("answer", 1, ""), ("finish", 1, "plain")])
+    assert outcomes(house) == [("answered", None)]
+
+
+def test_a_call_that_waits_for_its_client_stays_one_call() -> None:
+    asked: list[Step] = [("start", OLD, ""), ("call", OLD, "tool"), ("ask", 1, "")]
+    house = run(["modern"], [*asked, ("answer", 1, ""), ("finish", 1, "plain")])
+    assert outcomes(house) == [("answered", None)]
+
+
+def test_a_client_that_comes_back_to_a_server_which_never_read_the_call_is_told() -> None:
+    asked: list[Step] = [("start", OLD, ""), ("call", OLD, "tool"), ("ask", 1, "")]
+    house = run(["modern"], [*asked, ("die_unread", 1, ""), ("answer", 1, "")])
+    assert outcomes(house) == [("failed", None)]

@@ -409,25 +409,26 @@ async def test_a_refused_call_is_never_sent_and_its_client_is_told_why(
 
 
 @pytest.mark.parametrize("steps", [0, 5], ids=["at once", "later"])
-@pytest.mark.parametrize("is_decided", [False, True], ids=["undecided", "just decided"])
-async def test_a_held_call_that_is_cancelled_is_never_sent(
-    tmp_path: Path, steps: int, is_decided: bool
+@pytest.mark.parametrize("turns", [None, 0, 1, 2, 3])
+async def test_a_held_call_that_is_cancelled_is_not_sent_afterwards(
+    tmp_path: Path, steps: int, turns: int | None
 ) -> None:
+    """Undecided (None), or so many turns of the loop after the decision to let it pass."""
     hold: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     held = Held(tmp_path, Deciding(lambda _: hold))
     for _ in range(steps):
         await asyncio.sleep(0)
-    if is_decided:
+    if turns is not None:
         hold.set_result(None)
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        for _ in range(turns):
+            await asyncio.sleep(0)
     cancelled = {"method": "notifications/cancelled", "params": {"requestId": 1}}
-    is_sent = bool(held.sent)
+    sent = list(held.sent)
     held.relayed.client_says(json.dumps({"jsonrpc": "2.0", **cancelled}).encode())
     await held.settle()
-    assert bool(held.sent) is is_sent
+    assert held.sent == sent
     assert held.notes.outcomes == [("cancelled", "")]
-    assert (hold.cancelled(), hold.done()) == (not is_decided, True)
+    assert (hold.cancelled(), hold.done()) == (turns is None, True)
 
 
 async def test_a_held_call_goes_to_the_server_that_is_configured_by_then(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from mcp_workbench.errors import (
     WorkbenchError,
 )
 from mcp_workbench.library.http import http_app
-from mcp_workbench.library.results import (
+from mcp_workbench.library.typed_results import (
     CallResult,
     FailedServer,
     FindResult,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.errors import BadAnswer, ExecutionFailed, RemoteError
-from mcp_workbench.library.results import read_progress, read_result
+from mcp_workbench.library.typed_results import read_progress, read_result
 from mcp_workbench.protocol.caller import modern_caller
 from mcp_workbench.protocol.names import METHOD_NOT_FOUND
 from mcp_workbench.surface.questions.bridge import repeat_later
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.conversation.inquiry import InputRequired, Pushed
     from mcp_workbench.errors import CallError, WireError
-    from mcp_workbench.library.results import CallResult, ProgressReport
+    from mcp_workbench.library.typed_results import CallResult, ProgressReport
     from mcp_workbench.protocol.results import Stamps
     from mcp_workbench.workbench.door import Outcome
 

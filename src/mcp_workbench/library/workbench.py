@@ -10,7 +10,7 @@ from mcp_workbench.config import load, load_data
 from mcp_workbench.errors import InvalidCall
 from mcp_workbench.library.awaited_call import PROGRAM, AwaitedCall, PendingCall
 from mcp_workbench.library.log_masking import masking_handler
-from mcp_workbench.library.results import read_findings, read_opening
+from mcp_workbench.library.typed_results import read_findings, read_opening
 from mcp_workbench.serve.running import Service, begin
 from mcp_workbench.surface.listing.open_request import DEFAULT_LIMIT, read_open
 from mcp_workbench.wire.message import encode
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.errors import StrPath
     from mcp_workbench.library.awaited_call import OnProgress
-    from mcp_workbench.library.results import CallResult, FindResult, OpenResult
+    from mcp_workbench.library.typed_results import CallResult, FindResult, OpenResult
     from mcp_workbench.workbench.call_counts import ToolCounts
     from mcp_workbench.workbench.door import Decider, Observer
     from mcp_workbench.workbench.toolbox import Opening, ToolboxSummary

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 UNKNOWN_TOOL = "(unknown tool)"
 """Stands for all tools that a server is not known to have: their names are whatever a client sends."""
 
+MAX_REFUSED_TOOLS = 1000
+"""Tools with counts, up to which one that a decider refuses is counted by its name."""
+
 SUCCESSES = ("answered", "asked")
 """The outcomes that are no errors."""
 
@@ -61,12 +64,17 @@ class CallCounts:
     def on_begin(self, record: CallRecord) -> None:
         """Do nothing: a call is counted when it has ended."""
 
+    def _may_name(self, record: CallRecord, end: CallEnd) -> bool:
+        """Whether a tool that was not called before gets counts of its own: anybody can send any name."""
+        is_refused = end.error == "CallRefused" and len(self.tools) < MAX_REFUSED_TOOLS
+        return record.is_sent or is_refused
+
     def on_end(self, record: CallRecord, end: CallEnd) -> None:
         """Count a call that has ended."""
         name = record.name if record.method == TOOLS_CALL else record.method
         key = record.origin, name
         counts = self.tools.get(key)
-        if counts is None and record.method == TOOLS_CALL and not record.is_sent:
+        if counts is None and record.method == TOOLS_CALL and not self._may_name(record, end):
             key = record.origin, UNKNOWN_TOOL
             counts = self.tools.get(key)
         if counts is None:
