@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_workbench.workbench.call_counts import UNKNOWN_TOOL, CallCounts, ToolCounts
+from mcp_workbench.workbench.call_counts import MAX_REFUSED_TOOLS, UNKNOWN_TOOL, CallCounts, ToolCounts
 from mcp_workbench.workbench.door import CallEnd, CallRecord, Door
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ def count(counts: CallCounts, outcome: Outcome, error: str = "", name: str = "st
         started=0.0,
         **given,
     )
-    counts.on_begin(record)
     counts.on_end(record, CallEnd(outcome, error, 2.0, 100))
 
 
@@ -44,12 +43,6 @@ def test_calls_time_and_bytes_are_summed_for_each_tool() -> None:
         (GIT, "log"): ToolCounts(1, seconds=2.0, request_bytes=10, response_bytes=100),
         (("dev", "hub"), "status"): ToolCounts(1, seconds=2.0, request_bytes=10, response_bytes=100),
     }
-
-
-def test_a_call_that_has_begun_is_not_counted_before_it_has_ended() -> None:
-    counts = CallCounts()
-    counts.on_begin(CallRecord(Door(), 1, "tools/call", GIT, "status", "", "", None, 0.0, 10, 0.0))
-    assert counts.tools == {}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +77,6 @@ def test_what_is_not_a_tool_is_counted_by_its_method(method: str, is_sent: bool)
     ("outcome", "error"),
     [
         ("refused", "ToolNotFound"),
-        ("refused", "CallRefused"),
         ("failed", "StartError"),
         ("cancelled", ""),
         ("client_gone", ""),
@@ -95,6 +87,14 @@ def test_names_that_no_server_has_confirmed_are_counted_together(outcome: Outcom
     for number in range(10):
         count(counts, outcome, error, name=f"made up {number}", is_sent=False)
     assert {key: it.calls for key, it in counts.tools.items()} == {(GIT, UNKNOWN_TOOL): 10}
+
+
+def test_tools_that_a_decider_refuses_are_counted_by_name_up_to_a_limit() -> None:
+    counts = CallCounts()
+    for number in range(MAX_REFUSED_TOOLS + 10):
+        count(counts, "refused", "CallRefused", name=f"tool {number}", is_sent=False)
+    assert len(counts.tools) == MAX_REFUSED_TOOLS + 1
+    assert counts.tools[GIT, UNKNOWN_TOOL].calls == 10
 
 
 def test_a_tool_that_was_called_before_keeps_its_count_when_a_call_is_not_sent() -> None:

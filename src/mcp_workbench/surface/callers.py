@@ -11,7 +11,6 @@ from mcp_workbench.protocol.names import (
     INVALID_PARAMS,
     LOG_LEVELS,
     META_CAPABILITIES,
-    META_CLIENT,
     META_LOG_LEVEL,
     META_VERSION,
     MODERN_VERSIONS,
@@ -43,8 +42,12 @@ class Callers:
     def __init__(self) -> None:
         self.legacy: Caller | None = None
         """What the client declared in its handshake, if there was one: its requests need no metadata then."""
-        self._legacy_name = self._modern_name = ""
-        self._client_info = ABSENT
+        self.legacy_name = ""
+        """The name that the client gave itself in its handshake."""
+        self.modern_name = ""
+        """The name in the `clientInfo` that was read last."""
+        self.client_info = ABSENT
+        """The `clientInfo` of a modern request that was read last."""
         self._capabilities = ABSENT
         self._level = ABSENT
         self._modern = NOBODY
@@ -61,18 +64,14 @@ class Callers:
 
     def greet(self, capabilities: msgspec.Raw, client_info: msgspec.Raw) -> None:
         """Take what a legacy client declares in its handshake, and who it says that it is."""
-        self._legacy_name = _name_in(client_info)
+        self.legacy_name = _name_in(client_info)
         self.legacy = legacy_caller(askable(members_of(capabilities.copy())))
 
-    def client_name(self, meta: Meta) -> str:
-        """The name that the client gives itself in a request's metadata, else in its handshake."""
-        info = meta.get(META_CLIENT)
-        if info is None:
-            return self._legacy_name
-        if info != self._client_info:
-            # Copied: it would keep the whole line in memory.
-            self._client_info, self._modern_name = info.copy(), _name_in(info)
-        return self._modern_name
+    def read_name(self, client_info: msgspec.Raw) -> str:
+        """Return the name in the `clientInfo` of a modern request, and keep it for the next."""
+        # Copied: it would keep the whole line in memory.
+        self.client_info, self.modern_name = client_info.copy(), _name_in(client_info)
+        return self.modern_name
 
     def set_log_level(self, level: int) -> None:
         """Set the least level of log messages that a legacy client wants."""

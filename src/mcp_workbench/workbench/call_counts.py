@@ -61,9 +61,6 @@ class CallCounts:
             for (origin, name), counts in self.tools.items()
         }
 
-    def on_begin(self, record: CallRecord) -> None:
-        """Do nothing: a call is counted when it has ended."""
-
     def _may_name(self, record: CallRecord, end: CallEnd) -> bool:
         """Whether a tool that was not called before gets counts of its own: anybody can send any name."""
         is_refused = end.error == "CallRefused" and len(self.tools) < MAX_REFUSED_TOOLS

@@ -12,12 +12,12 @@ import asyncio
 import logging
 import time
 from itertools import count
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol, runtime_checkable
 
 import msgspec
 
 from mcp_workbench.errors import CallError, CallRefused, ExecutionFailed, Overloaded, RequestTimeout
-from mcp_workbench.protocol.results import is_tool_error
+from mcp_workbench.protocol.results import TAIL_BYTES, find_error, is_tool_error
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -44,6 +44,8 @@ workbench itself said no. `cancelled`: the client cancelled the request. `timed_
 server did not answer in time. `client_gone`: the client left before the answer, or was disconnected because
 the workbench ends.
 """
+
+FAILED_OBSERVER: Final = "an observer of calls failed at the %s of %s"
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +97,20 @@ class CallRecord(msgspec.Struct, eq=False):
 
     def answered(self, result: msgspec.Raw) -> None:
         """Note that the server returned a result."""
-        self.close("tool_error" if is_tool_error(result) else "answered", response_bytes=len(result))
+        # On the hot path of an observed call: no function calls that are not needed.
+        size = len(result)
+        may_be_error = find_error(result, max(size - TAIL_BYTES, 0)) or (
+            size > TAIL_BYTES and find_error(result, 0, TAIL_BYTES)
+        )
+        outcome: Outcome = "tool_error" if may_be_error and is_tool_error(result) else "answered"
+        if self.end is None:
+            seconds = asyncio.get_running_loop().time() - self.started
+            self.end = end = CallEnd(outcome, "", seconds, size)
+            for on_end in self.door.on_end:
+                try:
+                    on_end(self, end)
+                except Exception:
+                    log.exception(FAILED_OBSERVER, "end", self.label)
 
     def failed(self, error: WireError | CallError) -> None:
         """Note that the call failed with this error, or was refused because of it."""
@@ -112,12 +127,16 @@ class CallRecord(msgspec.Struct, eq=False):
             outcome = "refused"
         self.close(outcome, type(cause).__name__)
 
-    def close(self, outcome: Outcome, error: str = "", *, response_bytes: int = 0) -> None:
-        """End the call. Only the first end counts, and only that is told."""
+    def close(self, outcome: Outcome, error: str = "") -> None:
+        """End the call without a result. Only the first end of a call counts, and only that is told."""
         if self.end is None:
             seconds = asyncio.get_running_loop().time() - self.started
-            self.end = CallEnd(outcome, error, seconds, response_bytes)
-            self.door.tell_end(self, self.end)
+            self.end = end = CallEnd(outcome, error, seconds, 0)
+            for on_end in self.door.on_end:
+                try:
+                    on_end(self, end)
+                except Exception:
+                    log.exception(FAILED_OBSERVER, "end", self.label)
 
 
 class Decider(Protocol):
@@ -132,13 +151,18 @@ class Decider(Protocol):
 
 
 class Observer(Protocol):
-    """Learns of every call: counters, a log, an audit, metrics."""
-
-    def on_begin(self, record: CallRecord) -> None:
-        """Take note that a call has begun. It may still be refused."""
+    """Learns how every call ended: counters, a log, an audit, metrics."""
 
     def on_end(self, record: CallRecord, end: CallEnd) -> None:
         """Take note of how a call ended. This is called exactly once for each call."""
+
+
+@runtime_checkable
+class BeginObserver(Observer, Protocol):
+    """An observer that also learns when a call begins, to show or trace calls in flight."""
+
+    def on_begin(self, record: CallRecord) -> None:
+        """Take note that a call has begun. It may still be refused."""
 
 
 class BeginningCall(Protocol):
@@ -178,10 +202,14 @@ class Door:
 
     def __init__(self, deciders: Sequence[Decider] = (), observers: Sequence[Observer] = ()) -> None:
         self._deciders = tuple(deciders)
-        self._observers = tuple(observers)
+        self._on_begin = tuple(it.on_begin for it in observers if isinstance(it, BeginObserver))
+        self.on_end = tuple(it.on_end for it in observers)
+        """Told of each call that has ended, with its record and its end."""
         self._numbers = count(1)
         self.is_watched = bool(deciders or observers)
         """Whether there is anything to decide or to tell. If not, no records are made."""
+        self.has_deciders = bool(deciders)
+        """Whether a call may be refused or held."""
 
     def begin(self, call: BeginningCall) -> CallRecord:
         """Begin a call: make its record and tell the observers."""
@@ -198,11 +226,11 @@ class Door:
             call.request_bytes,
             asyncio.get_running_loop().time(),
         )
-        for observer in self._observers:
+        for on_begin in self._on_begin:
             try:
-                observer.on_begin(record)
+                on_begin(record)
             except Exception:
-                log.exception("an observer of calls failed at the beginning of %s", record.label)
+                log.exception(FAILED_OBSERVER, "beginning", record.label)
         return record
 
     def decide(self, record: CallRecord) -> asyncio.Task[None] | None:
@@ -259,14 +287,6 @@ class Door:
         log.exception("a decider failed on %s", record.label)  # noqa: LOG004 - of the caller's
         toolbox, server = record.origin
         return CallRefused(record.name, server, toolbox, "it could not be decided whether it is allowed")
-
-    def tell_end(self, record: CallRecord, end: CallEnd) -> None:
-        """Tell the observers how a call ended."""
-        for observer in self._observers:
-            try:
-                observer.on_end(record, end)
-            except Exception:
-                log.exception("an observer of calls failed at the end of %s", record.label)
 
 
 def _drop(hold: asyncio.Future[None]) -> None:

@@ -131,6 +131,8 @@ class ServerCall(_CallState):
         """Begin the record of the call and ask the deciders. Return whether the call may go on now."""
         door = self.view.door
         self.record = record = door.begin(self)
+        if not door.has_deciders:
+            return True
         try:
             hold = door.decide(record)
         except CallError as error:

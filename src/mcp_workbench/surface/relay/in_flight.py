@@ -72,7 +72,7 @@ class RequestsInFlight:
         self.output = output
         self._write = output.write
         self._respond = output.respond
-        self._callers = callers
+        self.callers = callers
         self._taken = taken
         """Ids of the client's subscription streams, which no request may have."""
         self._requests: dict[Id, RelayedRequest | asyncio.Task[None]] = {}
@@ -97,10 +97,6 @@ class RequestsInFlight:
         """Which server has sent the client which resource URIs."""
         return self._view.emitted
 
-    def client_name(self, meta: Meta) -> str:
-        """The name that the client gives itself, in the metadata of a request or in its handshake."""
-        return self._callers.client_name(meta)
-
     def __contains__(self, request_id: Id | None) -> bool:
         return request_id in self._requests
 
@@ -121,7 +117,7 @@ class RequestsInFlight:
         if request_id in self._requests or request_id in self._taken:
             return False
         try:
-            caller = self._callers.of(meta) if meta else self._callers.legacy
+            caller = self.callers.of(meta) if meta else self.callers.legacy
             if caller is None or (
                 self._view.client_results is not None and may_hold_references(arguments.arguments)
             ):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from mcp_workbench.errors import BadAnswer, RemoteError
 from mcp_workbench.protocol.names import (
     INVALID_PARAMS,
+    META_CLIENT,
     META_PROGRESS,
     MISSING_CAPABILITY,
     URL_ELICITATION_REQUIRED,
@@ -65,7 +66,12 @@ class RelayedRequest(ServerCall):
     @property
     def client_name(self) -> str:
         """The name that the client gives itself."""
-        return self.requests.client_name(self.meta)
+        info = self.meta.get(META_CLIENT)
+        callers = self.requests.callers
+        if info is None:
+            return callers.legacy_name
+        # Nearly all requests of a client say the same.
+        return callers.modern_name if info == callers.client_info else callers.read_name(info)
 
     @property
     def conversation(self) -> object:
