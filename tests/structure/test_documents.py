@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+ABOUT_THE_CODE = [ROOT / "docs" / "architecture.md", *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
 ELSEWHERE = {
     "BufferedProtocol",  # asyncio
     "Host",  # HTTP headers
@@ -40,7 +40,7 @@ ELSEWHERE = {
     "Response",
     "Struct",  # msgspec
 }
-"""Names in the decisions that are written like a class of ours, and belong to others."""
+"""Names in these documents that are written like a class of ours, and belong to others."""
 
 OBSCURE = re.compile(
     r"\b(?:eras?|whoever|(?:come|comes|came) in|let in|by the browser|desks?|drawers?|shelf|valves?)\b",
@@ -167,8 +167,8 @@ def test_paths_in_the_repository_are_told_from_other_names(tmp_path: Path) -> No
     ]
 
 
-@pytest.mark.parametrize("document", DECISIONS, ids=lambda path: path.name)
-def test_every_class_in_a_decision_exists(document: Path) -> None:
+@pytest.mark.parametrize("document", ABOUT_THE_CODE, ids=lambda path: path.name)
+def test_every_class_in_a_document_about_the_code_exists(document: Path) -> None:
     members = class_members()
     assert "Workbench" in members
     written = [name.partition(".") for name in class_names(document) if name not in ELSEWHERE]
