@@ -272,3 +272,10 @@ def test_a_reader_that_does_not_read_is_never_waited_for() -> None:
     lost = int(dropped.rpartition(" ")[2])
     kept = sum("dev/git/git_status ok " in line for line in shown)
     assert (kept > MAX_WAITING_LINES, lost + kept) == (True, 100_000)
+
+
+def test_a_secret_in_a_long_client_name_is_masked_before_the_name_is_cut() -> None:
+    client = f"{'x' * 50}-s3cr3t-value-{'y' * 50}"
+    line = line_of(record(client=client), OK, lambda text: text.replace("s3cr3t-value", "***"))
+    assert "s3cr3t" not in line
+    assert line.endswith("…)")

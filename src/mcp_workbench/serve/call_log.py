@@ -25,6 +25,8 @@ DELAY_SECONDS: Final = 0.05
 """How long lines are collected before they are written."""
 MAX_COLLECTED: Final = 200
 """Lines that are written at once, without waiting any longer."""
+MAX_CLIENT_CHARACTERS: Final = 60
+"""Length of the name of a client in a line."""
 MAX_NAME_CHARACTERS: Final = 200
 """Length of the name of a tool, a prompt or a resource in a line."""
 MAX_OTHER_CHARACTERS: Final = 100
@@ -96,11 +98,14 @@ def line_of(record: CallRecord, end: CallEnd, mask: Callable[[str], str]) -> str
         )
     if len(name) > MAX_NAME_CHARACTERS:
         name = _cut(name, MAX_NAME_CHARACTERS, mask)
+    client = record.client
+    if len(client) > MAX_CLIENT_CHARACTERS:
+        client = _cut(client, MAX_CLIENT_CHARACTERS, mask)
     separator = "/" if record.method == TOOLS_CALL else f" {record.method} "
     outcome = WORDS.get(end.outcome, end.outcome)
     if end.error:
         outcome = f"{outcome} ({end.error})"
-    seconds, size, client = end.seconds, end.response_bytes, record.client
+    seconds, size = end.seconds, end.response_bytes
     duration = f"{seconds * 1000:.0f} ms" if seconds < 10 else f"{seconds:.0f} s"
     line = f"{toolbox}/{server}{separator}{name} {outcome} {duration}"
     if size:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from mcp_workbench.protocol.caller import Caller
     from mcp_workbench.surface.requests import Meta
 
-MAX_NAME_CHARACTERS = 60
-"""Length of a client's name in our log."""
+MAX_NAME_CHARACTERS = 1000
+"""Length of a client's name that is kept. The log masks secrets in it, and then cuts it shorter."""
 MAX_DECLARATIONS = 100
 """Different declarations of one client that are kept."""
 
