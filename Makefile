@@ -45,7 +45,7 @@ coverage: $(MEASURED)/.installed $(DEV) $(NODE_MODULES) ## Run the tests measure
 semantic: $(SEMANTIC)/.installed ## Install the extra `semantic` into an environment of its own, and run its tests
 	@$(SEMANTIC)/bin/python -m pytest tests/semantic tests/workbench/searching tests/journeys/test_finding.py
 
-grid: $(DEV) $(NODE_MODULES) ## Try every client era with every server era, and write docs/compatibility.md
+grid: $(DEV) $(NODE_MODULES) ## Try every client version with every server version, and write docs/compatibility.md
 	@$(VENV)/bin/python -m pytest -p tests.grid.plugin --grid-page docs/compatibility.md tests/grid
 
 lint: $(DEV) ## Check formatting, style, types and workflows

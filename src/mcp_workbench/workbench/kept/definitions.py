@@ -19,8 +19,8 @@ DESCRIPTION: Final = "Read and search large results that the workbench has kept,
 READ_RESULT: Final = "read_result"
 SEARCH_RESULT: Final = "search_result"
 
-MOST_MATCHES: Final = 200
-MOST_CONTEXT: Final = 20
+MAX_MATCHES: Final = 200
+MAX_CONTEXT_LINES: Final = 20
 """Lines before and after a match."""
 
 _READ_ONLY: Final = {
@@ -67,11 +67,11 @@ _DEFINITIONS: Final[tuple[dict[str, object], ...]] = (
                 "context": {
                     "type": "integer",
                     "minimum": 0,
-                    "maximum": MOST_CONTEXT,
+                    "maximum": MAX_CONTEXT_LINES,
                     "default": 2,
                     "description": "Lines before and after",
                 },
-                "limit": {"type": "integer", "minimum": 1, "maximum": MOST_MATCHES, "default": 20},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_MATCHES, "default": 20},
             },
             "required": ["handle"],
         },
@@ -79,4 +79,4 @@ _DEFINITIONS: Final[tuple[dict[str, object], ...]] = (
     },
 )
 TOOLS: Final[Index] = {str(tool["name"]): msgspec.Raw(encode(tool)) for tool in _DEFINITIONS}
-"""As a server would list them."""
+"""The definitions of the built-in tools by name, in the form in which servers list theirs."""

@@ -8,7 +8,7 @@ import msgspec
 
 from mcp_workbench.errors import BadPattern, InvalidCall
 from mcp_workbench.wire.message import encode
-from mcp_workbench.workbench.kept.definitions import MOST_CONTEXT, MOST_MATCHES
+from mcp_workbench.workbench.kept.definitions import MAX_CONTEXT_LINES, MAX_MATCHES
 from mcp_workbench.workbench.kept.reading import piece_of_bytes
 from mcp_workbench.workbench.kept.search import find_pattern, find_text
 
@@ -46,8 +46,8 @@ class SearchRequest(msgspec.Struct, forbid_unknown_fields=True):
         if len(self._pattern) > MAX_PATTERN_CHARACTERS:
             raise InvalidCall(f"Invalid arguments: it can have {MAX_PATTERN_CHARACTERS:,} characters at most")
         for name, value, least, most in (
-            ("context", self.context, 0, MOST_CONTEXT),
-            ("limit", self.limit, 1, MOST_MATCHES),
+            ("context", self.context, 0, MAX_CONTEXT_LINES),
+            ("limit", self.limit, 1, MAX_MATCHES),
         ):
             if not least <= value <= most:
                 raise InvalidCall(f"Invalid arguments: {name} must be from {least} to {most}, and is {value}")
