@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench import __version__
-from mcp_workbench.config import json_schema
+from mcp_workbench.config.schema import json_schema
 from tests.cli.commands import MODULE, SCRIPT
 from tests.support.configs import toolboxes
 from tests.support.waiting import PATIENCE

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from mcp_workbench.config import ServerConfig, ToolboxConfig, WorkbenchConfig, json_schema
+from mcp_workbench.config import ServerConfig, ToolboxConfig, WorkbenchConfig
+from mcp_workbench.config.schema import json_schema
 from mcp_workbench.config.validation.suggest import right_place
 from tests.config.loading import one_server, problems, toolbox
 

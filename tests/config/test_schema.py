@@ -19,8 +19,8 @@ from mcp_workbench.config import (
     ServerConfig,
     ToolboxConfig,
     WorkbenchConfig,
-    json_schema,
 )
+from mcp_workbench.config.schema import json_schema
 from tests.config.loading import load_content, one_server, problems, toolbox
 
 EXAMPLES = sorted(Path(__file__).parents[2].glob("docs/examples/*.json"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mcp_workbench.config import json_schema
+from mcp_workbench.config.schema import json_schema
 
 
 def run() -> int:

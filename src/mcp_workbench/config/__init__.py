@@ -16,7 +16,6 @@ from mcp_workbench.config.model.workbench import (
     WorkbenchConfig,
     is_same_program,
 )
-from mcp_workbench.config.schema import json_schema
 from mcp_workbench.config.source.reading import Stamp, stamp_of
 
 __all__ = [
@@ -34,7 +33,6 @@ __all__ = [
     "ToolboxConfig",
     "WorkbenchConfig",
     "is_same_program",
-    "json_schema",
     "load",
     "load_data",
     "locate",

@@ -15,7 +15,6 @@ import msgspec
 from mcp_workbench.downstream import diagnosis
 from mcp_workbench.downstream.backoff import Backoff
 from mcp_workbench.downstream.connection import Connection
-from mcp_workbench.downstream.link import link_to
 from mcp_workbench.downstream.start import RetryStart, Start
 from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, TooLong
 from mcp_workbench.fairness import Shares
@@ -241,6 +240,8 @@ class Supervisor:
 
     async def _attempt(self, ready: asyncio.Future[Connection], start: Start) -> None:
         context = self._context
+        from mcp_workbench.downstream.link import link_to  # noqa: PLC0415 - nothing runs at the start
+
         link = link_to(
             self._origin,
             self._server.config,

@@ -54,14 +54,16 @@ class CallLog:
 
     def __init__(self, handler: StderrHandler) -> None:
         self._handler = handler
-        self._ended: list[tuple[CallRecord, CallEnd]] = []
+        self._events: list[BatchedEvent] = []
         self._timer: asyncio.TimerHandle | None = None
         self._is_closed = False
 
     def on_end(self, record: CallRecord, end: CallEnd) -> None:
         """Write a line about a call, together with those of other calls that end about now."""
-        self._ended.append((record, end))
-        if self._is_closed or len(self._ended) >= MAX_COLLECTED:
+        # The line at once: records that wait here would be memory that the next calls cannot use again.
+        line = line_of(record, end, self._handler.mask)
+        self._events.append(BatchedEvent(LOGGER, record.begun_at + end.seconds, record.origin, line))
+        if self._is_closed or len(self._events) >= MAX_COLLECTED:
             self.flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(DELAY_SECONDS, self.flush)
@@ -76,13 +78,9 @@ class CallLog:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        ended, self._ended = self._ended, []
-        if ended:
-            self._handler.write_together([self._entry(record, end) for record, end in ended])
-
-    def _entry(self, record: CallRecord, end: CallEnd) -> BatchedEvent:
-        line = line_of(record, end, self._handler.mask)
-        return BatchedEvent(LOGGER, record.begun_at + end.seconds, record.origin, line)
+        events, self._events = self._events, []
+        if events:
+            self._handler.write_together(events)
 
 
 def line_of(record: CallRecord, end: CallEnd, mask: Callable[[str], str]) -> str:

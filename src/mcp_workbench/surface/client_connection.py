@@ -34,7 +34,6 @@ from mcp_workbench.surface.questions.sealing import bind
 from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.in_flight import RequestsInFlight
 from mcp_workbench.surface.requests import Refusal, read_filter, read_params
-from mcp_workbench.surface.resources.shared_lists import SharedLists
 from mcp_workbench.surface.resources.subscriptions import Subscriptions
 from mcp_workbench.wire.message import encode, error_line, members_of, result_line, starts_with
 from mcp_workbench.wire.peer import Peer
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.output import ClientOutput
     from mcp_workbench.surface.questions.bridge import Retry
     from mcp_workbench.surface.requests import Backpressure, Meta, NotificationFilter, RequestParams
+    from mcp_workbench.surface.resources.shared_lists import SharedLists
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body, Id
 
@@ -53,6 +53,20 @@ NO_VERSION: Final = (
     f"Invalid params: send `initialize` first (protocol versions up to {LEGACY_VERSIONS[0]}), or carry "
     f"_meta['{META_VERSION}'] in every request (from {MODERN_VERSIONS[0]} on)"
 )
+
+SHARED_METHODS: Final = frozenset(
+    {
+        "resources/list",
+        "resources/templates/list",
+        "prompts/list",
+        "resources/read",
+        "prompts/get",
+        "completion/complete",
+    }
+)
+"""The methods that `SharedLists` answers, for all clients."""
+SUBSCRIPTION_METHODS: Final = frozenset({"resources/subscribe", "resources/unsubscribe"})
+"""The methods that `SharedLists` answers for legacy clients only."""
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +101,8 @@ class ClientConnection:
             streams=streams,
             view=view,
         )
-        self._shared_lists = SharedLists(view, self._requests, self._bridge, subscriptions, backpressure)
+        self._subscriptions = subscriptions
+        self._shared_lists: SharedLists | None = None
         self.version: str | None = None
         """The protocol version of the `initialize` handshake; None if there was none."""
         view.add_listener(self._announcements)
@@ -182,10 +197,24 @@ class ClientConnection:
         elif method == "tools/call":
             metatools.refuse_misplaced(members_of(raw))
             self._call_meta_tool(request_id, params, caller)
-        elif self._shared_lists.takes(method, caller):
-            self._shared_lists.handle(request_id, method, params, raw, caller)
+        elif method in SHARED_METHODS or (method in SUBSCRIPTION_METHODS and not caller.is_modern):
+            self._lists().handle(request_id, method, params, raw, caller)
         else:
             self._send_own(request_id, (self._answer(method, params, caller),), caller)
+
+    def _lists(self) -> SharedLists:
+        """Return what answers requests for resources, prompts and completions. Few clients send them."""
+        from mcp_workbench.surface.resources.shared_lists import SharedLists  # noqa: PLC0415 - see above
+
+        if self._shared_lists is None:
+            self._shared_lists = SharedLists(
+                self._client_session.view,
+                self._requests,
+                self._bridge,
+                self._subscriptions,
+                self._backpressure,
+            )
+        return self._shared_lists
 
     def _caller(self, meta: Meta, method: str) -> Caller:
         caller = self._callers.of(meta)

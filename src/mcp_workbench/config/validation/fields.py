@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import msgspec
 
-from mcp_workbench.config.validation.suggest import ADVICE, meant_key, right_place
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
@@ -55,16 +53,25 @@ def check_keys(
     for key in entry:
         if key in known:
             meant[key] = key
-        elif key in ADVICE:
-            problems.warn((*place, key), f"the workbench ignores this key; {ADVICE[key]}")
-        elif (suggestion := meant_key(key, known)) is not None:
+        elif (suggestion := _report_unknown(key, known, place, problems)) is not None:
             meant.setdefault(suggestion, key)
-            problems.add((*place, key), "unknown key", f'Did you mean "{suggestion}"? Write it exactly so.')
-        elif (level := right_place(key)) is not None:
-            problems.warn((*place, key), f"the workbench ignores this key here; it belongs {level}")
-        else:
-            problems.warn((*place, key), "the workbench does not know this key and ignores it")
     return meant
+
+
+def _report_unknown(key: str, known: Collection[str], place: Place, problems: Problems) -> str | None:
+    """Report an unknown key. Return the known key that it is a slip of, if it is one."""
+    from mcp_workbench.config.validation.suggest import ADVICE, meant_key, right_place  # noqa: PLC0415 - rare
+
+    if key in ADVICE:
+        problems.warn((*place, key), f"the workbench ignores this key; {ADVICE[key]}")
+    elif (suggestion := meant_key(key, known)) is not None:
+        problems.add((*place, key), "unknown key", f'Did you mean "{suggestion}"? Write it exactly so.')
+        return suggestion
+    elif (level := right_place(key)) is not None:
+        problems.warn((*place, key), f"the workbench ignores this key here; it belongs {level}")
+    else:
+        problems.warn((*place, key), "the workbench does not know this key and ignores it")
+    return None
 
 
 def plain_fields(struct: type[msgspec.Struct]) -> list[FieldInfo]:

@@ -97,10 +97,6 @@ class SharedLists:
         self._requests = requests
         self._bridge = bridge
 
-    def takes(self, method: str, caller: Caller) -> bool:
-        """Whether this class handles the method, for a caller of this protocol version."""
-        return method in (self._HANDLERS if caller.is_modern else self._LEGACY_HANDLERS)
-
     def handle(
         self, request_id: Id, method: str, params: RequestParams, raw: msgspec.Raw, caller: Caller
     ) -> None:
@@ -109,9 +105,7 @@ class SharedLists:
             self._requests.check_limit()
         except CallError as error:
             raise Refusal(INTERNAL_ERROR, f"Internal error: {error}") from None
-        self._LEGACY_HANDLERS[method](
-            self, ClientRequest(request_id, method, caller, params, members_of(raw))
-        )
+        self.HANDLERS[method](self, ClientRequest(request_id, method, caller, params, members_of(raw)))
 
     def _list(self, request: ClientRequest) -> None:
         if request.params.cursor is not None:
@@ -244,14 +238,11 @@ class SharedLists:
             fetch.extra, fetch.parent = retry.extra, retry.parent
             self._requests.begin(fetch)
 
-    _HANDLERS: ClassVar[dict[str, Callable[[SharedLists, ClientRequest], None]]] = {
+    HANDLERS: ClassVar[dict[str, Callable[[SharedLists, ClientRequest], None]]] = {
         **dict.fromkeys(LISTS, _list),
         "resources/read": _read,
         "prompts/get": _get_prompt,
         "completion/complete": _complete,
-    }
-    _LEGACY_HANDLERS: ClassVar[dict[str, Callable[[SharedLists, ClientRequest], None]]] = {
-        **_HANDLERS,
         "resources/subscribe": _subscribe,
         "resources/unsubscribe": _unsubscribe,
     }

@@ -18,7 +18,6 @@ from mcp_workbench.errors import CallError, RemoteError, WireError
 from mcp_workbench.protocol.names import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, META_SUBSCRIPTION
 from mcp_workbench.surface.relay.metadata import passed_on
 from mcp_workbench.surface.requests import Refusal
-from mcp_workbench.surface.resources.routing import route_resource
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.text.sanitise import clean_text
 
@@ -111,6 +110,8 @@ class Subscriptions:
         if uri in self._legacy:
             return
         self._require_space(1)
+        from mcp_workbench.surface.resources.routing import route_resource  # noqa: PLC0415 - few clients do
+
         toolbox_server, own = route_resource(self._view, uri, is_modern=False)
         # Added at once: the client may unsubscribe before the server has accepted.
         subscription = self._legacy[uri] = _Subscription(uri, toolbox_server, own, modern=False)
@@ -174,6 +175,8 @@ class Subscriptions:
             )
 
     def _find(self, uri: str) -> _Subscription | None:
+        from mcp_workbench.surface.resources.routing import route_resource  # noqa: PLC0415 - few clients do
+
         try:
             toolbox_server, own = route_resource(self._view, uri, is_modern=True)
         except Refusal as refusal:
