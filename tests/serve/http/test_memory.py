@@ -140,6 +140,8 @@ async def test_a_slow_reader_that_is_disconnected_frees_its_memory_at_once(
 async def leave_in_mid_answer(inside: Inside, client: Legacy) -> str:
     """Have a large answer kept for a client that left, and return the position that it may come back to."""
     wire = await client.wire()
+    # Else the whole answer could be in the buffers of the system before the client is gone.
+    wire.writer.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
     await wire.send("POST", {**JSON, **client.headers}, json.dumps(large(TALKING, 7)).encode())
     position = (await (await wire.response()).next_event()).id
     assert position is not None
