@@ -171,6 +171,7 @@ async def test_what_one_never_read_is_forgotten_with_it(monkeypatch: pytest.Monk
 
 STRAY_READER = """
 import os, time
+said, saying = os.pipe()
 if os.fork() == 0:
     os.setsid()
     until_exec, held = os.pipe()
@@ -178,9 +179,11 @@ if os.fork() == 0:
         # Until then it has our environment, and is known by it.
         os.close(held)
         os.read(until_exec, 1)
-        print(pid, flush=True)
+        os.write(saying, b'%d' % pid)
         os._exit(0)
     os.execve('/bin/sleep', ['sleep', '60'], {})
+# Until the leader of its session is gone, it is known by that.
 os.wait()
+print(int(os.read(said, 20)), flush=True)
 time.sleep(60)
 """
