@@ -75,6 +75,8 @@ async def test_a_call_has_no_task_and_no_timer_of_its_own(
 
 async def test_a_long_result_is_written_from_where_it_was_read(relayed: Relayed) -> None:
     relayed.request()()
+    relayed.answer(MEGABYTE)()  # the first long one loads what looks for links in it
+    relayed.request()()
     answer = relayed.answer(MEGABYTE)
     assert allocated(answer) < 20_000
     assert written(relayed.to_client[-1]).count(b"~") == MEGABYTE

@@ -51,7 +51,7 @@ async def test_counting_and_logging_a_call_take_few_steps(tmp_path: Path, nowher
     observed = steps_of_a_call(tmp_path, Door(observers=[CallCounts(), call_log]), modern=modern)
     call_log.close()
     assert observed[0] - bare[0] <= 7
-    assert observed[1] - bare[1] <= 7
+    assert observed[1] - bare[1] <= 4
 
 
 @pytest.mark.parametrize("modern", [False, True], ids=["legacy", "modern"])

@@ -54,16 +54,14 @@ class CallLog:
 
     def __init__(self, handler: StderrHandler) -> None:
         self._handler = handler
-        self._events: list[BatchedEvent] = []
+        self._ended: list[tuple[CallRecord, CallEnd]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._is_closed = False
 
     def on_end(self, record: CallRecord, end: CallEnd) -> None:
         """Write a line about a call, together with those of other calls that end about now."""
-        # The line at once: records that wait here would be memory that the next calls cannot use again.
-        line = line_of(record, end, self._handler.mask)
-        self._events.append(BatchedEvent(LOGGER, record.begun_at + end.seconds, record.origin, line))
-        if self._is_closed or len(self._events) >= MAX_COLLECTED:
+        self._ended.append((record, end))
+        if self._is_closed or len(self._ended) >= MAX_COLLECTED:
             self.flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(DELAY_SECONDS, self.flush)
@@ -78,9 +76,14 @@ class CallLog:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        events, self._events = self._events, []
-        if events:
-            self._handler.write_together(events)
+        ended, self._ended = self._ended, []
+        if ended:
+            mask = self._handler.mask
+            self._handler.write_together([_event(record, end, mask) for record, end in ended])
+
+
+def _event(record: CallRecord, end: CallEnd, mask: Callable[[str], str]) -> BatchedEvent:
+    return BatchedEvent(LOGGER, record.begun_at + end.seconds, record.origin, line_of(record, end, mask))
 
 
 def line_of(record: CallRecord, end: CallEnd, mask: Callable[[str], str]) -> str:
