@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "src" / "mcp_workbench"
 
-UPPERMOST = {"cli", "demo", "serve"}
-"""Layers whose tests run whole commands."""
+UPPERMOST = {"cli", "demo", "library", "serve"}
+"""Layers whose tests run whole commands or web servers."""
 
 DIRECTORIES = {"structure", *(path.parent.name for path in PACKAGE.glob("*/__init__.py"))} - UPPERMOST
 
