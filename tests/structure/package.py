@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,9 @@ def layer_of(name: str) -> str:
     return name.partition(".")[2].partition(".")[0]
 
 
+@cache
 def modules() -> list[Module]:
+    """All modules of the package, parsed once for all tests of a process."""
     return [_parse(path) for path in sorted(SOURCE.rglob("*.py"))]
 
 
