@@ -12,6 +12,7 @@ from tests.structure.package import PACKAGE, Module, layer_of, modules
 LAYERS = (
     "__main__",
     "cli",
+    "setup",
     "library",
     "serve",
     "surface",

@@ -92,6 +92,10 @@ def _run(options: argparse.Namespace) -> int:
         return run_demo()
     if options.command in ("login", "logout"):
         return _run_login(options)
+    from mcp_workbench.cli import setup
+
+    if options.command in setup.MODULES:
+        return setup.run(options)
     if options.command == "index":
         from mcp_workbench.cli.index import run as run_index
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from mcp_workbench import __version__
 from mcp_workbench.cli.plain import LOG_FORMATS, LOG_LEVELS
+from mcp_workbench.cli.setup.options import add_commands as add_setup_commands
 
 DEFAULT_COLUMNS = 80
 MIN_COLUMNS = 40
@@ -115,6 +116,7 @@ def parser() -> argparse.ArgumentParser:
     _add_login(commands, shared)
     commands.add_parser("demo", help="show the workbench at work on an embedded configuration")
     _add_token(commands)
+    add_setup_commands(commands, shared)
     commands.add_parser("schema", help="print the JSON Schema of the configuration file, for editors")
     return top
 

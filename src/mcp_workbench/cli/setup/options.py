@@ -1,0 +1,12 @@
+"""The options of the commands that set up the workbench, gathered from the modules beside this one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_commands(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
+    """Add the commands that set up the workbench to the command line."""
