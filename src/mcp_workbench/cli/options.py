@@ -20,7 +20,8 @@ One MCP server in front of all your MCP servers.
 Without a command it serves over stdin and stdout, which is what an MCP client launches."""
 
 EPILOG = """\
-configuration: --config, else $WORKBENCH_CONFIG, else ./workbench-config.json
+configuration: --config, else $WORKBENCH_CONFIG, else ./workbench-config.json, else the file
+  mcp-workbench/workbench-config.json in your configuration directory (~/.config on Linux)
 exit codes: 0 all is well, 1 something failed, 2 the command line or the configuration is wrong"""
 
 

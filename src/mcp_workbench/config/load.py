@@ -1,6 +1,6 @@
 """Loads the configuration file: returns a valid configuration, or raises with all that is wrong.
 
-Owns where the file is looked for, the order of the steps, and which values are masked.
+Owns the order of the steps, and which values are masked.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 from mcp_workbench.config.masking.proxies import PASSED_ON, asks_for, credentials_in, with_credentials
 from mcp_workbench.config.masking.secret_values import SENSITIVE_NAME, credentials_in_url, credentials_inside
 from mcp_workbench.config.masking.secrets import Secrets
+from mcp_workbench.config.places import FILE_NAME, VARIABLE, personal_file
 from mcp_workbench.config.source.expand import expand
 from mcp_workbench.config.source.parse import parse, paste_this
 from mcp_workbench.config.source.reading import Stamp, read, stamp_of
@@ -38,8 +39,6 @@ STATE_KEY = "WORKBENCH_STATE_KEY"
 DATA_NAME = "config"
 """Stands for the path in the problems of a configuration that did not come from a file."""
 
-_VARIABLE = "WORKBENCH_CONFIG"
-_DEFAULT = "workbench-config.json"
 _HARM = "choose the programs that the workbench starts"
 """What other users could do who can write to the file, for the warning about them."""
 
@@ -55,16 +54,10 @@ class LoadedConfig(msgspec.Struct, frozen=True):
     """The state of the file when it was read, by which a later change is noticed; None without a file."""
 
 
-def locate(option: str | None, environ: Mapping[str, str]) -> str:
-    """Return the path to load: `--config`, else `$WORKBENCH_CONFIG`, else `./workbench-config.json`."""
-    # Clients start the workbench without a shell, so that a `~` in their settings is still there.
-    return os.path.expanduser(option or environ.get(_VARIABLE) or _DEFAULT)
-
-
 def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     """Return the configuration in the file at `path`. Raises ConfigError with all the problems in it."""
     path = os.fspath(path)
-    data, status = read(path, usual_name=_DEFAULT, explain_missing=lambda: _missing(path, environ))
+    data, status = read(path, usual_name=FILE_NAME, explain_missing=lambda: _missing(path, environ))
     return _load(path, data, environ, status)
 
 
@@ -105,14 +98,17 @@ def _missing(path: str, environ: Mapping[str, str]) -> Problem:
     directory = _working_directory()
     places = (
         "--config PATH",
-        f"else ${_VARIABLE} ({environ.get(_VARIABLE) or 'not set'})",
-        f"else ./{_DEFAULT} (in {directory})",
+        f"else ${VARIABLE} ({environ.get(VARIABLE) or 'not set'})",
+        f"else ./{FILE_NAME} (in {directory})",
+        f"else {personal_file(environ)}",
     )
     listed = "".join(f"\n      {place}" for place in places)
     return Problem(
         "",
         f"there is no such file: {os.path.normpath(os.path.join(directory, path))}",
-        f"It is looked for here:{listed}\n    {paste_this()}",
+        f"It is looked for here:{listed}\n"
+        "    mcp-workbench import makes it from the servers of your MCP clients.\n"
+        f"    {paste_this()}",
     )
 
 
