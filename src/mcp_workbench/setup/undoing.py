@@ -56,9 +56,7 @@ def plan_undo(environ: Mapping[str, str], subjects: Collection[str] | None) -> U
 def plan_undo_of_config(environ: Mapping[str, str], path: str) -> UndoPlan:
     """Return what an undo of the last change of the configuration file restores. Raises CannotChange."""
     real = real_path(path)
-    records = [
-        record for record in _open_records(environ) if (record.subject, record.path) == (CONFIG, real)
-    ]
+    records = [record for record in _open_records(environ) if (record.subject, record.path) == (CONFIG, real)]
     return _plan(environ, [records[-1:]] if records else [])
 
 

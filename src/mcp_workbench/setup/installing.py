@@ -1,0 +1,255 @@
+"""Plans the change of a client's file that puts the workbench into it, or takes it out.
+
+Owns which entry is written where, and what happens to an entry of the same name. Nothing is written here:
+`file_changes.apply` does that.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from mcp_workbench.config.clients import entry_for, find_files, install_target, is_workbench
+from mcp_workbench.config.documents import open_document
+from mcp_workbench.config.documents.plain import get, has, is_same, with_value, without
+from mcp_workbench.errors import CannotChange, DocumentError
+from mcp_workbench.setup.file_changes import FileChange, read_for_change
+from mcp_workbench.setup.launching import WORKSPACE_VARIABLE
+from mcp_workbench.setup.previews import mask_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from mcp_workbench.config.clients import Client, ClientFile, FoundFile, FoundServer, Machine, Scope
+    from mcp_workbench.config.documents import Document, Format, Path
+    from mcp_workbench.setup.launching import Launch
+
+DEFAULT_NAME: Final = "workbench"
+"""Name of the workbench's entry in the file of a client."""
+
+_KNOWS_WORKSPACE: Final = frozenset(("cursor", "vscode", "vscode-insiders"))
+"""Clients that replace `${workspaceFolder}` in an entry by the directory of the open project."""
+
+Effect = Literal["add", "update", "overwrite", "same", "remove", "absent"]
+"""What a change of a client's file does with the entry of the workbench."""
+
+
+class ClientChange(msgspec.Struct, frozen=True):
+    """The change of a client's file, with what it does and what the file is to hold afterwards."""
+
+    client: Client
+    change: FileChange
+    format: Format
+    effect: Effect
+    names: tuple[str, ...]
+    """Names of the entries of the workbench that are written or removed."""
+    replaced: tuple[str, ...] = ()
+    """Names of the client's own servers that are taken out."""
+    expected: dict[str, object] = {}
+    """Content of the file after the change, as plain data."""
+
+    @property
+    def path(self) -> str:
+        """Path of the client's file."""
+        return self.change.path
+
+    def diff(self) -> list[str]:
+        """Return the change as the lines of a unified diff, with the secrets of the file masked."""
+        contents = (self.change.before, self.change.after)
+        return self.change.diff(mask_of(self.format, *contents, is_public=is_workbench))
+
+
+def find_target(machine: Machine, client: Client, scope: Scope) -> tuple[str, ClientFile]:
+    """Return the file of a client that the workbench is installed in. Raises CannotChange without one."""
+    target = install_target(machine, client, scope)
+    if target is None:
+        other = "user" if scope == "project" else "project"
+        raise CannotChange(client.title, f"it has no file for the scope {scope}", f"Use --scope {other}.")
+    return target
+
+
+def found_at(machine: Machine, client: Client, scope: Scope, path: str) -> FoundFile | None:
+    """Return the servers in a file of a client; None if there is no file. Raises CannotChange on damage."""
+    found = next(
+        (file for file in find_files(machine, [client]) if file.path == path and file.scope == scope), None
+    )
+    if found is not None and found.error:
+        raise CannotChange(path, found.error, "Nothing was written. Mend the file first.")
+    return found
+
+
+def plan_install(
+    machine: Machine,
+    client: Client,
+    scope: Scope,
+    launch: Launch,
+    *,
+    name: str | None = None,
+    may_overwrite: Callable[[str, str], bool] = lambda _path, _name: False,
+    replaces: Collection[tuple[str, Path]] = (),
+) -> ClientChange:
+    """Return the change that puts the workbench into the file of a client.
+
+    `may_overwrite` is asked with a path and a name where an entry of another program has the name.
+    `replaces` has the servers to take out, by the path of the file and the place in it. Raises CannotChange.
+    """
+    path, kind = find_target(machine, client, scope)
+    before = read_for_change(path)
+    found = found_at(machine, client, scope, path)
+    document = _opened(path, kind.format, before)
+    key = kind.key if found is None else found.key
+    servers = _checked(path, document, () if found is None else found.servers)
+    present = _present(servers, name)
+    chosen = present.name if present is not None else name or DEFAULT_NAME
+    effect: Effect = "add"
+    if present is not None:
+        effect = "update" if is_workbench(present.entry) else "overwrite"
+        if effect == "overwrite" and not may_overwrite(path, chosen):
+            remedy = f"Nothing was written. Choose another name: --name {DEFAULT_NAME}-2"
+            raise CannotChange(path, f"another server has the name '{chosen}' there", remedy)
+    entry = _entry(client, launch, chosen)
+    taken_out = [server for server in servers if (path, server.path) in replaces and server is not present]
+    try:
+        expected = _put(document, key, kind, chosen, present, entry, effect)
+        for server in sorted(taken_out, key=lambda server: _last_index(server.path), reverse=True):
+            document.remove(server.path)
+            expected = without(expected, server.path)
+        after = document.encode()
+    except DocumentError as error:
+        raise _cannot_edit(path, error) from error
+    return ClientChange(
+        client=client,
+        change=FileChange(path, before, after),
+        format=kind.format,
+        effect="same" if after == before else effect,
+        names=(chosen,),
+        replaced=tuple(server.name for server in taken_out),
+        expected=expected,  # type: ignore[arg-type] # the top of a document is an object
+    )
+
+
+def plan_uninstall(machine: Machine, client: Client, scope: Scope) -> list[ClientChange]:
+    """Return the changes that take the workbench out of the files of a client. Raises CannotChange."""
+    changes = []
+    for found in find_files(machine, [client]):
+        if found.scope != scope or not any(is_workbench(server.entry) for server in found.servers):
+            continue
+        before = read_for_change(found.path)
+        document = _opened(found.path, found.format, before)
+        ours = [
+            server for server in _checked(found.path, document, found.servers) if is_workbench(server.entry)
+        ]
+        expected: object = document.data
+        try:
+            for server in sorted(ours, key=lambda server: _last_index(server.path), reverse=True):
+                document.remove(server.path)
+                expected = without(expected, server.path)
+            after = document.encode()
+        except DocumentError as error:
+            raise _cannot_edit(found.path, error) from error
+        changes.append(
+            ClientChange(
+                client=client,
+                change=FileChange(found.path, before, after),
+                format=found.format,
+                effect="remove",
+                names=tuple(server.name for server in ours),
+                expected=expected,  # type: ignore[arg-type] # the top of a document is an object
+            )
+        )
+    return changes
+
+
+def verify(change: ClientChange) -> None:
+    """Read a file again that was written, and check what it holds. Raises CannotChange if that is wrong."""
+    written = read_for_change(change.path)
+    remedy = f"Restore it by: mcp-workbench undo {change.client.id}"
+    try:
+        data = open_document(change.format, written or b"").data
+    except DocumentError as error:
+        raise CannotChange(change.path, f"it cannot be parsed after the change: {error}", remedy) from error
+    if not is_same(data, change.expected):
+        raise CannotChange(change.path, "it does not hold what was written", remedy)
+
+
+def _present(servers: Sequence[FoundServer], name: str | None) -> FoundServer | None:
+    """Return the entry that is to be replaced: the one of that name, or else ours under any name.
+
+    Who names the entry may want several, for several configurations.
+    """
+    same_name = [server for server in servers if server.name == (name or DEFAULT_NAME)]
+    ours = [server for server in servers if is_workbench(server.entry)]
+    if name is None and not any(is_workbench(server.entry) for server in same_name):
+        return next(iter([*ours, *same_name]), None)
+    return next(iter(same_name), None)
+
+
+def _entry(client: Client, launch: Launch, name: str) -> dict[str, object]:
+    env = dict(launch.env)
+    if launch.needs_workspace and client.id in _KNOWS_WORKSPACE:
+        env[WORKSPACE_VARIABLE] = "${workspaceFolder}"
+    entry = entry_for(client, launch.command, launch.args, env)
+    return {**entry, "name": name} if client.form.has_name else entry
+
+
+def _put(
+    document: Document,
+    key: Path,
+    kind: ClientFile,
+    name: str,
+    present: FoundServer | None,
+    entry: dict[str, object],
+    effect: Effect,
+) -> object:
+    """Write the entry into the document, and return the content that is expected then."""
+    if present is not None:
+        value = _merged(present.entry, entry) if effect == "update" else entry
+        expected = with_value(document.data, present.path, value)
+        document.set(present.path, value)
+        return expected
+    if kind.is_list:
+        listed = get(document.data, key) if has(document.data, key) else None
+        expected = with_value(document.data, key, [*(listed if isinstance(listed, list) else []), entry])
+        document.append(key, entry)
+        return expected
+    expected = with_value(document.data, (*key, name), entry)
+    document.set((*key, name), entry)
+    return expected
+
+
+def _merged(present: dict[str, object], entry: dict[str, object]) -> dict[str, object]:
+    """Return our entry with what the person or the client has added to it, such as variables."""
+    merged = dict(present)
+    for key, value in entry.items():
+        old = present.get(key)
+        merged[key] = {**old, **value} if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _opened(path: str, format_: Format, before: bytes | None) -> Document:
+    try:
+        return open_document(format_, before or b"")
+    except DocumentError as error:
+        raise _cannot_edit(path, error) from error
+
+
+def _cannot_edit(path: str, error: DocumentError) -> CannotChange:
+    place = "".join(f":{number}" for number in (error.line, error.column) if number is not None)
+    return CannotChange(f"{path}{place}", error.reason, "Nothing was written.")
+
+
+def _checked(path: str, document: Document, servers: Sequence[FoundServer]) -> list[FoundServer]:
+    """Return the servers, if they stand where they were found when the file was read before."""
+    for server in servers:
+        if not has(document.data, server.path) or get(document.data, server.path) != server.entry:
+            raise CannotChange(
+                path, "it has changed meanwhile", "Nothing was written. Run the command again."
+            )
+    return list(servers)
+
+
+def _last_index(path: Path) -> int:
+    """Return the index in a list that a path ends with: later ones are removed first."""
+    return path[-1] if path and isinstance(path[-1], int) else 0
