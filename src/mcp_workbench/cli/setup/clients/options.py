@@ -1,4 +1,4 @@
-"""The options of `install` and `uninstall`, with their help texts."""
+"""The options of `install`, `uninstall` and `undo`, with their help texts."""
 
 from __future__ import annotations
 
@@ -22,10 +22,24 @@ Takes the workbench out of the settings of MCP clients, and leaves all else as i
 back what was there before `install`, use `mcp-workbench undo` instead.
 
 Exit code: 0 all is well, 1 something is not changed, 2 an unknown client."""
+UNDO_DESCRIPTION = """\
+Restores the files of clients, byte by byte, as they were before the workbench was first
+installed there: whatever was installed, replaced or uninstalled since. Without a name, the
+files of all clients. `undo config` takes back the last change of the configuration file that
+one of these commands made.
+
+A file that somebody else has changed since is left alone, unless you say --force.
+
+Exit code: 0 all is restored, 1 something is not."""
 
 
 def add_options(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
-    """Add the commands `install` and `uninstall` to the command line."""
+    """Add the commands `install`, `uninstall` and `undo` to the command line."""
+    _add_install(commands, shared)
+    _add_undo(commands, shared)
+
+
+def _add_install(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
     install = commands.add_parser(
         "install",
         parents=[shared],
@@ -34,7 +48,7 @@ def add_options(commands: argparse._SubParsersAction[Any], shared: argparse.Argu
     )
     install.add_argument("clients", nargs="*", metavar="CLIENT", help="such as cursor or claude-desktop")
     install.add_argument(
-        "--name", default="workbench", metavar="NAME", help="name of the entry (default: workbench)"
+        "--name", metavar="NAME", help="name of the entry (default: workbench)"
     )
     install.add_argument(
         "--replace",
@@ -58,3 +72,17 @@ def add_options(commands: argparse._SubParsersAction[Any], shared: argparse.Argu
         command.add_argument("--dry-run", action="store_true", help="only show what would be changed")
         command.add_argument("--yes", action="store_true", help="change without asking")
         command.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
+
+
+def _add_undo(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
+    undo = commands.add_parser(
+        "undo",
+        parents=[shared],
+        help="restore the files of clients as they were before the workbench was installed",
+        description=UNDO_DESCRIPTION,
+    )
+    undo.add_argument("names", nargs="*", metavar="CLIENT", help="only these clients, or config")
+    undo.add_argument("--force", action="store_true", help="restore files that others have changed since too")
+    undo.add_argument("--dry-run", action="store_true", help="only show what would be restored")
+    undo.add_argument("--yes", action="store_true", help="restore without asking")
+    undo.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
