@@ -6,12 +6,12 @@ Owns which entry is written where, and what happens to an entry of the same name
 
 from __future__ import annotations
 
-import os
+import json
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from mcp_workbench.config.clients import entry_for, find_files, install_target, is_workbench
+from mcp_workbench.config.clients import entry_for, find_files, install_target, starts_workbench
 from mcp_workbench.config.documents import open_document
 from mcp_workbench.config.documents.plain import get, has, is_same, with_value, without
 from mcp_workbench.errors import CannotChange, DocumentError
@@ -29,8 +29,25 @@ if TYPE_CHECKING:
 DEFAULT_NAME: Final = "workbench"
 """Name of the workbench's entry in the file of a client."""
 
+REPLACING: Final = "install --replace"
+"""Name in the journal of an installation that took servers out of a client's file."""
+
 _KNOWS_WORKSPACE: Final = frozenset(("cursor", "vscode", "vscode-insiders"))
 """Clients that replace `${workspaceFolder}` in an entry by the directory of the open project."""
+
+_NEW_SESSION: Final = "Start a new session of {title}."
+_RELOAD: Final = "Reload the window of {title}, or restart it."
+_NEXT_STEPS: Final = {
+    "claude-code": "Start a new session of {title}; /mcp shows its servers.",
+    "claude-desktop": "Quit {title} completely, and start it again.",
+    "vscode": "Reload the window of {title}; the command 'MCP: List Servers' starts it.",
+    "vscode-insiders": "Reload the window of {title}; the command 'MCP: List Servers' starts it.",
+    **dict.fromkeys(
+        ("amazon-q", "amp", "codex", "copilot-cli", "crush", "gemini-cli", "goose", "opencode"), _NEW_SESSION
+    ),
+    **dict.fromkeys(("cline", "continue", "cursor", "kiro", "roo-code", "windsurf"), _RELOAD),
+}
+"""What a person does after an installation, by client. The others have to be restarted."""
 
 Effect = Literal["add", "update", "overwrite", "same", "remove", "absent"]
 """What a change of a client's file does with the entry of the workbench."""
@@ -51,6 +68,11 @@ class ClientChange(msgspec.Struct, frozen=True):
     """Content of the file after the change, as plain data."""
 
     @property
+    def next_step(self) -> str:
+        """What the person does now, so that the client takes the change up."""
+        return _NEXT_STEPS.get(self.client.id, "Restart {title}.").format(title=self.client.title)
+
+    @property
     def path(self) -> str:
         """Path of the client's file."""
         return self.change.path
@@ -58,7 +80,7 @@ class ClientChange(msgspec.Struct, frozen=True):
     def diff(self) -> list[str]:
         """Return the change as the lines of a unified diff, with the secrets of the file masked."""
         contents = (self.change.before, self.change.after)
-        return self.change.diff(mask_of(self.format, *contents, is_public=is_workbench))
+        return self.change.diff(mask_of(self.format, *contents, is_public=starts_workbench))
 
 
 def find_target(machine: Machine, client: Client, scope: Scope) -> tuple[str, ClientFile]:
@@ -97,16 +119,18 @@ def plan_install(
     """
     path, kind = find_target(machine, client, scope)
     before = read_for_change(path)
-    found = found_at(machine, client, scope, path)
+    found = None if before is None else found_at(machine, client, scope, path)
     document = _opened(path, kind.format, before)
     key = kind.key if found is None else found.key
     servers = _checked(path, document, () if found is None else found.servers)
     present = _present(servers, name)
     chosen = present.name if present is not None else name or DEFAULT_NAME
     effect: Effect = "add"
-    if present is not None:
-        effect = "update" if is_workbench(present.entry) else "overwrite"
-        if effect == "overwrite" and not may_overwrite(path, chosen):
+    if present is not None and present.is_workbench:
+        effect = "update"
+    elif present is not None or (not kind.is_list and has(document.data, (*key, chosen))):
+        effect = "overwrite"
+        if not may_overwrite(path, chosen):
             remedy = f"Nothing was written. Choose another name: --name {DEFAULT_NAME}-2"
             raise CannotChange(path, f"another server has the name '{chosen}' there", remedy)
     entry = _entry(client, launch, chosen)
@@ -134,13 +158,11 @@ def plan_uninstall(machine: Machine, client: Client, scope: Scope) -> list[Clien
     """Return the changes that take the workbench out of the files of a client. Raises CannotChange."""
     changes = []
     for found in find_files(machine, [client]):
-        if found.scope != scope or not any(is_workbench(server.entry) for server in found.servers):
+        if found.scope != scope or not any(server.is_workbench for server in found.servers):
             continue
         before = read_for_change(found.path)
         document = _opened(found.path, found.format, before)
-        ours = [
-            server for server in _checked(found.path, document, found.servers) if is_workbench(server.entry)
-        ]
+        ours = [server for server in _checked(found.path, document, found.servers) if server.is_workbench]
         expected: object = document.data
         try:
             for server in sorted(ours, key=lambda server: _last_index(server.path), reverse=True):
@@ -162,6 +184,12 @@ def plan_uninstall(machine: Machine, client: Client, scope: Scope) -> list[Clien
     return changes
 
 
+def snippet_for(launch: Launch) -> str:
+    """Return the entry of the workbench as JSON, in the form that most clients take."""
+    entry = {"command": launch.command, "args": list(launch.args), "env": launch.env}
+    return json.dumps({"mcpServers": {DEFAULT_NAME: entry}}, indent=2, ensure_ascii=False)
+
+
 def verify(change: ClientChange) -> None:
     """Read a file again that was written, and check what it holds. Raises CannotChange if that is wrong."""
     written = read_for_change(change.path)
@@ -180,8 +208,8 @@ def _present(servers: Sequence[FoundServer], name: str | None) -> FoundServer | 
     Who names the entry may want several, for several configurations.
     """
     same_name = [server for server in servers if server.name == (name or DEFAULT_NAME)]
-    ours = [server for server in servers if is_workbench(server.entry)]
-    if name is None and not any(is_workbench(server.entry) for server in same_name):
+    ours = [server for server in servers if server.is_workbench]
+    if name is None and not any(server.is_workbench for server in same_name):
         return next(iter([*ours, *same_name]), None)
     return next(iter(same_name), None)
 

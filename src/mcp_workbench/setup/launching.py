@@ -14,10 +14,15 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mcp_workbench.config.documents import open_document
+from mcp_workbench.config.load import load_usable
 from mcp_workbench.config.masking.secret_values import is_plain
+from mcp_workbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from mcp_workbench.config.source.expand import SecretLookup
 
 DISTRIBUTION: Final = "workbench-mcp"
 """Name under which package indexes have the workbench."""
@@ -51,6 +56,24 @@ class Launch(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...]
     needs_workspace: bool
     """Whether the configuration refers to the directory of the project that the client has open."""
+
+
+def load_for_launch(
+    path: str, content: bytes | None, environ: Mapping[str, str], lookup: SecretLookup
+) -> tuple[dict[str, object], list[str]]:
+    """Return the tree of a configuration that a client is to serve, and warnings about mistakes in it.
+
+    `content` is what the file is going to hold; None if it stays as it is. Raises ConfigError if nothing of
+    the file can be used.
+    """
+    if content is not None:
+        return open_document("json", content).data, []
+    loaded = load_usable(path, environ, lookup=lookup)
+    if loaded.faults.file:
+        raise ConfigError(path, loaded.faults.file)
+    with open(path, "rb") as file:
+        tree = open_document("json", file.read()).data
+    return tree, [problem.brief for problem in loaded.faults.all]
 
 
 def plan_launch(

@@ -60,6 +60,11 @@ def plan_undo_of_config(environ: Mapping[str, str], path: str) -> UndoPlan:
     return _plan(environ, [records[-1:]] if records else [])
 
 
+def open_commands(environ: Mapping[str, str], subject: str) -> set[str]:
+    """Return the commands that have changed the files of a client since the last undo."""
+    return {record.command for record in _open_records(environ) if record.subject == subject}
+
+
 def _open_records(environ: Mapping[str, str]) -> list[ChangeRecord]:
     backups = Backups(environ)
     try:

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["MODULES", "run"]
 
-MODULES: Final[dict[str, str]] = {}
+MODULES: Final[dict[str, str]] = {
+    "install": "clients.install",
+    "uninstall": "clients.uninstall",
+    "undo": "clients.undo",
+}
 """The module of each command, which is imported when the command runs."""
 
 

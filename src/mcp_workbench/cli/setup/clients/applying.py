@@ -68,8 +68,8 @@ def write_change(change: ClientChange, options: argparse.Namespace, command: str
         return outcome_of(change, "failed") | {"reason": error.reason}
     state, words = DONE[change.effect]
     if not options.json:
-        say(f"{words} {change.client.title}. {change.client.after_install}")
-    return outcome_of(change, state) | {"next": change.client.after_install}
+        say(f"{words} {change.client.title}. {change.next_step}")
+    return outcome_of(change, state) | {"next": change.next_step}
 
 
 def outcome_of(change: ClientChange, state: str) -> Outcome:

@@ -47,9 +47,7 @@ def _add_install(commands: argparse._SubParsersAction[Any], shared: argparse.Arg
         description=INSTALL_DESCRIPTION,
     )
     install.add_argument("clients", nargs="*", metavar="CLIENT", help="such as cursor or claude-desktop")
-    install.add_argument(
-        "--name", metavar="NAME", help="name of the entry (default: workbench)"
-    )
+    install.add_argument("--name", metavar="NAME", help="name of the entry (default: workbench)")
     install.add_argument(
         "--replace",
         action="store_true",

@@ -42,7 +42,9 @@ def run(options: argparse.Namespace) -> int:
         outcomes += [outcome_of(change, "pending") for change in changes]
     for client in {change.client.id for change in changes}:
         if REPLACING in open_commands(os.environ, client):
-            complain(f"servers were taken out of this client's file: mcp-workbench undo {client} brings them back")
+            complain(
+                f"servers were taken out of this client's file: mcp-workbench undo {client} brings them back"
+            )
     if options.json:
         print_json({"clients": outcomes, "dryRun": options.dry_run})
     bad = BAD_STATES - ({"pending"} if options.dry_run else set())
