@@ -161,10 +161,11 @@ def _serve(config: str | None, log_level: str, log_format: str) -> int:
     from mcp_workbench.errors import ConfigError
     from mcp_workbench.serve.logs import report, set_up
     from mcp_workbench.serve.stdio import run as run_stdio
+    from mcp_workbench.storage.secrets import secret_lookup
 
     log_handler = set_up(log_level, log_format)
     try:
-        loaded = load(locate(config, os.environ), os.environ)
+        loaded = load(locate(config, os.environ), os.environ, lookup=secret_lookup(os.environ))
     except ConfigError as error:
         report(error, log_format)
         return 2

@@ -15,7 +15,7 @@ import msgspec
 from mcp_workbench.config.masking.proxies import PASSED_ON, asks_for, credentials_in, with_credentials
 from mcp_workbench.config.masking.secret_values import SENSITIVE_NAME, credentials_in_url, credentials_inside
 from mcp_workbench.config.masking.secrets import Secrets
-from mcp_workbench.config.source.expand import expand
+from mcp_workbench.config.source.expand import expand, no_secrets
 from mcp_workbench.config.source.parse import parse, paste_this
 from mcp_workbench.config.source.reading import Stamp, read, stamp_of
 from mcp_workbench.config.source.rights import warn_of_writers
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcp_workbench.config.model.workbench import ServerConfig, WorkbenchConfig
+    from mcp_workbench.config.source.expand import SecretLookup
     from mcp_workbench.errors import StrPath
 
 MAX_NAMED_SERVERS = 3
@@ -61,14 +62,20 @@ def locate(option: str | None, environ: Mapping[str, str]) -> str:
     return os.path.expanduser(option or environ.get(_VARIABLE) or _DEFAULT)
 
 
-def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
-    """Return the configuration in the file at `path`. Raises ConfigError with all the problems in it."""
+def load(path: StrPath, environ: Mapping[str, str], *, lookup: SecretLookup = no_secrets) -> LoadedConfig:
+    """Return the configuration in the file at `path`. Raises ConfigError with all the problems in it.
+
+    `lookup` returns the values of the secrets that it refers to by name. With that of `storage.secrets`, this
+    may wait for a keyring.
+    """
     path = os.fspath(path)
     data, status = read(path, usual_name=_DEFAULT, explain_missing=lambda: _missing(path, environ))
-    return _load(path, data, environ, status)
+    return _load(path, data, environ, status, lookup)
 
 
-def load_data(config: Mapping[str, object], environ: Mapping[str, str]) -> LoadedConfig:
+def load_data(
+    config: Mapping[str, object], environ: Mapping[str, str], *, lookup: SecretLookup = no_secrets
+) -> LoadedConfig:
     """The configuration in a dict of the same form as the file. Raises ConfigError with all the problems."""
     try:
         # As JSON, so that it takes the same steps as a file: what is no JSON could not stand in one.
@@ -78,15 +85,23 @@ def load_data(config: Mapping[str, object], environ: Mapping[str, str]) -> Loade
             "", f"this is not JSON data: {error}", "Use dict, list, str, numbers, bool and None."
         )
         raise ConfigError(DATA_NAME, [problem]) from None
-    return _load(DATA_NAME, data, environ, None)
+    return _load(DATA_NAME, data, environ, None, lookup)
 
 
-def _load(path: str, data: bytes, environ: Mapping[str, str], status: os.stat_result | None) -> LoadedConfig:
+def _load(
+    path: str,
+    data: bytes,
+    environ: Mapping[str, str],
+    status: os.stat_result | None,
+    lookup: SecretLookup,
+) -> LoadedConfig:
     problems = Problems()
+    # Without a file, paths in the configuration are relative to the working directory.
+    directory = "" if status is None else os.path.dirname(path)
     try:
         tree = parse(path, data, problems)
         # A plain copy: `os.environ` decodes and encodes at every access.
-        expansion = expand(tree, dict(environ), problems)
+        expansion = expand(tree, dict(environ), problems, directory=directory, lookup=lookup)
     except RecursionError:
         raise ConfigError(path, [Problem("", "the JSON is nested too deeply", "Flatten it.")]) from None
     config = validate(expansion.tree, problems)

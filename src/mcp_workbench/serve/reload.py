@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mcp_workbench.config import load
 from mcp_workbench.errors import ConfigError
 from mcp_workbench.serve.watch import Watcher, is_special
+from mcp_workbench.storage.secrets import secret_lookup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -55,7 +56,7 @@ class Reloader:
             log.error("%s is a pipe or a device now; the configuration stays as it was", self._path)
             return
         try:
-            loaded = load(self._path, self._environ)
+            loaded = load(self._path, self._environ, lookup=secret_lookup(self._environ))
         except ConfigError as error:
             problems = "; ".join(problem.brief for problem in error.problems)
             log.error(  # noqa: TRY400 - no traceback

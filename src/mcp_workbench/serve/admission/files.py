@@ -16,6 +16,7 @@ from mcp_workbench.errors import ConfigError, NoTokens, Problem
 from mcp_workbench.serve.admission.admission import Admission
 from mcp_workbench.serve.admission.last_use import LastUse
 from mcp_workbench.serve.watch import Watcher, is_special
+from mcp_workbench.storage.secrets import secret_lookup
 from mcp_workbench.storage.token_use import TokenUseFile
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def load_credentials(
     if token_file is not None:
         from mcp_workbench.config.tokens import load_tokens  # noqa: PLC0415 - only where there is such a file
 
-        return load_tokens(token_file, environ)
+        return load_tokens(token_file, environ, lookup=secret_lookup(environ))
     if needs_token(host, loaded):
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         raise ConfigError(f"--http {address}", [Problem("", OPEN_TO_OTHERS, _REMEDY.format(address=address))])
@@ -116,7 +117,7 @@ class AdmissionFiles:
             self._refuse_all_tokens(self._tokens, NoTokens(self._tokens.path, [what]))
             return
         try:
-            tokens = load_tokens(self._tokens.path, self._environ)
+            tokens = load_tokens(self._tokens.path, self._environ, lookup=secret_lookup(self._environ))
         except NoTokens as error:
             self._refuse_all_tokens(self._tokens, error)
             return
