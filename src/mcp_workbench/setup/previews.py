@@ -56,7 +56,7 @@ def _masking(found: dict[tuple[str, str], str]) -> Callable[[str], str]:
     secrets = Secrets({value: label for (_, value), label in found.items()})
     # A short value may stand anywhere by chance, so it is masked only after its key.
     short = "|".join(
-        rf"(?:{re.escape(key)}[\"']?\s*[:=]\s*[\"']?){re.escape(value)}(?!\w)"
+        rf"({re.escape(key)}[\"']?\s*[:=]\s*[\"']?){re.escape(value)}(?!\w)"
         for key, value in found
         if key and 0 < len(value) < MIN_SECRET_CHARACTERS
     )
@@ -64,7 +64,7 @@ def _masking(found: dict[tuple[str, str], str]) -> Callable[[str], str]:
 
     def mask(line: str) -> str:
         if pattern is not None:
-            line = pattern.sub(lambda match: f"{re.split('[:=]', match[0])[0]}: <hidden>", line)
+            line = pattern.sub(lambda match: f"{match[match.lastindex or 0]}<hidden>", line)
         return secrets.mask(line)
 
     return mask
