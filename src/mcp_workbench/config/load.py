@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mcp_workbench.config.entries.whole_file import translate_entries
 from mcp_workbench.config.faults import ConfigFaults, Layout, attribute
 from mcp_workbench.config.masking.proxies import PASSED_ON, asks_for, credentials_in, with_credentials
 from mcp_workbench.config.masking.secret_values import SENSITIVE_NAME, credentials_in_url, credentials_inside
@@ -134,7 +135,7 @@ def _interpret(
     # Without a file, paths in the configuration are relative to the working directory.
     directory = "" if status is None else os.path.dirname(path)
     try:
-        tree = parse(path, data, problems)
+        tree = translate_entries(parse(path, data, problems), problems)
         # A plain copy: `os.environ` decodes and encodes at every access.
         expansion = expand(tree, dict(environ), problems, directory=directory, lookup=lookup)
     except RecursionError:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from mcp_workbench.config.clients import entry_for, find_files, install_target, starts_workbench
+from mcp_workbench.config.clients import entry_for, find_files, install_target
+from mcp_workbench.config.clients.own_entry import starts_workbench
 from mcp_workbench.config.documents import open_document
 from mcp_workbench.config.documents.plain import get, has, is_same, with_value, without
 from mcp_workbench.errors import CannotChange, DocumentError
