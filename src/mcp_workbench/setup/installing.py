@@ -50,6 +50,11 @@ _NEXT_STEPS: Final = {
 }
 """What a person does after an installation, by client. The others have to be restarted."""
 
+_NEW_FILES: Final[dict[str, dict[str, object]]] = {
+    "continue": {"name": "Local Config", "version": "1.0.0", "schema": "v1"},
+}
+"""What clients want at the top of a new file."""
+
 Effect = Literal["add", "update", "overwrite", "same", "remove", "absent"]
 """What a change of a client's file does with the entry of the workbench."""
 
@@ -65,7 +70,7 @@ class ClientChange(msgspec.Struct, frozen=True):
     """Names of the entries of the workbench that are written or removed."""
     replaced: tuple[str, ...] = ()
     """Names of the client's own servers that are taken out."""
-    expected: dict[str, object] = {}
+    expected: object = None
     """Content of the file after the change, as plain data."""
 
     @property
@@ -126,21 +131,23 @@ def plan_install(
     servers = _checked(path, document, () if found is None else found.servers)
     present = _present(servers, name)
     chosen = present.name if present is not None else name or DEFAULT_NAME
-    effect: Effect = "add"
-    if present is not None and present.is_workbench:
-        effect = "update"
-    elif present is not None or (not kind.is_list and has(document.data, (*key, chosen))):
+    effect: Effect = "update" if present is not None and present.is_workbench else "add"
+    taken_out = [server for server in servers if (path, server.path) in replaces]
+    if effect == "add" and present not in taken_out and _is_taken(document, key, kind, present, chosen):
         effect = "overwrite"
         if not may_overwrite(path, chosen):
             remedy = f"Nothing was written. Choose another name: --name {DEFAULT_NAME}-2"
             raise CannotChange(path, f"another server has the name '{chosen}' there", remedy)
     entry = _entry(client, launch, chosen)
-    taken_out = [server for server in servers if (path, server.path) in replaces and server is not present]
     try:
-        expected = _put(document, key, kind, chosen, present, entry, effect)
-        for server in sorted(taken_out, key=lambda server: _last_index(server.path), reverse=True):
-            document.remove(server.path)
-            expected = without(expected, server.path)
+        expected: object = document.data if before is not None else _begin(document, client)
+        if present is not None:
+            value = _merged(present.entry, entry) if effect == "update" else entry
+            expected = with_value(expected, present.path, value)
+            document.set(present.path, value)
+        else:
+            expected = _add(document, (*key, _next(document, key) if kind.is_list else chosen), entry)
+        expected = _remove(document, expected, [server for server in taken_out if server is not present])
         after = document.encode()
     except DocumentError as error:
         raise _cannot_edit(path, error) from error
@@ -151,7 +158,7 @@ def plan_install(
         effect="same" if after == before else effect,
         names=(chosen,),
         replaced=tuple(server.name for server in taken_out),
-        expected=expected,  # type: ignore[arg-type] # the top of a document is an object
+        expected=expected,
     )
 
 
@@ -164,11 +171,8 @@ def plan_uninstall(machine: Machine, client: Client, scope: Scope) -> list[Clien
         before = read_for_change(found.path)
         document = _opened(found.path, found.format, before)
         ours = [server for server in _checked(found.path, document, found.servers) if server.is_workbench]
-        expected: object = document.data
         try:
-            for server in sorted(ours, key=lambda server: _last_index(server.path), reverse=True):
-                document.remove(server.path)
-                expected = without(expected, server.path)
+            expected = _remove(document, document.data, ours)
             after = document.encode()
         except DocumentError as error:
             raise _cannot_edit(found.path, error) from error
@@ -179,7 +183,7 @@ def plan_uninstall(machine: Machine, client: Client, scope: Scope) -> list[Clien
                 format=found.format,
                 effect="remove",
                 names=tuple(server.name for server in ours),
-                expected=expected,  # type: ignore[arg-type] # the top of a document is an object
+                expected=expected,
             )
         )
     return changes
@@ -223,29 +227,46 @@ def _entry(client: Client, launch: Launch, name: str) -> dict[str, object]:
     return {**entry, "name": name} if client.form.has_name else entry
 
 
-def _put(
-    document: Document,
-    key: Path,
-    kind: ClientFile,
-    name: str,
-    present: FoundServer | None,
-    entry: dict[str, object],
-    effect: Effect,
-) -> object:
-    """Write the entry into the document, and return the content that is expected then."""
-    if present is not None:
-        value = _merged(present.entry, entry) if effect == "update" else entry
-        expected = with_value(document.data, present.path, value)
-        document.set(present.path, value)
+def _add(document: Document, path: Path, entry: dict[str, object]) -> object:
+    """Write a new entry into the document, and return the content that is expected then."""
+    *above, last = path
+    if isinstance(last, str):
+        expected = with_value(document.data, path, entry)
+        document.set(path, entry)
         return expected
-    if kind.is_list:
-        listed = get(document.data, key) if has(document.data, key) else None
-        expected = with_value(document.data, key, [*(listed if isinstance(listed, list) else []), entry])
-        document.append(key, entry)
-        return expected
-    expected = with_value(document.data, (*key, name), entry)
-    document.set((*key, name), entry)
+    listed = get(document.data, tuple(above)) if last else []
+    expected = with_value(document.data, tuple(above), [*(listed if isinstance(listed, list) else []), entry])
+    document.append(tuple(above), entry)
     return expected
+
+
+def _remove(document: Document, expected: object, servers: Sequence[FoundServer]) -> object:
+    """Remove entries from the document, and return the content that is expected then."""
+    # In a list the last go first, so that the others keep their places.
+    for server in sorted(servers, key=lambda server: _last_index(server.path), reverse=True):
+        document.remove(server.path)
+        expected = without(expected, server.path)
+    return expected
+
+
+def _begin(document: Document, client: Client) -> dict[str, object]:
+    """Write what a client wants at the top of a new file, and return the content that is expected then."""
+    for key, value in _NEW_FILES.get(client.id, {}).items():
+        document.set((key,), value)
+    return document.data
+
+
+def _is_taken(
+    document: Document, key: Path, kind: ClientFile, present: FoundServer | None, name: str
+) -> bool:
+    """Whether a server of another program has the name, or anything else that was left out as no server."""
+    return present is not None or (not kind.is_list and has(document.data, (*key, name)))
+
+
+def _next(document: Document, key: Path) -> int:
+    """Return the index that a new entry gets in the list of servers."""
+    listed = get(document.data, key) if has(document.data, key) else None
+    return len(listed) if isinstance(listed, list) else 0
 
 
 def _merged(present: dict[str, object], entry: dict[str, object]) -> dict[str, object]:

@@ -111,8 +111,8 @@ def own_command(environ: Mapping[str, str], executable: str) -> tuple[str, tuple
         runner = shutil.which("uvx", path=environ.get("PATH", ""))
         if runner is not None:
             warning = (
-                f"this workbench runs in a temporary environment, so the client starts it by uvx {DISTRIBUTION}. "
-                "`uv tool install` makes it permanent, and quicker to start"
+                "this workbench runs in a temporary environment, so the client starts it by "
+                f"`uvx {DISTRIBUTION}`. `uv tool install` makes it permanent, and quicker to start"
             )
             return os.path.abspath(runner), (DISTRIBUTION,), warning
         warning = (

@@ -1,4 +1,4 @@
-"""`mcp-workbench install`: puts the workbench into the files of clients, with --replace instead of their own."""
+"""`mcp-workbench install`: puts the workbench into the files of clients, beside their servers or instead."""
 
 from __future__ import annotations
 

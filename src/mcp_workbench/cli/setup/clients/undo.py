@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.cli.setup.asking import confirm
-from mcp_workbench.cli.setup.naming import resolve_clients
+from mcp_workbench.cli.setup.clients.naming import resolve_clients
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.config import locate
 from mcp_workbench.errors import CannotChange

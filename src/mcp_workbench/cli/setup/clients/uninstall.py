@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
 def _plan(
     clients: list[Client], options: argparse.Namespace
 ) -> tuple[list[ClientChange], list[dict[str, object]]]:
-    machine = this_machine(os.environ, os.getcwd())  # noqa: PTH109 - a string is wanted
+    machine = this_machine(os.environ, ".")
     changes: list[ClientChange] = []
     outcomes: list[dict[str, object]] = []
     for client in clients:
