@@ -178,6 +178,10 @@ class Document(ABC):
 
     def _check(self, expected: object) -> None:
         self._update()
+        try:
+            self._text.encode()
+        except UnicodeEncodeError:
+            raise DocumentError("the value has a character that the file cannot hold") from None
         if not self._is_as_expected(cast("dict[str, object]", expected)):
             raise DocumentError("the file cannot be edited in place without changing something else in it")
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
+from ruamel.yaml.nodes import MappingNode, Node
 
 from mcp_workbench.config.documents.document import Document
 from mcp_workbench.config.documents.plain import get, has, without
 from mcp_workbench.config.documents.yaml_style import BlockStyle, flow, scalar
-from mcp_workbench.config.documents.yaml_text import YamlMember, YamlText
+from mcp_workbench.config.documents.yaml_text import YamlMember, YamlText, is_flow
 from mcp_workbench.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ class YamlDocument(Document):
         node = nodes[-1]
         if path and path[-1].is_alias:
             raise DocumentError("a value behind an alias cannot be edited: it is used in several places")
-        if not node.value and not any(it.flow_style for it in nodes[:-1]):
+        if not node.value and not any(map(is_flow, nodes[:-1])):
             self._replace(parent, {step: value} if isinstance(step, str) else [value])
-        elif node.flow_style:
+        elif is_flow(node):
             self._add_to_flow(node, step, value)
         else:
             self._add_to_block(nodes, step, value)
@@ -86,11 +86,12 @@ class YamlDocument(Document):
         node = nodes[-1]
         style = self._yaml.style(nodes, self._newline)
         lines = style.member(step, value, node.start_mark.column)
-        end = self._yaml.members(node)[-1].end
-        if end and self._text[end - 1] == "\n":
-            self._splice(end, end, "".join(line + self._newline for line in lines))
+        member = self._yaml.members(node)[-1]
+        end = member.end if self._ends_with_line(member) else self._yaml.next_line(member.end)
+        point = self._after_inner_comments(end, node.start_mark.column)
+        if self._text.endswith(("\n", "\r"), 0, point):
+            self._splice(point, point, "".join(line + self._newline for line in lines))
         else:
-            point = self._yaml.line_end(end)
             self._splice(point, point, "".join(self._newline + line for line in lines))
 
     def _replace(self, path: Path, value: object) -> None:
@@ -100,7 +101,7 @@ class YamlDocument(Document):
         nodes, members = self._walk(path)
         member, parent = members[-1], nodes[-2]
         is_block = isinstance(value, dict | list) and bool(value)
-        if parent.flow_style or not is_block:
+        if is_flow(parent) or not is_block:
             self._replace_on_line(member, parent, flow(value))
         else:
             self._replace_by_block(nodes, member, value)
@@ -113,7 +114,7 @@ class YamlDocument(Document):
 
     def _replace_on_line(self, member: YamlMember, parent: Node, text: str) -> None:
         yaml = self._yaml
-        if parent.flow_style and not isinstance(parent, MappingNode):
+        if is_flow(parent) and not isinstance(parent, MappingNode):
             self._splice(member.start, member.end, text)
             return
         line_end = yaml.line_end(member.after)
@@ -134,7 +135,9 @@ class YamlDocument(Document):
         line_end = yaml.line_end(member.after)
         if isinstance(member.step, int):
             text = self._newline.join(lines)[column:]
-            self._splice(member.start, member.end, text + (self._newline if self._ends_with_line(member) else ""))
+            self._splice(
+                member.start, member.end, text + (self._newline if self._ends_with_line(member) else "")
+            )
             return
         text = "".join(self._newline + line for line in lines[1:])
         starts_here = member.is_alias or member.node.start_mark.index <= line_end
@@ -153,7 +156,7 @@ class YamlDocument(Document):
     def _delete(self, path: Path) -> None:
         nodes, members = self._walk(path)
         parent, member = nodes[-2], members[-1]
-        if parent.flow_style:
+        if is_flow(parent):
             rest = get(without(self.data, path), path[:-1])
             self._splice(parent.start_mark.index, parent.end_mark.index, flow(rest))
         elif len(parent.value) == 1 and len(path) > 1:
@@ -172,15 +175,13 @@ class YamlDocument(Document):
             self._splice(member.start, end, "")
             return
         column = member.start - start
-        while start and (match := _COMMENT_LINE.match(text, yaml.line_start(start - 1))):
+        while start and (match := _COMMENT_LINE.match(text, yaml.previous_line(start))):
             if len(match[1]) != column:
                 break
             start = match.start()
         end = member.end if self._ends_with_line(member) else yaml.next_line(member.end)
         end = self._after_inner_comments(end, column)
-        if end == len(text) and not text.endswith("\n"):
-            start = len(text[:start].removesuffix("\n").removesuffix("\r"))
-        self._splice(start, end, "")
+        self._splice(*yaml.up_to_end(start, end), "")
 
     def _after_inner_comments(self, position: int, column: int) -> int:
         """Return the end of the comments from a line on that are indented more than a column."""

@@ -11,7 +11,7 @@ import re
 from typing import NamedTuple
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+(-][A-Za-z0-9_./@+(),-]*)*")
-_WORDS = frozenset("y n yes no on off true false null nan inf".split())
+_WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"])
 """Words that are no strings in some version of YAML."""
 
 

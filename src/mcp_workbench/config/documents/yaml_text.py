@@ -1,7 +1,7 @@
 """A YAML text, taken apart by ruamel.yaml: its content as plain data, and where each value is.
 
-Owns positions and limits. Objects are never built from tags: a value with a tag that JSON does not know is its
-plain text, list or mapping. Does not change the text.
+Owns positions and limits. Objects are never built from tags: a value with a tag that JSON does not know is
+its plain text, list or mapping. Does not change the text.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
+from mcp_workbench.config.documents.lines import Lines
 from mcp_workbench.config.documents.yaml_style import BlockStyle
 from mcp_workbench.errors import DocumentError
 
@@ -47,11 +48,11 @@ class YamlMember(NamedTuple):
     is_alias: bool
 
 
-class YamlText:
+class YamlText(Lines):
     """The positions in a YAML text. Raises DocumentError if it is not YAML, or not a mapping."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        super().__init__(text)
         if len(text) > MAX_YAML_BYTES:
             raise DocumentError(f"the file is larger than {MAX_YAML_BYTES // 2**20} MiB")
         yaml = YAML(typ="safe", pure=True)
@@ -61,7 +62,9 @@ class YamlText:
         self._open: set[int] = set()
         data = {} if self.root is None else self._plain(self.root)
         if not isinstance(data, dict):
-            raise DocumentError("the file does not hold a mapping", self.root and self.root.start_mark.line + 1)
+            raise DocumentError(
+                "the file does not hold a mapping", self.root and self.root.start_mark.line + 1
+            )
         self.data: dict[str, object] = data
 
     def _composed(self, yaml: Any) -> Any:
@@ -90,13 +93,13 @@ class YamlText:
         try:
             if isinstance(node, SequenceNode):
                 return [self._plain(item) for item in node.value]
-            return self._mapping(node)
+            return self._mapping(node.value)
         finally:
             self._open.discard(id(node))
 
     def _scalar(self, node: ScalarNode) -> object:
         try:
-            match node.tag.removeprefix(_TAG):
+            match str(node.tag).removeprefix(_TAG):
                 case "null":
                     return None
                 case "bool":
@@ -110,10 +113,10 @@ class YamlText:
             pass  # a tag that the text after it does not fit
         return str(node.value)
 
-    def _mapping(self, node: MappingNode) -> dict[str, object]:
+    def _mapping(self, pairs: list[tuple[Node, Node]]) -> dict[str, object]:
         result: dict[str, object] = {}
         merged: dict[str, object] = {}
-        for key, value in node.value:
+        for key, value in pairs:
             if not isinstance(key, ScalarNode):
                 raise DocumentError("a key is a list or a mapping", key.start_mark.line + 1)
             if key.tag == f"{_TAG}merge":
@@ -137,7 +140,7 @@ class YamlText:
         found: list[YamlMember] = []
         position = node.start_mark.index
         for index, item in enumerate(node.value):
-            if node.flow_style:
+            if is_flow(node):
                 start = after = item.start_mark.index
             else:
                 start = self._dash(position, node.start_mark.column)
@@ -159,7 +162,7 @@ class YamlText:
         return YamlMember(step, start, after, max(after, self._end(node)), node, is_alias=False)
 
     def _end(self, node: Node) -> int:
-        if not isinstance(node, ScalarNode) and not node.flow_style and node.value:
+        if not isinstance(node, ScalarNode) and not is_flow(node) and node.value:
             return self.members(node)[-1].end
         start, end = node.start_mark.index, node.end_mark.index
         if isinstance(node, ScalarNode) and (node.style in ("|", ">")):
@@ -190,25 +193,6 @@ class YamlText:
             nodes.append(member.node)
         return nodes, found
 
-    def line_at(self, position: int) -> int:
-        """Return the number of the line with a position, the first being 1."""
-        return self.text.count("\n", 0, position) + 1
-
-    def line_start(self, position: int) -> int:
-        """Return where the line with a position starts."""
-        return self.text.rfind("\n", 0, position) + 1
-
-    def line_end(self, position: int) -> int:
-        """Return where the line with a position ends, before its line break."""
-        end = self.text.find("\n", position)
-        if end < 0:
-            return len(self.text)
-        return end - 1 if end > position and self.text[end - 1] == "\r" else end
-
-    def next_line(self, position: int) -> int:
-        """Return where the line after the one with a position starts."""
-        return self.text.find("\n", position) + 1 or len(self.text)
-
     def style(self, nodes: list[Node], newline: str) -> BlockStyle:
         """Return the indentation of the file, by the nodes next to the last of these."""
         steps: list[int] = []
@@ -219,14 +203,19 @@ class YamlText:
         return BlockStyle(newline, steps[0] if steps else 2, offsets[0] if offsets else 2)
 
     def _collect(self, node: Node, steps: list[int], offsets: list[int]) -> None:
-        if isinstance(node, ScalarNode) or node.flow_style:
+        if isinstance(node, ScalarNode) or is_flow(node):
             return
         children = node.value if isinstance(node, SequenceNode) else [value for _, value in node.value]
         for child in children:
-            if isinstance(child, ScalarNode) or child.flow_style or not child.value:
+            if isinstance(child, ScalarNode) or is_flow(child) or not child.value:
                 continue
             width = child.start_mark.column - node.start_mark.column
-            if isinstance(node, MappingNode) and child.start_mark.line > node.start_mark.line - 1 and width >= 0:
+            if isinstance(node, MappingNode) and width >= 0:
                 (offsets if isinstance(child, SequenceNode) else steps).append(width)
             if not (steps and offsets):
                 self._collect(child, steps, offsets)
+
+
+def is_flow(node: Node) -> bool:
+    """Whether a list or a mapping is written with brackets."""
+    return isinstance(node, CollectionNode) and bool(node.flow_style)
