@@ -15,9 +15,9 @@ from mcp_workbench.config.clients import entry_for, find_files, install_target
 from mcp_workbench.config.clients.own_entry import starts_workbench
 from mcp_workbench.config.documents import open_document
 from mcp_workbench.config.documents.plain import get, has, is_same, with_value, without
+from mcp_workbench.config.source.references import WORKSPACE_VARIABLE
 from mcp_workbench.errors import CannotChange, DocumentError
 from mcp_workbench.setup.file_changes import FileChange, read_for_change
-from mcp_workbench.setup.launching import WORKSPACE_VARIABLE
 from mcp_workbench.setup.previews import mask_of
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ _KNOWS_WORKSPACE: Final = frozenset(("cursor", "vscode", "vscode-insiders"))
 
 _NEW_SESSION: Final = "Start a new session of {title}."
 _RELOAD: Final = "Reload the window of {title}, or restart it."
+_RELOAD_EDITOR: Final = "Reload the window of the editor that {title} runs in."
 _NEXT_STEPS: Final = {
     "claude-code": "Start a new session of {title}; /mcp shows its servers.",
     "claude-desktop": "Quit {title} completely, and start it again.",
@@ -46,7 +47,8 @@ _NEXT_STEPS: Final = {
     **dict.fromkeys(
         ("amazon-q", "amp", "codex", "copilot-cli", "crush", "gemini-cli", "goose", "opencode"), _NEW_SESSION
     ),
-    **dict.fromkeys(("cline", "continue", "cursor", "kiro", "roo-code", "windsurf"), _RELOAD),
+    **dict.fromkeys(("cursor", "kiro", "windsurf"), _RELOAD),
+    **dict.fromkeys(("cline", "continue", "roo-code"), _RELOAD_EDITOR),
 }
 """What a person does after an installation, by client. The others have to be restarted."""
 
@@ -72,6 +74,11 @@ class ClientChange(msgspec.Struct, frozen=True):
     """Names of the client's own servers that are taken out."""
     expected: object = None
     """Content of the file after the change, as plain data."""
+
+    @property
+    def lacks_workspace(self) -> bool:
+        """Whether the client does not tell servers which project is open."""
+        return self.client.id not in _KNOWS_WORKSPACE
 
     @property
     def next_step(self) -> str:

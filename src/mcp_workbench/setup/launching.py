@@ -15,19 +15,22 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.config.documents import open_document
+from mcp_workbench.config.entries.whole_file import translate_entries
 from mcp_workbench.config.load import load_usable
 from mcp_workbench.config.masking.secret_values import is_plain
+from mcp_workbench.config.source.expand import explain_unset
+from mcp_workbench.config.source.references import WORKSPACE_VARIABLE
+from mcp_workbench.config.validation.problems import Problems
 from mcp_workbench.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mcp_workbench.config.source.expand import SecretLookup
+    from mcp_workbench.errors import Problem
 
 DISTRIBUTION: Final = "workbench-mcp"
 """Name under which package indexes have the workbench."""
-WORKSPACE_VARIABLE: Final = "WORKSPACE_FOLDER"
-"""The variable for the directory of the project that an editor has open."""
 
 _SCRIPT: Final = "mcp-workbench.exe" if sys.platform == "win32" else "mcp-workbench"
 _ALWAYS_SET: Final = frozenset(
@@ -63,17 +66,19 @@ def load_for_launch(
 ) -> tuple[dict[str, object], list[str]]:
     """Return the tree of a configuration that a client is to serve, and warnings about mistakes in it.
 
-    `content` is what the file is going to hold; None if it stays as it is. Raises ConfigError if nothing of
-    the file can be used.
+    The entries are in our words. `content` is what the file is going to hold; None if it stays as it is.
+    Raises ConfigError if nothing of the file can be used.
     """
-    if content is not None:
-        return open_document("json", content).data, []
-    loaded = load_usable(path, environ, lookup=lookup)
-    if loaded.faults.file:
-        raise ConfigError(path, loaded.faults.file)
-    with open(path, "rb") as file:
-        tree = open_document("json", file.read()).data
-    return tree, [problem.brief for problem in loaded.faults.all]
+    warnings = []
+    if content is None:
+        # Whether the client knows the folder is not known yet.
+        loaded = load_usable(path, {WORKSPACE_VARIABLE: os.sep, **environ}, lookup=lookup)
+        if loaded.faults.file:
+            raise ConfigError(path, loaded.faults.file)
+        warnings = [problem.brief for problem in loaded.faults.all if not _is_about_variable(problem)]
+        with open(path, "rb") as file:
+            content = file.read()
+    return translate_entries(open_document("json", content).data, Problems()), warnings
 
 
 def plan_launch(
@@ -85,7 +90,8 @@ def plan_launch(
     env |= {name: environ[name] for name in _OUR_DIRECTORIES if os.path.isabs(environ.get(name, ""))}
     warnings = [warning] if warning else []
     needed = referenced_variables(tree)
-    for name, users in needed.items():
+    inherited = {name: users for name, users in inherited_variables(tree).items() if name in environ}
+    for name, users in (inherited | needed).items():
         if name in _ALWAYS_SET or name in env:
             continue
         value = environ.get(name)
@@ -149,12 +155,20 @@ def referenced_variables(tree: Mapping[str, object]) -> dict[str, list[str]]:
 
     References with a default, and those of disabled servers, can be done without.
     """
+    return _by_name((name, user) for user, node in _parts(tree) for name in _references(node))
+
+
+def inherited_variables(tree: Mapping[str, object]) -> dict[str, list[str]]:
+    """Return the variables that servers get if they are set, by `inheritEnv`, each with those servers."""
+    return _by_name((name, user) for user, node in _parts(tree) for name in _inherited(node))
+
+
+def _by_name(uses: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for user, node in _parts(tree):
-        for name in _references(node):
-            users = found.setdefault(name, [])
-            if user not in users:
-                users.append(user)
+    for name, user in uses:
+        users = found.setdefault(name, [])
+        if user not in users:
+            users.append(user)
     return found
 
 
@@ -178,6 +192,18 @@ def _references(node: object) -> Iterator[str]:
                 yield WORKSPACE_VARIABLE
             elif found[1] and found[2] is None and found[1] != "userHome":
                 yield found[1]
+
+
+def _inherited(node: object) -> list[str]:
+    names = node.get("inheritEnv") if isinstance(node, dict) else None
+    # A pattern may mean any variable: only those that are named are known to be needed.
+    return [name for name in names if isinstance(name, str) and name.isidentifier()] if isinstance(names, list) else []
+
+
+def _is_about_variable(problem: Problem) -> bool:
+    """Whether a problem is a variable that is not set, of which `plan_launch` warns."""
+    name = problem.what.removeprefix("the variable ").partition(" ")[0]
+    return problem.what == explain_unset(name)[0]
 
 
 def _mentions(node: object, part: str) -> bool:

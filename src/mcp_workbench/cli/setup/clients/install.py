@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from mcp_workbench.cli.configuration import configuration_path
+from mcp_workbench.cli.servers import configuration_path
 from mcp_workbench.cli.setup.asking import ask, is_interactive
 from mcp_workbench.cli.setup.clients.applying import (
     BAD_STATES,
@@ -19,6 +19,7 @@ from mcp_workbench.cli.setup.clients.applying import (
 from mcp_workbench.cli.setup.clients.naming import resolve_clients
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.config.clients import this_machine
+from mcp_workbench.config.source.references import WORKSPACE_VARIABLE
 from mcp_workbench.errors import CannotChange, ConfigError, DocumentError, StoreError
 from mcp_workbench.setup.installing import REPLACING, plan_install, snippet_for
 from mcp_workbench.setup.launching import load_for_launch, plan_launch
@@ -78,9 +79,10 @@ class _Installation:
         tree, warnings = load_for_launch(self._path, content, os.environ, lookup)
         launch = plan_launch(self._path, tree, os.environ)
         warnings = [*warnings, *launch.warnings]
+        changes = [change for client in self._clients if (change := self._plan(client, launch, replacement))]
+        warnings += self._warnings(launch, changes)
         for warning in warnings:
             complain(f"warning: {show_name(warning)}")
-        changes = [change for client in self._clients if (change := self._plan(client, launch, replacement))]
         if not self._options.json:
             if replacement is not None:
                 replacement.show()
@@ -100,6 +102,18 @@ class _Installation:
             )
         bad = BAD_STATES - ({"pending"} if self._options.dry_run else set())
         return 1 if any(outcome["state"] in bad for outcome in self._outcomes) else 0
+
+    def _warnings(self, launch: Launch, changes: list[ClientChange]) -> list[str]:
+        without_folder = [change.client.title for change in changes if change.lacks_workspace]
+        warnings = []
+        if launch.needs_workspace and without_folder:
+            warnings.append(
+                f"{', '.join(without_folder)} does not tell which folder is open, and the configuration refers "
+                f"to ${{workspaceFolder}}: set {WORKSPACE_VARIABLE} in the entry, or write the path itself"
+            )
+        if self._options.scope == "project" and any(change.effect != "same" for change in changes):
+            warnings.append("the file of a project may be shared, and the entry has paths of this machine")
+        return warnings
 
     def _replacement(self) -> Replacement:
         from mcp_workbench.cli.setup.clients.replacing import Replacement

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
+from mcp_workbench.cli.servers import configuration_path
 from mcp_workbench.cli.setup.asking import confirm
 from mcp_workbench.cli.setup.clients.naming import resolve_clients
 from mcp_workbench.cli.terminal import complain, print_json, say
-from mcp_workbench.config import locate
+from mcp_workbench.config.clients.own_entry import starts_workbench
 from mcp_workbench.errors import CannotChange
 from mcp_workbench.setup.file_changes import diff_of, restore
 from mcp_workbench.setup.previews import format_of, mask_of
@@ -51,8 +52,7 @@ def run(options: argparse.Namespace) -> int:
 def _plan(options: argparse.Namespace, ids: list[str]) -> UndoPlan:
     if CONFIG not in options.names:
         return plan_undo(os.environ, ids or None)
-    path = locate(options.config if "config" in options else None, os.environ)
-    of_config = plan_undo_of_config(os.environ, path)
+    of_config = plan_undo_of_config(os.environ, configuration_path(options.config))
     if not ids:
         return of_config
     of_clients = plan_undo(os.environ, ids)
@@ -92,7 +92,8 @@ def _show(restoration: Restoration) -> None:
         say(f"{name} is already as it was before {restoration.since}")
         return
     say(f"{name}, as it was before {restoration.since}:")
-    mask = mask_of(format_of(restoration.path), restoration.before, restoration.after)
+    contents = (restoration.before, restoration.after)
+    mask = mask_of(format_of(restoration.path), *contents, is_public=starts_workbench)
     for line in diff_of(restoration.path, restoration.before, restoration.after, mask):
         say(f"  {line}")
 
