@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.config.documents import open_document
-from mcp_workbench.config.entries.whole_file import translate_entries
+from mcp_workbench.config.entries.whole_file import parse_in_our_words
 from mcp_workbench.config.load import load_usable
 from mcp_workbench.config.masking.secret_values import is_plain
 from mcp_workbench.config.source.expand import explain_unset
@@ -78,7 +77,7 @@ def load_for_launch(
         warnings = [problem.brief for problem in loaded.faults.all if not _is_about_variable(problem)]
         with open(path, "rb") as file:
             content = file.read()
-    return translate_entries(open_document("json", content).data, Problems()), warnings
+    return parse_in_our_words(path, content, Problems(), is_file=True), warnings
 
 
 def plan_launch(
@@ -197,7 +196,11 @@ def _references(node: object) -> Iterator[str]:
 def _inherited(node: object) -> list[str]:
     names = node.get("inheritEnv") if isinstance(node, dict) else None
     # A pattern may mean any variable: only those that are named are known to be needed.
-    return [name for name in names if isinstance(name, str) and name.isidentifier()] if isinstance(names, list) else []
+    return (
+        [name for name in names if isinstance(name, str) and name.isidentifier()]
+        if isinstance(names, list)
+        else []
+    )
 
 
 def _is_about_variable(problem: Problem) -> bool:
