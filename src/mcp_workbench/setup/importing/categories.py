@@ -18,10 +18,6 @@ PACKAGE_WEIGHT: Final = 3
 
 _WORD: Final = re.compile(r"[a-z]+|\d+")
 _PATH: Final = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]")
-_RUNNERS: Final = frozenset(
-    "bash bun bunx cmd deno docker java node npm npx pipx pnpm podman python python3 sh uv uvx yarn zsh".split()
-)
-"""Programs that run a server of any kind, and so say nothing about it."""
 _CODE_HOSTS: Final = frozenset(("github.com", "gitlab.com", "bitbucket.org"))
 """Hosts that a package may be fetched from, whatever it is for."""
 _SCRIPT: Final = re.compile(r"\.(?:py|js|mjs|cjs|ts|sh|jar|exe|cmd|bat)$", re.IGNORECASE)
@@ -41,15 +37,20 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_RUNNERS: Final = _words(
+    "bash bun bunx cmd deno docker java node npm npx pipx pnpm podman python python3 sh uv uvx yarn zsh"
+)
+"""Programs that run a server of any kind, and so say nothing about it."""
+
 CATEGORIES: Final = (
     Category(
         "code",
         "source code, git and pull requests",
         _words(
-            "git github githubcopilot gitlab gitea gitee bitbucket gerrit code coder repo repos repository "
-            "repositories repomix serena semgrep sonarqube sonar snyk codacy codescene lsp eslint ruff jenkins circleci "
-            "buildkite xcode xcodebuild jetbrains ide sourcegraph deepcode sandbox e2b npm pypi nuget crates "
-            "storybook shadcn nx angular svelte nuxt dart flutter"
+            "git github githubcopilot gitlab gitea gitee bitbucket gerrit code coder repo repos "
+            "repository repositories repomix serena semgrep sonarqube sonar snyk codacy codescene lsp "
+            "eslint ruff jenkins circleci buildkite xcode xcodebuild jetbrains ide sourcegraph deepcode "
+            "sandbox e2b npm pypi nuget crates storybook shadcn nx angular svelte nuxt dart flutter"
         ),
         _words("git github dev development programming source"),
     ),
@@ -57,8 +58,8 @@ CATEGORIES: Final = (
         "files",
         "files and folders",
         _words(
-            "filesystem file files fs directory folder dropbox gdrive onedrive commander "
-            "pandoc markitdown markdownify excel xlsx csv pdf docx spreadsheet ripgrep"
+            "filesystem file files fs directory folder dropbox gdrive onedrive commander pandoc "
+            "markitdown markdownify excel xlsx csv pdf docx spreadsheet ripgrep"
         ),
         _words("filesystem documents"),
     ),
@@ -66,10 +67,10 @@ CATEGORIES: Final = (
         "web",
         "web search, web pages and browsers",
         _words(
-            "fetch web browser playwright puppeteer chrome chromium devtools selenium browserbase stagehand "
-            "browsermcp brave search tavily exa kagi serper serpapi searxng duckduckgo ddg firecrawl crawl "
-            "crawler scrape scraper scraping apify brightdata hyperbrowser jina perplexity youtube "
-            "lightpanda"
+            "fetch web browser playwright puppeteer chrome chromium devtools selenium browserbase "
+            "stagehand browsermcp brave search tavily exa kagi serper serpapi searxng duckduckgo ddg "
+            "firecrawl crawl crawler scrape scraper scraping apify brightdata hyperbrowser jina "
+            "perplexity youtube lightpanda"
         ),
         _words("browser browsers search internet"),
     ),
@@ -78,9 +79,10 @@ CATEGORIES: Final = (
         "databases and queries",
         _words(
             "database databases db sql postgres postgresql pg mysql mariadb sqlite mssql oracle mongo "
-            "mongodb redis valkey elasticsearch opensearch clickhouse duckdb motherduck snowflake bigquery redshift "
-            "databricks supabase neon planetscale prisma dbhub dbt cassandra neo4j arangodb couchbase "
-            "cockroachdb tidb turso convex airtable nocodb teradata trino starrocks influxdb"
+            "mongodb redis valkey elasticsearch opensearch clickhouse duckdb motherduck snowflake "
+            "bigquery redshift databricks supabase neon planetscale prisma dbhub dbt cassandra neo4j "
+            "arangodb couchbase cockroachdb tidb turso convex airtable nocodb teradata trino starrocks "
+            "influxdb"
         ),
         _words("database db data sql"),
     ),
@@ -88,9 +90,9 @@ CATEGORIES: Final = (
         "docs",
         "documentation and notes",
         _words(
-            "context7 docs documentation notion obsidian confluence wiki deepwiki wikipedia gitbook readme "
-            "knowledge arxiv zotero evernote onenote logseq coda mintlify "
-            "microsoftdocs devdocs rag notes"
+            "context7 docs documentation notion obsidian confluence wiki deepwiki wikipedia gitbook "
+            "readme knowledge arxiv zotero evernote onenote logseq coda mintlify microsoftdocs devdocs "
+            "rag notes"
         ),
         _words("documentation knowledge notes wiki"),
     ),
@@ -99,8 +101,8 @@ CATEGORIES: Final = (
         "issues, tasks and project management",
         _words(
             "jira atlassian linear asana trello clickup monday todoist basecamp shortcut youtrack redmine "
-            "taskmaster taskmanager task tasks todo kanban wrike devops servicenow "
-            "zendesk intercom hubspot salesforce calendar gcal ticktick"
+            "taskmaster taskmanager task tasks todo kanban wrike devops servicenow zendesk intercom "
+            "hubspot salesforce calendar gcal ticktick"
         ),
         _words("issues tasks tickets planning project-management"),
     ),
@@ -130,8 +132,8 @@ CATEGORIES: Final = (
         "design, images and media",
         _words(
             "figma framelink canva sketch miro penpot blender image images imagegen dalle stability "
-            "replicate elevenlabs tts video ffmpeg mermaid drawio excalidraw whiteboard diagram chart antvis webflow "
-            "framer unity unreal godot"
+            "replicate elevenlabs tts video ffmpeg mermaid drawio excalidraw whiteboard diagram chart "
+            "antvis webflow framer unity unreal godot"
         ),
         _words("images media graphics"),
     ),
@@ -158,8 +160,8 @@ CATEGORIES: Final = (
         "monitoring, logs and errors",
         _words(
             "sentry datadog grafana prometheus newrelic honeycomb dynatrace splunk loki axiom pagerduty "
-            "opsgenie rollbar bugsnag logfire posthog amplitude mixpanel analytics logs metrics betterstack "
-            "raygun cloudwatch kibana langfuse langsmith"
+            "opsgenie rollbar bugsnag logfire posthog amplitude mixpanel analytics logs metrics "
+            "betterstack raygun cloudwatch kibana langfuse langsmith"
         ),
         _words("observability logs metrics errors"),
     ),
