@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from mcp_workbench.setup.importing.categories import CATEGORIES, OTHER
-from mcp_workbench.setup.importing.grouping import Box, Member, assign, describe, describe_again, plain_name
+from mcp_workbench.setup.importing.grouping import Box, GroupedServer, assign, describe, describe_again, plain_name
 
 BY_NAME = {category.name: category for category in (*CATEGORIES, OTHER)}
 
 
-def member(name: str, category: str, project: str = "") -> Member:
-    return Member(name, BY_NAME[category], project)
+def member(name: str, category: str, project: str = "") -> GroupedServer:
+    return GroupedServer(name, BY_NAME[category], project)
 
 
 GITHUB, FETCH, PG = member("github", "code"), member("fetch", "web"), member("pg", "databases")
@@ -56,7 +56,7 @@ def test_a_project_never_takes_a_toolbox_that_is_for_something_else() -> None:
 
 
 def test_a_project_that_was_imported_before_keeps_its_toolbox() -> None:
-    before = (Member("pg", BY_NAME["databases"]),)
+    before = (GroupedServer("pg", BY_NAME["databases"]),)
     boxes = {"web-project": Box("Tools of the project web: pg", before)}
     new = member("redis", "databases", "web")
     assert assign([new], boxes, None) == ["web-project"]

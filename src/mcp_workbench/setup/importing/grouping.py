@@ -25,7 +25,7 @@ MAIN: Final = "main"
 _PROJECT: Final = "Tools of the project "
 
 
-class Member(msgspec.Struct, frozen=True):
+class GroupedServer(msgspec.Struct, frozen=True):
     """What a toolbox is chosen by: the name of a server, its category, and its project if it has one."""
 
     name: str
@@ -38,10 +38,10 @@ class Box(msgspec.Struct, frozen=True):
     """A toolbox that the configuration has already: its description, and its servers with categories."""
 
     description: str
-    members: tuple[Member, ...]
+    members: tuple[GroupedServer, ...]
 
 
-def assign(members: Sequence[Member], boxes: Mapping[str, Box], toolbox: str | None) -> list[str]:
+def assign(members: Sequence[GroupedServer], boxes: Mapping[str, Box], toolbox: str | None) -> list[str]:
     """Return the name of a toolbox for each new server. `toolbox` is the one that a person has named."""
     if toolbox is not None:
         return [toolbox] * len(members)
@@ -51,7 +51,7 @@ def assign(members: Sequence[Member], boxes: Mapping[str, Box], toolbox: str | N
         of_projects[project] = _project_box(project, boxes, of_projects.values())
     are_few = _one_is_enough([member for member in members if not member.project], boxes)
 
-    def choose(member: Member) -> str:
+    def choose(member: GroupedServer) -> str:
         if member.project:
             return of_projects[member.project]
         return MAIN if are_few else by_category.get(member.category.name, member.category.name)
@@ -59,7 +59,7 @@ def assign(members: Sequence[Member], boxes: Mapping[str, Box], toolbox: str | N
     return [choose(member) for member in members]
 
 
-def describe(name: str, members: Sequence[Member]) -> str:
+def describe(name: str, members: Sequence[GroupedServer]) -> str:
     """Return the description of a toolbox that import proposes: what its servers are for, and their names."""
     names = _listed([member.name for member in members])
     project = next((member.project for member in members if member.project), "")
@@ -71,7 +71,7 @@ def describe(name: str, members: Sequence[Member]) -> str:
     return f"{lead[0].upper()}{lead[1:]}: {names}"
 
 
-def describe_again(name: str, box: Box, members: Sequence[Member]) -> str | None:
+def describe_again(name: str, box: Box, members: Sequence[GroupedServer]) -> str | None:
     """Return the new description of a toolbox that gets more servers, or None if it names no servers.
 
     A description that ends with the names of all servers, as import writes it, has to stay complete.
@@ -104,7 +104,7 @@ def free_name(name: str, taken: Collection[str], *, endings: Iterable[str] = ())
     return f"{name}-{number}"
 
 
-def _one_is_enough(members: Sequence[Member], boxes: Mapping[str, Box]) -> bool:
+def _one_is_enough(members: Sequence[GroupedServer], boxes: Mapping[str, Box]) -> bool:
     """Whether all servers go into one toolbox: there are few of them, and the file has no others."""
     others = [name for name, box in boxes.items() if name != MAIN and not _is_of_project(box)]
     in_main = boxes[MAIN].members if MAIN in boxes else ()
@@ -125,7 +125,7 @@ def _is_of_project(box: Box) -> bool:
     return box.description.startswith(_PROJECT)
 
 
-def _subjects(members: Sequence[Member]) -> list[str]:
+def _subjects(members: Sequence[GroupedServer]) -> list[str]:
     found = {member.category.name for member in members}
     return [category.subject for category in CATEGORIES if category.name in found]
 
