@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MODULES", "run"]
 
-MODULES: Final[dict[str, str]] = {}
+MODULES: Final[dict[str, str]] = {"import": "import_"}
 """The module of each command, which is imported when the command runs."""
 
 

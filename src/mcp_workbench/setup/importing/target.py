@@ -68,6 +68,11 @@ class Target:
                     servers.append(KnownServer(box, name, {}, ""))
         return servers
 
+    def entries(self) -> list[dict[str, object]]:
+        """Return the server entries that the file has, as they are written."""
+        entries = (entry for toolbox in self._toolboxes().values() for entry in _servers(toolbox).values())
+        return [entry for entry in entries if isinstance(entry, dict)]
+
     def boxes(self) -> dict[str, Box]:
         """Return the toolboxes that the file has, with what new servers are grouped by."""
         found = {}

@@ -1,0 +1,75 @@
+"""Turns the servers that were found in the files of clients into candidates for the import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.config.clients import convert, is_workbench
+from mcp_workbench.config.masking.recognition import find_secrets
+from mcp_workbench.setup.importing.merging import Candidate, usable_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcp_workbench.config.clients import FoundFile, FoundServer, Machine
+    from mcp_workbench.errors import Problem
+    from mcp_workbench.setup.importing.resolving import Resolver
+
+
+class Gathered(msgspec.Struct, frozen=True):
+    """A server of a client: a candidate, or the reasons why it is none."""
+
+    file: FoundFile
+    server: FoundServer
+    candidate: Candidate | None
+    """What to import; None for a server that is refused, and for the workbench itself."""
+    refusals: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    inputs: dict[str, str] = {}
+    """Names of secrets that a person is to be asked for, each with the question."""
+
+
+def gather(files: Sequence[FoundFile], machine: Machine, resolver: Resolver) -> list[Gathered]:
+    """Return the servers of the files in their order."""
+    return list(_gather(files, machine, resolver))
+
+
+def _gather(files: Sequence[FoundFile], machine: Machine, resolver: Resolver) -> Iterator[Gathered]:
+    for file in files:
+        for server in file.servers:
+            if is_workbench(server.entry):
+                yield Gathered(file, server, None)
+                continue
+            converted = convert(file, server, machine)
+            if converted.refusals:
+                yield Gathered(file, server, None, converted.refusals, converted.notes)
+                continue
+            found = find_secrets(converted.entry)
+            name = usable_name(server.name, [secret.value for secret in found])
+            checked = resolver.check(name, converted.entry)
+            if checked.mistakes:
+                yield Gathered(file, server, None, tuple(map(_shown, checked.mistakes)), converted.notes)
+                continue
+            candidate = Candidate(
+                name,
+                checked.entry,
+                checked.identity,
+                ending=file.client.id if file.client else "",
+                secrets=len(found),
+                project=Path(machine.directory).name if file.scope == "project" else "",
+            )
+            asked = {f"there is no secret {name}" for name in converted.inputs}
+            missing = tuple(
+                f"{problem.what}: {problem.remedy}" for problem in checked.missing if problem.what not in asked
+            )
+            notes = (*converted.notes, *missing)
+            yield Gathered(file, server, candidate, (), tuple(dict.fromkeys(notes)), converted.inputs)
+
+
+def _shown(problem: Problem) -> str:
+    # The place begins with the toolbox that the entry was checked in.
+    place = problem.where.partition(".mcpServers")[2].lstrip(".")
+    return f"{place}: {problem.what}. {problem.remedy}" if place else f"{problem.what}. {problem.remedy}"
