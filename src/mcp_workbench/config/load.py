@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mcp_workbench.config.entries.whole_file import translate_entries
 from mcp_workbench.config.faults import ConfigFaults, Layout, attribute
 from mcp_workbench.config.masking.proxies import PASSED_ON, asks_for, credentials_in, with_credentials
 from mcp_workbench.config.masking.secret_values import SENSITIVE_NAME, credentials_in_url, credentials_inside
@@ -120,7 +121,7 @@ def _interpret(
     """Return the configuration in the content of a file. Raises ConfigError if there is nothing to use."""
     problems = Problems()
     try:
-        tree = parse(path, data, problems)
+        tree = translate_entries(parse(path, data, problems), problems)
         # A plain copy: `os.environ` decodes and encodes at every access.
         expansion = expand(tree, dict(environ), problems)
     except RecursionError:
