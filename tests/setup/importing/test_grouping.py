@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from mcp_workbench.setup.importing.categories import CATEGORIES, OTHER
-from mcp_workbench.setup.importing.grouping import Box, GroupedServer, assign, describe, describe_again, plain_name
+from mcp_workbench.setup.importing.grouping import (
+    Box,
+    GroupedServer,
+    assign,
+    describe,
+    describe_again,
+    plain_name,
+)
 
 BY_NAME = {category.name: category for category in (*CATEGORIES, OTHER)}
 

@@ -32,8 +32,8 @@ def test_the_same_server_under_two_names_becomes_one() -> None:
     merged = merge([candidate("github", GITHUB), candidate("gh", {**GITHUB, "args": ["gh"]})], [])
     assert names(merged) == ["github"]
     assert merged.fates == [
-        Fate(None, 0, is_first=True, notes=()),
-        Fate(None, 0, is_first=False, notes=()),
+        Fate(0, is_first=True, notes=()),
+        Fate(0, is_first=False, notes=()),
     ]
 
 
@@ -60,7 +60,7 @@ def test_servers_with_different_limits_stay_apart() -> None:
     limited = {**GITHUB, "toolFilters": ["read_*"]}
     merged = merge([candidate("a", limited), candidate("a", GITHUB, "zed"), candidate("b", limited)], [])
     assert [(one.name, one.entry) for one in merged.newcomers] == [("a", limited), ("a-zed", GITHUB)]
-    assert [fate.newcomer for fate in merged.fates] == [0, 1, 0]
+    assert [fate.becomes for fate in merged.fates] == [0, 1, 0]
 
 
 def test_a_server_that_hides_all_its_tools_is_not_one_that_shows_them() -> None:
@@ -85,7 +85,7 @@ def test_a_name_with_another_meaning_is_never_overwritten() -> None:
 def test_a_server_that_the_configuration_has_is_left_as_it_is() -> None:
     there = known("gh", {**GITHUB, "required": True, "timeout": 3})
     merged = merge([candidate("github", GITHUB)], [there])
-    assert merged == Merged([], [Fate(there, None, is_first=False, notes=())])
+    assert merged == Merged([], [Fate(there, is_first=False, notes=())])
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_of_two_with_different_limits_the_configuration_recognises_each() -> Non
     limited = {**GITHUB, "toolFilters": ["a"]}
     there = [known("gh", GITHUB), known("gh-zed", limited)]
     merged = merge([candidate("gh", limited, "zed"), candidate("gh", GITHUB)], there)
-    assert [fate.known for fate in merged.fates] == [there[1], there[0]]
+    assert [fate.becomes for fate in merged.fates] == [there[1], there[0]]
     assert notes(merged) == [(), ()]
 
 

@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_workbench.cli.setup.asking import ask_secret, confirm, is_interactive
+from mcp_workbench.cli.configuration import configuration_path
+from mcp_workbench.cli.setup.asking import ask, ask_secret, confirm, is_interactive
 from mcp_workbench.cli.setup.import_display import as_object, show_change, show_found, show_secrets, summary
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.config.clients import CLIENTS, client_named, find_files, read_file, this_machine
 from mcp_workbench.config.model.results import TOOLBOX as RESERVED
-from mcp_workbench.config.places import locate
 from mcp_workbench.errors import CannotChange, ConfigError, DocumentError, StoreError
 from mcp_workbench.setup.importing.plan import execute, plan_import
 from mcp_workbench.storage.secrets import SecretStore, secret_lookup
@@ -36,9 +36,7 @@ def run(options: argparse.Namespace) -> int:
     files = _files(options.sources, machine)
     if files is None or not _is_usable(options.toolbox):
         return 2
-    path = locate(options.config, os.environ)
-    if options.config is None:
-        complain(f"the configuration file is {show_name(path)}")
+    path = configuration_path(options.config)
     try:
         return _Import(options, machine, files, path).run()
     except DocumentError as error:
@@ -120,7 +118,7 @@ class _Import:
         show_secrets("Secrets that are written out, and move to the system's keyring:", plan.secrets)
         if self._options.dry_run or self._options.yes or not is_interactive():
             return plan
-        if confirm("Move them to the keyring?", yes=False):
+        if ask("Move them to the keyring? (y/n)", "y").lower() in ("y", "yes"):
             return plan
         kept = self._plan(keep_literals=True)
         names = ", ".join(secret.name for secret in kept.literals)

@@ -63,7 +63,9 @@ def _gather(files: Sequence[FoundFile], machine: Machine, resolver: Resolver) ->
             )
             asked = {f"there is no secret {name}" for name in converted.inputs}
             missing = tuple(
-                f"{problem.what}: {problem.remedy}" for problem in checked.missing if problem.what not in asked
+                f"{problem.what}: {problem.remedy}"
+                for problem in checked.missing
+                if problem.what not in asked
             )
             notes = (*converted.notes, *missing)
             yield Gathered(file, server, candidate, (), tuple(dict.fromkeys(notes)), converted.inputs)

@@ -61,9 +61,8 @@ class Newcomer(msgspec.Struct, frozen=True):
 class Fate(msgspec.Struct, frozen=True):
     """What becomes of one candidate: the configuration has it already, or it becomes a newcomer."""
 
-    known: KnownServer | None
-    newcomer: int | None
-    """Index of the newcomer, unless the server is known."""
+    becomes: KnownServer | int
+    """The server of the configuration, or the index of the newcomer."""
     is_first: bool
     """Whether the newcomer gets its name from this candidate."""
     notes: tuple[str, ...]
@@ -82,13 +81,13 @@ def merge(candidates: Sequence[Candidate], known: Sequence[KnownServer]) -> Merg
     fates: list[Fate] = []
     for candidate in candidates:
         if same := _known_as(candidate, known):
-            fates.append(Fate(same, None, is_first=False, notes=_differences(candidate, same)))
+            fates.append(Fate(same, is_first=False, notes=_differences(candidate, same)))
             continue
         index = next((at for at, group in enumerate(groups) if _are_equal(group[0], candidate)), len(groups))
         if index == len(groups):
             groups.append([])
         groups[index].append(candidate)
-        fates.append(Fate(None, index, is_first=len(groups[index]) == 1, notes=()))
+        fates.append(Fate(index, is_first=len(groups[index]) == 1, notes=()))
     taken = {server.name for server in known}
     newcomers: list[Newcomer] = []
     for group in groups:
@@ -174,8 +173,8 @@ def _longest(values: Sequence[object]) -> float | None:
 
 
 def _with_notes(fate: Fate, candidate: Candidate, groups: Sequence[Sequence[Candidate]]) -> Fate:
-    if fate.newcomer is None or candidate.entry.get("disabled") is not True:
+    if isinstance(fate.becomes, KnownServer) or candidate.entry.get("disabled") is not True:
         return fate
-    if all(other.entry.get("disabled") is True for other in groups[fate.newcomer]):
+    if all(other.entry.get("disabled") is True for other in groups[fate.becomes]):
         return msgspec.structs.replace(fate, notes=("disabled, as in the client",))
     return msgspec.structs.replace(fate, notes=("disabled in this client, enabled in another: enabled",))

@@ -17,7 +17,7 @@ from mcp_workbench.setup.importing.gathering import Gathered, gather
 from mcp_workbench.setup.importing.grouping import GroupedServer, assign
 from mcp_workbench.setup.importing.literals import NewSecret, SecretNames
 from mcp_workbench.setup.importing.masking import ShownText
-from mcp_workbench.setup.importing.merging import Newcomer, merge
+from mcp_workbench.setup.importing.merging import KnownServer, Newcomer, merge
 from mcp_workbench.setup.importing.resolving import Resolver
 from mcp_workbench.setup.importing.target import Target
 
@@ -150,9 +150,7 @@ def _add(target: Target, newcomers: Sequence[Newcomer], toolbox: str | None) -> 
     return boxes
 
 
-def _outcomes(
-    gathered: Sequence[Gathered], merged: Merged, boxes: Sequence[str]
-) -> Iterator[ImportedServer]:
+def _outcomes(gathered: Sequence[Gathered], merged: Merged, boxes: Sequence[str]) -> Iterator[ImportedServer]:
     fates = iter(merged.fates)
     for one in gathered:
         if one.candidate is None:
@@ -161,14 +159,13 @@ def _outcomes(
             continue
         fate = next(fates)
         notes = (*one.notes, *fate.notes)
-        if fate.newcomer is None:
-            assert fate.known is not None
-            known = fate.known
+        if isinstance(fate.becomes, KnownServer):
+            known = fate.becomes
             yield ImportedServer(one.file, one.server, "present", known.toolbox, known.name, notes=notes)
             continue
-        name = merged.newcomers[fate.newcomer].name
+        name = merged.newcomers[fate.becomes].name
         state = "added" if fate.is_first else "merged"
-        yield ImportedServer(one.file, one.server, state, boxes[fate.newcomer], name, notes=notes)
+        yield ImportedServer(one.file, one.server, state, boxes[fate.becomes], name, notes=notes)
 
 
 def _entries(gathered: Sequence[Gathered]) -> Iterator[Mapping[str, object]]:

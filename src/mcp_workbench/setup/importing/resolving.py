@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config.source.expand import SecretLookup
     from mcp_workbench.errors import Problem
+
+
+_BOX: Final = "imported"
 
 
 class CheckedEntry(msgspec.Struct, frozen=True):
@@ -44,7 +47,7 @@ class Resolver:
         """Return an entry with its identity and its mistakes. References of disabled servers count too."""
         problems = Problems()
         copy: dict[str, object] = msgspec.to_builtins(dict(entry))
-        translated = _entry_in(translate_entries(_tree(name, copy), problems), name)
+        translated = _entry_in(translate_entries(_tree(name, copy), problems))
         # A disabled server's references would be left as they are.
         enabled = {key: value for key, value in translated.items() if key != "disabled"}
         before = len(problems.found)
@@ -52,7 +55,7 @@ class Resolver:
             _tree(name, enabled), self._environ, problems, directory=self._directory, lookup=self._lookup
         ).tree
         after = len(problems.found)
-        resolved = _entry_in(tree, name)
+        resolved = _entry_in(tree)
         validate(tree, problems)
         return CheckedEntry(
             translated,
@@ -65,12 +68,9 @@ class Resolver:
 def _tree(name: str, entry: Mapping[str, object]) -> dict[str, object]:
     """Return a configuration with this server only, because only a whole one can be expanded and checked."""
     toolbox = {"description": "imported", "mcpServers": {name: dict(entry)}}
-    return {"toolboxes": {"imported": toolbox}}
+    return {"toolboxes": {_BOX: toolbox}}
 
 
-def _entry_in(tree: dict[str, object], name: str) -> dict[str, object]:
-    toolboxes = tree["toolboxes"]
-    assert isinstance(toolboxes, dict)
-    entry = toolboxes["imported"]["mcpServers"][name]
-    assert isinstance(entry, dict)
-    return entry
+def _entry_in(tree: dict[str, Any]) -> dict[str, object]:
+    (entry,) = tree["toolboxes"][_BOX]["mcpServers"].values()
+    return cast("dict[str, object]", entry)
