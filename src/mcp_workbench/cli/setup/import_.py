@@ -70,9 +70,9 @@ class _Import:
         failed = bool(self._options.sources) and not is_readable
         if self._options.json:
             return self._run_json(plan, failed=failed)
-        show_found(plan, self._files)
-        if not self._files:
-            say("No MCP client was found on this machine, or none has a file with servers.")
+        show_found(plan, self._files, show_all=bool(self._options.sources))
+        if not plan.servers and not self._options.sources:
+            say("No servers of MCP clients were found on this machine.")
         for warning in plan.warnings:
             complain(f"warning: {show_name(warning)}")
         if plan.change is None:

@@ -17,15 +17,20 @@ if TYPE_CHECKING:
 _INDENT: Final = "    "
 
 
-def show_found(plan: ImportPlan, files: Sequence[FoundFile]) -> None:
-    """Print what was found in each file of each client, and what becomes of it."""
+def show_found(plan: ImportPlan, files: Sequence[FoundFile], *, show_all: bool) -> None:
+    """Print what was found in each file of each client, and what becomes of it.
+
+    Files without servers are shown only with `show_all`.
+    """
     by_file: dict[str, list[ImportedServer]] = {}
     for server in plan.servers:
         by_file.setdefault(_key(server.file), []).append(server)
     for file in files:
-        say(f"{_title(file)}: {show_name(file.path)}")
-        for line in _lines(file, by_file.pop(_key(file), [])):
-            say(plan.mask(f"  {line}"))
+        servers = by_file.get(_key(file), [])
+        if show_all or servers or file.error or file.notes:
+            say(f"{_title(file)}: {show_name(file.path)}")
+            for line in _lines(file, servers):
+                say(plan.mask(f"  {line}"))
 
 
 def show_change(plan: ImportPlan) -> None:
@@ -90,6 +95,7 @@ def _file_object(plan: ImportPlan, file: FoundFile) -> dict[str, object]:
         "scope": file.scope,
         "file": file.path,
         "error": file.error or None,
+        "notes": list(map(plan.mask, file.notes)),
         "servers": servers,
     }
 
@@ -99,6 +105,7 @@ def _lines(file: FoundFile, servers: Sequence[ImportedServer]) -> Iterator[str]:
         yield f"cannot be read: {file.error}"
     elif not servers:
         yield "no servers"
+    yield from map(show_name, file.notes)
     width = max((len(show_name(one.server.name)) for one in servers), default=0)
     for one in servers:
         yield f"{show_name(one.server.name).ljust(width)}  {_fate(one)}"

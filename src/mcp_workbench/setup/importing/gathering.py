@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.config.clients import convert, is_workbench
+from mcp_workbench.config.clients import convert
 from mcp_workbench.config.masking.recognition import find_secrets
 from mcp_workbench.setup.importing.merging import Candidate, usable_name
 
@@ -40,7 +40,7 @@ def gather(files: Sequence[FoundFile], machine: Machine, resolver: Resolver) -> 
 def _gather(files: Sequence[FoundFile], machine: Machine, resolver: Resolver) -> Iterator[Gathered]:
     for file in files:
         for server in file.servers:
-            if is_workbench(server.entry):
+            if server.is_workbench:
                 yield Gathered(file, server, None)
                 continue
             converted = convert(file, server, machine)
@@ -59,7 +59,7 @@ def _gather(files: Sequence[FoundFile], machine: Machine, resolver: Resolver) ->
                 checked.identity,
                 ending=file.client.id if file.client else "",
                 secrets=len(found),
-                project=Path(machine.directory).name if file.scope == "project" else "",
+                project=Path(file.context.project).name,
             )
             asked = {f"there is no secret {name}" for name in converted.inputs}
             missing = tuple(
