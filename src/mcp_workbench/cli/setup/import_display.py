@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcp_workbench.config.clients import FoundFile
-    from mcp_workbench.setup.importing.literals import NewSecret
+    from mcp_workbench.setup.importing.secret_names import NewSecret
     from mcp_workbench.setup.importing.plan import ImportedServer, ImportPlan
 
 _INDENT: Final = "    "

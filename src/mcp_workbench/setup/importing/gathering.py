@@ -28,8 +28,6 @@ class Gathered(msgspec.Struct, frozen=True):
     """What to import; None for a server that is refused, and for the workbench itself."""
     refusals: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    inputs: dict[str, str] = {}
-    """Names of secrets that a person is to be asked for, each with the question."""
 
 
 def gather(files: Sequence[FoundFile], machine: Machine, resolver: Resolver) -> list[Gathered]:
@@ -49,7 +47,7 @@ def _gather(files: Sequence[FoundFile], machine: Machine, resolver: Resolver) ->
                 continue
             found = find_secrets(converted.entry)
             name = usable_name(server.name, [secret.value for secret in found])
-            checked = resolver.check(name, converted.entry)
+            checked = resolver.check(name, converted.entry, converted.inputs)
             if checked.mistakes:
                 yield Gathered(file, server, None, tuple(map(_shown, checked.mistakes)), converted.notes)
                 continue
@@ -60,6 +58,8 @@ def _gather(files: Sequence[FoundFile], machine: Machine, resolver: Resolver) ->
                 ending=file.client.id if file.client else "",
                 secrets=len(found),
                 project=Path(file.context.project).name,
+                file=file.path,
+                inputs=converted.inputs,
             )
             asked = {f"there is no secret {name}" for name in converted.inputs}
             missing = tuple(
@@ -68,7 +68,7 @@ def _gather(files: Sequence[FoundFile], machine: Machine, resolver: Resolver) ->
                 if problem.what not in asked
             )
             notes = (*converted.notes, *missing)
-            yield Gathered(file, server, candidate, (), tuple(dict.fromkeys(notes)), converted.inputs)
+            yield Gathered(file, server, candidate, (), tuple(dict.fromkeys(notes)))
 
 
 def _shown(problem: Problem) -> str:

@@ -39,6 +39,10 @@ class Candidate(msgspec.Struct, frozen=True):
     secrets: int = 0
     """Number of literal secrets in the entry. Of equal entries the one with the fewest is taken."""
     project: str = ""
+    file: str = ""
+    """The path of the client's file."""
+    inputs: dict[str, str] = {}
+    """Names of secrets that the entry refers to and no file has, each with the question for its value."""
 
 
 class KnownServer(msgspec.Struct, frozen=True):
@@ -55,7 +59,9 @@ class Newcomer(msgspec.Struct, frozen=True):
 
     name: str
     entry: dict[str, object]
-    project: str
+    project: str = ""
+    file: str = ""
+    inputs: dict[str, str] = {}
 
 
 class Fate(msgspec.Struct, frozen=True):
@@ -135,9 +141,17 @@ def _known_as(candidate: Candidate, known: Sequence[KnownServer]) -> KnownServer
 def _has_identity(server: KnownServer, candidate: Candidate) -> bool:
     if not server.identity or server.identity == candidate.identity:
         return bool(server.identity)
-    # Imported before, and a secret of it is not to be found now: whatever the client has there is the same.
-    pattern = re.sub(_UNKNOWN_REFERENCE, lambda _: _ANY_TEXT, re.escape(server.identity))
-    return server.name == candidate.name and re.fullmatch(pattern, candidate.identity) is not None
+    if server.name not in (candidate.name, f"{candidate.name}-{candidate.ending}"):
+        return False
+    # Imported before, and a secret of it is not to be found now, or only a person knows it: whatever the
+    # other one has in its place is the same.
+    return _matches(server.identity, candidate.identity) or _matches(candidate.identity, server.identity)
+
+
+def _matches(identity: str, other: str) -> bool:
+    """Whether the other identity is the same, but for the values of references that have none here."""
+    pattern = re.sub(_UNKNOWN_REFERENCE, lambda _: _ANY_TEXT, re.escape(identity))
+    return re.fullmatch(pattern, other) is not None
 
 
 def _differences(candidate: Candidate, known: KnownServer) -> tuple[str, ...]:
@@ -164,7 +178,7 @@ def _newcomer(group: Sequence[Candidate], taken: Collection[str]) -> Newcomer:
     name = free_name(first.name, taken, endings=(first.ending,) if first.ending else ())
     # A server that a client has for all projects is not one of this project.
     project = "" if any(not candidate.project for candidate in group) else first.project
-    return Newcomer(name, entry, project)
+    return Newcomer(name, entry, project, best.file, best.inputs)
 
 
 def _longest(values: Sequence[object]) -> float | None:

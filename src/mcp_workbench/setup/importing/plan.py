@@ -15,9 +15,9 @@ from mcp_workbench.setup.file_changes import FileChange, apply
 from mcp_workbench.setup.importing.categories import category_of
 from mcp_workbench.setup.importing.gathering import Gathered, gather
 from mcp_workbench.setup.importing.grouping import GroupedServer, assign
-from mcp_workbench.setup.importing.literals import NewSecret, SecretNames
+from mcp_workbench.setup.importing.secret_names import InputNames, NewSecret, SecretNames
 from mcp_workbench.setup.importing.masking import ShownText
-from mcp_workbench.setup.importing.merging import KnownServer, Newcomer, merge
+from mcp_workbench.setup.importing.merging import KnownServer, merge
 from mcp_workbench.setup.importing.resolving import Resolver
 from mcp_workbench.setup.importing.target import Target
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config.clients import FoundFile, FoundServer, Machine
     from mcp_workbench.config.source.expand import SecretLookup
-    from mcp_workbench.setup.importing.merging import Merged
+    from mcp_workbench.setup.importing.merging import Merged, Newcomer
     from mcp_workbench.storage.secrets import SecretStore
 
     Step = str | int
@@ -95,18 +95,18 @@ def plan_import(
     resolver = Resolver(machine.environ, target.directory, lookup)
     gathered = gather(files, machine, resolver)
     merged = merge([one.candidate for one in gathered if one.candidate], target.known(resolver))
-    names = SecretNames(lookup, target.secret_names | {name for one in gathered for name in one.inputs})
-    added = [_without_literals(newcomer, names, keep=keep_literals) for newcomer in merged.newcomers]
-    boxes = _add(target, added, toolbox)
-    used = secret_names_in([newcomer.entry for newcomer in added])
-    inputs = {name: question for one in gathered for name, question in one.inputs.items() if name in used}
+    inputs = InputNames(lookup, target.secret_names)
+    settled = [inputs.settle(newcomer) for newcomer in merged.newcomers]
+    names = SecretNames(lookup, target.secret_names | secret_names_in([one.entry for one in settled]))
+    replaced = [names.replace(newcomer) for newcomer in settled]
+    boxes = _add(target, settled if keep_literals else replaced, toolbox)
     return ImportPlan(
         path=config_path,
         change=target.change(),
         servers=tuple(_outcomes(gathered, merged, boxes)),
         secrets=() if keep_literals else names.secrets,
         literals=names.secrets if keep_literals else (),
-        inputs={name: question for name, question in inputs.items() if lookup(name) is None},
+        inputs=inputs.questions,
         warnings=tuple(target.warnings(machine.environ, lookup)),
         shown=ShownText([*target.entries(), *_entries(gathered)]),
     )
@@ -130,11 +130,6 @@ def execute(
         store.put(name, value)
     if plan.change is not None:
         apply(plan.change, environ, subject="config", command="import")
-
-
-def _without_literals(newcomer: Newcomer, names: SecretNames, *, keep: bool) -> Newcomer:
-    entry = names.replace(newcomer.name, newcomer.entry)
-    return newcomer if keep else msgspec.structs.replace(newcomer, entry=entry)
 
 
 def _add(target: Target, newcomers: Sequence[Newcomer], toolbox: str | None) -> list[str]:

@@ -13,7 +13,7 @@ from mcp_workbench.config.validation.problems import Problems
 from mcp_workbench.setup.importing.identity import identity_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from mcp_workbench.config.source.expand import SecretLookup
     from mcp_workbench.errors import Problem
@@ -43,8 +43,15 @@ class Resolver:
         self._directory = directory
         self._lookup = lookup
 
-    def check(self, name: str, entry: Mapping[str, object]) -> CheckedEntry:
-        """Return an entry with its identity and its mistakes. References of disabled servers count too."""
+    def check(self, name: str, entry: Mapping[str, object], unknown: Collection[str] = ()) -> CheckedEntry:
+        """Return an entry with its identity and its mistakes. References of disabled servers count too.
+
+        `unknown` are names of secrets that are not looked up, because they may stand for something else.
+        """
+
+        def lookup(secret: str) -> str | None:
+            return None if secret in unknown else self._lookup(secret)
+
         problems = Problems()
         copy: dict[str, object] = msgspec.to_builtins(dict(entry))
         translated = _entry_in(translate_entries(_tree(name, copy), problems))
@@ -52,7 +59,7 @@ class Resolver:
         enabled = {key: value for key, value in translated.items() if key != "disabled"}
         before = len(problems.found)
         tree = expand(
-            _tree(name, enabled), self._environ, problems, directory=self._directory, lookup=self._lookup
+            _tree(name, enabled), self._environ, problems, directory=self._directory, lookup=lookup
         ).tree
         after = len(problems.found)
         resolved = _entry_in(tree)
