@@ -31,7 +31,6 @@ _USE_OAUTH = 'write "oauth": { "clientId": "…" } for a client that is register
 
 ADVICE = {
     "auth": _USE_OAUTH,
-    "envFile": 'put the variables under "env", or export them before the start and name them in "inheritEnv"',
     "headersHelper": 'put the headers under "headers", with ${VAR} for what is secret',
     "inputs": "write ${VAR} where the input is used, and export VAR=value",
     "maxConcurrency": _USE_CALL_LIMIT,
