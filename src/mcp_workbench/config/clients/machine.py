@@ -6,9 +6,11 @@ system keep settings), {dotconfig} (`~/.config`, also on macOS), {localappdata} 
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import sys
+from collections.abc import Mapping  # noqa: TC003 - msgspec resolves the annotations
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +18,7 @@ import msgspec
 from mcp_workbench.config.clients.model import System  # noqa: TC001 - msgspec resolves the annotations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from mcp_workbench.config.clients.model import ClientFile
 
@@ -29,16 +31,17 @@ class Machine(msgspec.Struct, frozen=True):
     system: System
     home: str
     directory: str
-    environ: "Mapping[str, str]"
+    environ: Mapping[str, str]
 
     def paths_of(self, file: ClientFile) -> Iterator[str]:
-        """Yield the paths where a file may be on this machine, best first; some may be globs."""
+        """Yield the paths where a file may be on this machine, best first; of a glob, those that exist."""
         for template in file.paths[self.system]:
-            path = self._expand(template)
+            is_glob = "*" in template
+            path = self._expand(template, glob.escape if is_glob else str)
             if path is not None:
-                yield path
+                yield from sorted(glob.glob(path)) if is_glob else (path,)
 
-    def _expand(self, template: str) -> str | None:
+    def _expand(self, template: str, escape: Callable[[str], str]) -> str | None:
         """Return the path of a template, or None if it needs a variable that is not set."""
         values = self._values()
         missing = False
@@ -47,7 +50,7 @@ class Machine(msgspec.Struct, frozen=True):
             nonlocal missing
             value = self.environ.get(found[2], "") if found[1] else values[found[2]]
             missing = missing or not value
-            return value
+            return escape(value)
 
         path = _PLACEHOLDER.sub(replace, template)
         return None if missing else os.path.normpath(os.path.join(self.directory, path))

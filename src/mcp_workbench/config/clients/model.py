@@ -1,19 +1,18 @@
-"""The forms that clients differ in, as structs: files, entries, references. The data is in `clients.table`."""
+"""What clients differ in, as structs: files, entries, references. The data is in `clients.table`."""
 
 from typing import Literal
 
 import msgspec
 
+from mcp_workbench.config.documents import Format
 from mcp_workbench.config.entries.dialects import SECONDS, Dialect
 
 Scope = Literal["user", "project"]
 System = Literal["linux", "darwin", "win32"]
-Format = Literal["json", "toml", "yaml"]
 References = Literal["none", "ours", "shell", "dollar", "command", "editor", "opencode", "continue"]
 """How a client writes a value that it looks up: the cases of `clients.references`."""
 OuterLimits = Literal["", "amazon-q", "amp", "claude-code", "gemini", "opencode", "zed"]
 """Which keys outside of the entries limit servers: the cases of `clients.limits`."""
-Step = str | int
 
 
 class ClientFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The clients that the workbench knows: where each keeps its servers, in which form, and with which quirks."""
+"""The clients that the workbench knows: where each keeps its servers, in which form, with which quirks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config.clients.model import Client, ClientFile, EntryForm
-from mcp_workbench.config.entries.dialects import AMP, CLAUDE_CODE, GEMINI, MILLISECONDS, OPENCODE
+from mcp_workbench.config.entries.dialects import AMP, CLAUDE_CODE, CLINE, GEMINI, MILLISECONDS, OPENCODE
 
 if TYPE_CHECKING:
     from mcp_workbench.config.clients.model import System
@@ -132,7 +132,7 @@ CLIENTS: tuple[Client, ...] = (
         title="VS Code Insiders",
         aliases=("code-insiders", "vs-code-insiders"),
         references="editor",
-        files=_vscode("Code - Insiders", ".vscode-server-insiders")[:3],
+        files=_vscode("Code - Insiders", ".vscode-server-insiders"),
         form=EntryForm(first={"type": "stdio"}),
     ),
     Client(
@@ -235,14 +235,13 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="cline",
         title="Cline",
+        dialect=CLINE,
         references="editor",
         files=(
             ClientFile(
                 scope="user",
                 key=_SERVERS,
-                paths=_everywhere(
-                    *_in_code(_CLINE), "{home}/.cline/data/settings/cline_mcp_settings.json"
-                ),
+                paths=_everywhere(*_in_code(_CLINE), "{home}/.cline/data/settings/cline_mcp_settings.json"),
             ),
         ),
         form=EntryForm(last={"disabled": False}),
@@ -251,6 +250,7 @@ CLIENTS: tuple[Client, ...] = (
         id="roo-code",
         title="Roo Code",
         aliases=("roo", "roo-cline"),
+        dialect=CLINE,
         references="editor",
         files=(
             ClientFile(scope="user", key=_SERVERS, paths=_everywhere(*_in_code(_ROO))),

@@ -41,7 +41,7 @@ def combine_tool_limits(
     if not limits:
         return None
     own = entry.get("toolFilters")
-    total: Filters = own if _is_text_list(own) else ["*"]
+    total = _texts(own)
     for key, filters in limits.items():
         try:
             total = both(total, filters)
@@ -54,8 +54,10 @@ def _is_limit(key: str) -> bool:
     return key in ALLOW_KEYS or key in DENY_KEYS or key == TOOLS_KEY
 
 
-def _is_text_list(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+def _texts(value: object) -> Filters:
+    """Return the filters of an entry; all tools if there are none, or wrong ones, which are reported later."""
+    is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return list(value) if isinstance(value, list) and is_list else ["*"]
 
 
 class _Reader:

@@ -78,9 +78,7 @@ def _guess(entry: dict[str, object]) -> Dialect:
 class _Translation:
     """Translates one entry: every step reads from the source and adds to the result."""
 
-    def __init__(
-        self, source: dict[str, object], place: Place, problems: Problems, dialect: Dialect
-    ) -> None:
+    def __init__(self, source: dict[str, object], place: Place, problems: Problems, dialect: Dialect) -> None:
         self._source = source
         self._place = place
         self._problems = problems
@@ -134,7 +132,9 @@ class _Translation:
         if not command or not all(isinstance(word, str) for word in command):
             del self._result["command"]
             what = "should be a string, or a list of strings: the program, then its arguments"
-            self._refuse("command", what, 'Write for example "command": "npx", "args": ["-y", "some-package"]')
+            self._refuse(
+                "command", what, 'Write for example "command": "npx", "args": ["-y", "some-package"]'
+            )
             self._problems.silence(self._place)
             return
         self._result["command"] = command[0]
@@ -177,8 +177,10 @@ class _Translation:
         self._merge("env", [*given, *([("command", inner)] if inner is not None else [])], str)
         names = [name for key in NAME_KEYS for name in self._variables(key)]
         inherited = self._source.get("inheritEnv")
-        if names and inherited is not True and (isinstance(inherited, list) or not inherited):
-            self._result["inheritEnv"] = list(dict.fromkeys((*(inherited or ()), *names)))
+        if names and isinstance(inherited, list):
+            self._result["inheritEnv"] = [*inherited, *names]
+        elif names and not inherited:
+            self._result["inheritEnv"] = names
 
     def _variables(self, key: str) -> list[str]:
         value = self._source.get(key)
@@ -230,7 +232,9 @@ class _Translation:
             for name, text in value.items():
                 folded = fold(name) if callable(fold) else name
                 if seen.setdefault(folded, text) != text:
-                    self._refuse(written, f"{quoted(name)} is given twice, with two values", "Keep one of them.")
+                    self._refuse(
+                        written, f"{quoted(name)} is given twice, with two values", "Keep one of them."
+                    )
                 merged.setdefault(name, text)
         if given:
             self._result[key] = merged
@@ -283,8 +287,12 @@ class _Translation:
         if isinstance(options, dict):
             ignored.extend(f"requestOptions.{key}" for key in options if key != "headers")
         if ignored:
-            listed = ", ".join(key if key.isidentifier() and key.isascii() else quoted(key) for key in ignored)
-            self._problems.warn(self._place, f"the workbench does not use these keys, and ignores them: {listed}")
+            listed = ", ".join(
+                key if key.isidentifier() and key.isascii() else quoted(key) for key in ignored
+            )
+            self._problems.warn(
+                self._place, f"the workbench does not use these keys, and ignores them: {listed}"
+            )
 
     def _is_for_validation(self, key: str) -> bool:
         """Whether the usual checks say more about a key: a slip, a wrong place, or what to write instead."""

@@ -12,6 +12,7 @@ SYNONYMS = {
     "httpUrl": "url",
     "uri": "url",
     "cmd": "command",
+    "transportType": "type",
 }
 """Keys with one value that are other words for ours."""
 
