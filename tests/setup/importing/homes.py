@@ -47,7 +47,10 @@ CURSOR = {
 VSCODE = """{
   // asked for once, and kept by the editor
   "inputs": [
-    { "type": "promptString", "id": "pg-password", "description": "Password of the database", "password": true }
+    {
+      "type": "promptString", "id": "pg-password",
+      "description": "Password of the database", "password": true
+    }
   ],
   "servers": {
     "postgres": {
@@ -75,7 +78,9 @@ enabled_tools = ["query-docs"]
 ZED = """{
   "theme": "One",
   "context_servers": {
-    "slack": { "source": "custom", "command": "npx", "args": ["-y", "slack-mcp"], "env": {}, "enabled": false }
+    "slack": {
+      "source": "custom", "command": "npx", "args": ["-y", "slack-mcp"], "env": {}, "enabled": false
+    }
   }
 }
 """
@@ -89,7 +94,7 @@ class Home:
         self.project = directory / "work" / "shop"
         self.project.mkdir(parents=True)
         self.path.mkdir()
-        self.environ = clean_environment(self.path)
+        self.environ = clean_environment(self.path, {"XDG_DATA_HOME": str(self.path / "data")})
         self.config = self.path / "workbench-config.json"
 
     @property

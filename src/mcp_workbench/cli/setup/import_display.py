@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcp_workbench.config.clients import FoundFile
-    from mcp_workbench.setup.importing.secret_names import NewSecret
     from mcp_workbench.setup.importing.plan import ImportedServer, ImportPlan
+    from mcp_workbench.setup.importing.secret_names import NewSecret
 
 _INDENT: Final = "    "
 

@@ -15,10 +15,10 @@ from mcp_workbench.setup.file_changes import FileChange, apply
 from mcp_workbench.setup.importing.categories import category_of
 from mcp_workbench.setup.importing.gathering import Gathered, gather
 from mcp_workbench.setup.importing.grouping import GroupedServer, assign
-from mcp_workbench.setup.importing.secret_names import InputNames, NewSecret, SecretNames
 from mcp_workbench.setup.importing.masking import ShownText
 from mcp_workbench.setup.importing.merging import KnownServer, merge
 from mcp_workbench.setup.importing.resolving import Resolver
+from mcp_workbench.setup.importing.secret_names import InputNames, NewSecret, SecretNames
 from mcp_workbench.setup.importing.target import Target
 
 if TYPE_CHECKING:
