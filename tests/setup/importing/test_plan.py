@@ -132,7 +132,11 @@ def test_running_it_twice_changes_nothing(home: Home) -> None:
 def test_an_unanswered_question_changes_nothing_the_second_time(home: Home) -> None:
     home.write_six_clients()
     home.run()
-    assert home.run().change is None
+    plan = home.run()
+    assert plan.change is None
+    assert [one.notes for one in plan.servers if one.name == "postgres"] == [
+        ("there is no secret pg-password: mcp-workbench secret set pg-password",)
+    ]
 
 
 def test_secrets_that_stay_in_the_file_change_nothing_the_second_time(home: Home) -> None:
@@ -351,7 +355,7 @@ def test_mistakes_that_the_file_has_are_warned_of(home: Home) -> None:
     home.config.write_text('{"toolboxes": {"a": {"description": 3, "mcpServers": {"x": {}}}}}')
     cursor(home, fetch=FETCH)
     (warning,) = home.run().warnings
-    assert warning.endswith("problems already, which stay: mcp-workbench check")
+    assert warning.endswith("problems, which stay: mcp-workbench check")
     assert home.servers["web/fetch"] == FETCH
 
 

@@ -14,6 +14,7 @@ from mcp_workbench.config.clients import CLIENTS, client_named, find_files, read
 from mcp_workbench.config.model.results import TOOLBOX as RESERVED
 from mcp_workbench.errors import CannotChange, ConfigError, DocumentError, StoreError
 from mcp_workbench.setup.importing.plan import execute, plan_import
+from mcp_workbench.setup.importing.target import is_configuration
 from mcp_workbench.storage.secrets import SecretStore, secret_lookup
 from mcp_workbench.workbench.text.sanitise import show_name
 
@@ -149,6 +150,10 @@ def _files(sources: Sequence[str], machine: Machine) -> list[FoundFile] | None:
     for source in sources:
         if os.sep in source or "/" in source or Path(source).exists():
             files.append(read_file(str(Path(source).expanduser()), None, machine))
+            if not files[-1].servers and is_configuration(files[-1].path):
+                shown = show_name(source)
+                complain(f"{shown} is a configuration of the workbench: use it by --config {shown}")
+                return None
         elif client := client_named(source):
             clients.append(client)
         else:

@@ -61,14 +61,9 @@ def _gather(files: Sequence[FoundFile], machine: Machine, resolver: Resolver) ->
                 file=file.path,
                 inputs=converted.inputs,
             )
-            asked = {f"there is no secret {name}" for name in converted.inputs}
-            missing = tuple(
-                f"{problem.what}: {problem.remedy}"
-                for problem in checked.missing
-                if problem.what not in asked
-            )
-            notes = (*converted.notes, *missing)
-            yield Gathered(file, server, candidate, (), tuple(dict.fromkeys(notes)))
+            asked = tuple(f"there is no secret {name}:" for name in converted.inputs)
+            missing = (note for note in checked.missing if not note.startswith(asked))
+            yield Gathered(file, server, candidate, (), (*dict.fromkeys(converted.notes), *missing))
 
 
 def _shown(problem: Problem) -> str:

@@ -59,6 +59,12 @@ def assign(members: Sequence[GroupedServer], boxes: Mapping[str, Box], toolbox: 
     return [choose(member) for member in members]
 
 
+def rank_of(toolbox: str) -> tuple[int, str]:
+    """Return the place of a toolbox in the order in which new ones are added: categories, then the others."""
+    order = [MAIN, *(category.name for category in CATEGORIES), OTHER.name]
+    return (order.index(toolbox) if toolbox in order else len(order), toolbox)
+
+
 def describe(name: str, members: Sequence[GroupedServer]) -> str:
     """Return the description of a toolbox that import proposes: what its servers are for, and their names."""
     names = _listed([member.name for member in members])

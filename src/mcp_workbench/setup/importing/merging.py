@@ -52,6 +52,8 @@ class KnownServer(msgspec.Struct, frozen=True):
     name: str
     entry: dict[str, object]
     identity: str
+    missing: tuple[str, ...] = ()
+    """What the server needs before it can start: variables and secrets without a value."""
 
 
 class Newcomer(msgspec.Struct, frozen=True):
@@ -155,7 +157,7 @@ def _matches(identity: str, other: str) -> bool:
 
 
 def _differences(candidate: Candidate, known: KnownServer) -> tuple[str, ...]:
-    notes = []
+    notes = list(known.missing)
     where = f"{known.toolbox}/{known.name}"
     if limits_of(candidate.entry) not in (limits_of(known.entry), NO_LIMITS):
         notes.append(f'the client limits its tools more than {where} does: see "toolFilters"')

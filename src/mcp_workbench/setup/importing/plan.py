@@ -14,7 +14,7 @@ from mcp_workbench.config.source.references import secret_names_in
 from mcp_workbench.setup.file_changes import FileChange, apply
 from mcp_workbench.setup.importing.categories import category_of
 from mcp_workbench.setup.importing.gathering import Gathered, gather
-from mcp_workbench.setup.importing.grouping import GroupedServer, assign
+from mcp_workbench.setup.importing.grouping import GroupedServer, assign, rank_of
 from mcp_workbench.setup.importing.masking import ShownText
 from mcp_workbench.setup.importing.merging import KnownServer, merge
 from mcp_workbench.setup.importing.resolving import Resolver
@@ -139,7 +139,7 @@ def _add(target: Target, newcomers: Sequence[Newcomer], toolbox: str | None) -> 
         for one in newcomers
     ]
     boxes = assign(members, target.boxes(), toolbox)
-    for box in dict.fromkeys(boxes):
+    for box in sorted(set(boxes), key=rank_of):
         chosen = [index for index, name in enumerate(boxes) if name == box]
         target.add(box, [newcomers[index] for index in chosen], [members[index] for index in chosen])
     return boxes
@@ -153,11 +153,11 @@ def _outcomes(gathered: Sequence[Gathered], merged: Merged, boxes: Sequence[str]
             yield ImportedServer(one.file, one.server, state, reasons=one.refusals, notes=one.notes)
             continue
         fate = next(fates)
-        notes = (*one.notes, *fate.notes)
         if isinstance(fate.becomes, KnownServer):
-            known = fate.becomes
-            yield ImportedServer(one.file, one.server, "present", known.toolbox, known.name, notes=notes)
+            place = (fate.becomes.toolbox, fate.becomes.name)
+            yield ImportedServer(one.file, one.server, "present", *place, notes=fate.notes)
             continue
+        notes = (*one.notes, *fate.notes)
         name = merged.newcomers[fate.becomes].name
         state = "added" if fate.is_first else "merged"
         yield ImportedServer(one.file, one.server, state, boxes[fate.becomes], name, notes=notes)

@@ -28,8 +28,8 @@ class CheckedEntry(msgspec.Struct, frozen=True):
     entry: dict[str, object]
     """The entry in our words, with its references as they are."""
     identity: str
-    missing: tuple[Problem, ...]
-    """References without a value: the server cannot start before they have one."""
+    missing: tuple[str, ...]
+    """References without a value, with the remedy: the server cannot start before they have one."""
     mistakes: tuple[Problem, ...]
     """What makes the entry unusable in a configuration."""
 
@@ -67,7 +67,7 @@ class Resolver:
         return CheckedEntry(
             translated,
             identity_of(resolved, self._environ),
-            tuple(problems.found[before:after]),
+            tuple(dict.fromkeys(f"{one.what}: {one.remedy}" for one in problems.found[before:after])),
             (*problems.found[:before], *problems.found[after:]),
         )
 

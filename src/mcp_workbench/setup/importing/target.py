@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcp_workbench.config.documents import open_document
 from mcp_workbench.config.load import load
 from mcp_workbench.config.source.references import secret_names_in
-from mcp_workbench.errors import ConfigError, Problem
+from mcp_workbench.errors import CannotChange, ConfigError, DocumentError, Problem
 from mcp_workbench.setup.file_changes import FileChange, read_for_change
 from mcp_workbench.setup.importing.categories import category_of
 from mcp_workbench.setup.importing.grouping import Box, GroupedServer, describe, describe_again
@@ -53,7 +53,7 @@ class Target:
             load(self.path, environ, lookup=lookup)
         except ConfigError as error:
             count = f"{len(error.problems)} problem{'s' if len(error.problems) != 1 else ''}"
-            return [f"{self.path} has {count} already, which stay: mcp-workbench check"]
+            return [f"{self.path} has {count}, which stay: mcp-workbench check"]
         return []
 
     def known(self, resolver: Resolver) -> list[KnownServer]:
@@ -63,7 +63,7 @@ class Target:
             for name, entry in _servers(toolbox).items():
                 if isinstance(entry, dict):
                     checked = resolver.check(name, entry)
-                    servers.append(KnownServer(box, name, checked.entry, checked.identity))
+                    servers.append(KnownServer(box, name, checked.entry, checked.identity, checked.missing))
                 else:
                     servers.append(KnownServer(box, name, {}, ""))
         return servers
@@ -114,6 +114,14 @@ class Target:
     def _toolboxes(self) -> dict[str, object]:
         toolboxes = self._document.data.get("toolboxes")
         return toolboxes if isinstance(toolboxes, dict) else {}
+
+
+def is_configuration(path: str) -> bool:
+    """Whether a file is a configuration of the workbench rather than one of a client."""
+    try:
+        return "toolboxes" in open_document("json", read_for_change(path) or b"").data
+    except (DocumentError, CannotChange):
+        return False
 
 
 def _servers(toolbox: object) -> dict[str, object]:
