@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["MODULES", "run"]
 
 MODULES: Final[dict[str, str]] = {
+    "import": "import_",
     "install": "clients.install",
     "uninstall": "clients.uninstall",
     "undo": "clients.undo",
