@@ -133,12 +133,14 @@ def test_a_configuration_that_cannot_be_used_is_an_error(tmp_path: Path) -> None
 def test_a_mistake_in_one_server_is_only_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "workbench-config.json"
     path.write_text(
-        '{"toolboxes": {"dev": {"description": "d", "mcpServers": {"a": {"command": "${NONE}"}}}}} // c',
+        '{"toolboxes": {"dev": {"description": "d", "mcpServers":'
+        ' {"a": {"command": "${NONE}", "args": 1}}}}} // c',
         encoding="utf-8",
     )
     tree, warnings = load_for_launch(str(path), None, {}, lambda _: None)
-    assert tree == configured(a={"command": "${NONE}"})
-    assert [warning.split(": ")[-1] for warning in warnings] == ["the variable NONE is not set"]
+    assert referenced_variables(tree) == {"NONE": ["dev/a"]}
+    assert len(warnings) == 1
+    assert "toolboxes.dev.mcpServers.a.args" in warnings[0]
 
 
 def test_a_file_that_is_to_be_written_counts_already() -> None:

@@ -109,7 +109,7 @@ class _Installation:
         if launch.needs_workspace and without_folder:
             warnings.append(
                 f"{', '.join(without_folder)} does not tell which folder is open, and the configuration "
-                f"refers to ${{workspaceFolder}}: set {WORKSPACE_VARIABLE} in the entry, or write the path itself"
+                f"refers to ${{workspaceFolder}}. Set {WORKSPACE_VARIABLE} in the entry, or write the path"
             )
         if self._options.scope == "project" and any(change.effect != "same" for change in changes):
             warnings.append("the file of a project may be shared, and the entry has paths of this machine")
