@@ -69,12 +69,12 @@ def edit(
     for attempt in range(MAX_ATTEMPTS):
         before = read_for_change(path)
         document = open_document("json", before or b"")
+        old = document.data
         line = change(document)
-        after = document.encode()
-        data = document.data
+        after, data = document.encode(), document.data
         if after == before:
             return Edited(path, line, is_changed=False, is_new=False, missing=(), data=data)
-        missing = _check(open_document("json", before or b"").data, data, environ, lookup)
+        missing = check(old, data, environ, lookup)
         try:
             apply(FileChange(path, before, after), environ, subject="config", command=command)
         except CannotChange:
@@ -85,7 +85,7 @@ def edit(
     raise AssertionError("the last attempt returns or raises")
 
 
-def _check(
+def check(
     before: dict[str, object], after: dict[str, object], environ: Mapping[str, str], lookup: SecretLookup
 ) -> tuple[Problem, ...]:
     """Return the values that are missing after an edit, and were not before.

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["MODULES", "run"]
 
-MODULES: Final[dict[str, str]] = {}
+MODULES: Final[dict[str, str]] = {
+    "add": "add",
+    "disable": "edit",
+    "enable": "edit",
+    "list": "listing",
+    "move": "edit",
+    "remove": "edit",
+}
 """The module of each command, which is imported when the command runs."""
 
 
