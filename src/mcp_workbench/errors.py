@@ -3,6 +3,7 @@
 WorkbenchError
 ├── ConfigError              the configuration file cannot be used: the user has to edit it
 │   └── NoTokens             the token file is missing or contains no token
+├── DocumentError            a file of a person or a client cannot be read or edited in place
 ├── Denied                   an HTTP request is refused before it is handled
 ├── CannotListen             the HTTP server cannot listen on the address that it was given
 ├── Undecodable              a line is not a JSON-RPC message
@@ -93,6 +94,22 @@ class ConfigError(WorkbenchError):
 
 class NoTokens(ConfigError):
     """The token file is missing or contains no token, so no client can authenticate with one."""
+
+
+class DocumentError(WorkbenchError):
+    """A JSON, TOML or YAML file cannot be read or edited in place. The reason quotes no value of the file.
+
+    `line` and `column` begin with 1, and are None if the reason concerns the file as a whole.
+    """
+
+    def __init__(self, reason: str, line: int | None = None, column: int | None = None) -> None:
+        self.reason = reason
+        self.line = line
+        self.column = column
+        where = ", ".join(
+            f"{name} {number}" for name, number in (("line", line), ("column", column)) if number is not None
+        )
+        super().__init__(f"{where}: {reason}" if where else reason)
 
 
 class Denied(WorkbenchError):
