@@ -98,7 +98,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def _encoding_problem(data: bytes, position: int) -> Problem:
     line = data.count(b"\n", 0, position) + 1
     encoding = "UTF-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "not UTF-8"
-    return Problem(f"line {line}", f"the file is {encoding}", "Save it with the encoding UTF-8.")
+    return Problem(f"line {line}", f"the file is {encoding}", "Save it with the encoding UTF-8.", line)
 
 
 def _report_repeated(node: object, place: Place, repeated: _Repeated, problems: Problems) -> None:
@@ -125,7 +125,7 @@ def _syntax_problem(text: str, error: json.JSONDecodeError) -> Problem:
     line = text.count("\n", 0, position) + 1
     column = position - text.rfind("\n", 0, position)
     what, remedy = _hint(text[position:], error.msg)
-    return Problem(f"line {line}, column {column}", f"invalid JSON: {what}", remedy)
+    return Problem(f"line {line}, column {column}", f"invalid JSON: {what}", remedy, line)
 
 
 def _hint(rest: str, message: str) -> tuple[str, str]:
