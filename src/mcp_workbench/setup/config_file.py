@@ -13,10 +13,11 @@ import msgspec
 
 from mcp_workbench.config import load_data
 from mcp_workbench.config.documents import open_document
-from mcp_workbench.config.source.expand import is_disabled
+from mcp_workbench.config.source.expand import is_disabled, no_secrets
 from mcp_workbench.errors import CannotChange, ConfigError, EditRefused
 from mcp_workbench.setup.editing import SERVERS, TOOLBOXES
 from mcp_workbench.setup.file_changes import FileChange, apply, read_for_change
+from mcp_workbench.storage.secrets import SecretStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -56,7 +57,6 @@ def read_document(path: str) -> Document:
 def edit(
     path: str,
     environ: Mapping[str, str],
-    lookup: SecretLookup,
     change: Callable[[Document], int | None],
     *,
     command: str,
@@ -74,7 +74,7 @@ def edit(
         after, data = document.encode(), document.data
         if after == before:
             return Edited(path, line, is_changed=False, is_new=False, missing=(), data=data)
-        missing = check(old, data, environ, lookup)
+        missing = check(old, data, environ)
         try:
             apply(FileChange(path, before, after), environ, subject="config", command=command)
         except CannotChange:
@@ -86,7 +86,7 @@ def edit(
 
 
 def check(
-    before: dict[str, object], after: dict[str, object], environ: Mapping[str, str], lookup: SecretLookup
+    before: dict[str, object], after: dict[str, object], environ: Mapping[str, str]
 ) -> tuple[Problem, ...]:
     """Return the values that are missing after an edit, and were not before.
 
@@ -97,12 +97,23 @@ def check(
         raise EditRefused(_explained("correct the file first", found))
     if found := _new(_mistakes(before, environ), _mistakes(after, environ)):
         raise EditRefused(_explained("this would not be valid, and was not written", found))
+    lookup = stored_names(environ)
     return tuple(_new(_problems(before, environ, lookup), _problems(after, environ, lookup)))
+
+
+def stored_names(environ: Mapping[str, str]) -> SecretLookup:
+    """Return a lookup that knows which secrets are stored, but not their values: no keyring is unlocked."""
+    store = SecretStore(environ)
+
+    def lookup(name: str) -> str | None:
+        return f"<secret {name}>" if name in store.places() else None
+
+    return lookup
 
 
 def _mistakes(data: dict[str, object], environ: Mapping[str, str]) -> Sequence[Problem]:
     """Return what is wrong in a configuration itself, whatever variables are set and secrets are stored."""
-    return _problems(_all_disabled(data), environ, _no_secret)
+    return _problems(_all_disabled(data), environ, no_secrets)
 
 
 def _problems(
@@ -113,10 +124,6 @@ def _problems(
     except ConfigError as error:
         return error.problems
     return ()
-
-
-def _no_secret(_name: str) -> None:
-    return None
 
 
 def _new(before: Sequence[Problem], after: Sequence[Problem]) -> list[Problem]:

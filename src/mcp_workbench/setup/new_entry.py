@@ -9,10 +9,13 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
+from mcp_workbench.config.masking.recognition import find_secrets
 from mcp_workbench.errors import EditRefused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from mcp_workbench.config.masking.recognition import LiteralSecret
 
 
 def entry_of(
@@ -29,13 +32,21 @@ def entry_of(
     """
     if len(words) + bool(program) != 1:
         raise EditRefused(_usage(words))
-    if not program:
-        return _remote_entry(words[0], env, headers)
+    entry = _program_entry(program, env, headers, directory) if program else None
+    entry = entry or _remote_entry(words[0], env, headers)
+    if secrets := find_secrets(entry):
+        raise EditRefused(_literal_secrets(secrets))
+    return entry
+
+
+def _program_entry(
+    program: Sequence[str], env: Sequence[str], headers: Sequence[str], directory: str | None
+) -> dict[str, object]:
     if headers:
         raise EditRefused("--header is for a remote server, and this is a program. Use --env")
     command, *args = program
     if directory is not None and os.path.dirname(command) and not os.path.isabs(command):
-        command = os.path.join(directory, command)
+        command = os.path.normpath(os.path.join(directory, command))
     entry: dict[str, object] = {"command": command}
     if args:
         entry["args"] = args
@@ -73,6 +84,16 @@ def _is_here(argument: str) -> bool:
     """Whether an argument names a file or a directory relative to the working directory."""
     path = argument.partition("=")[2] if argument.startswith("-") else argument
     return bool(path) and not os.path.isabs(path) and os.path.exists(path)
+
+
+def _literal_secrets(secrets: Sequence[LiteralSecret]) -> str:
+    names = list(dict.fromkeys(secret.suggested_name for secret in secrets))
+    keys = ", ".join(str(secret.place[-1] if secret.place[0] != "args" else "args") for secret in secrets)
+    lines = [f"this looks like a secret, which should not stand in the file: {keys}"]
+    for name in names:
+        lines.append(f"  Store it: mcp-workbench secret set {name}")
+        lines.append(f"  Then write '${{keyring:{name}}}' in its place, in single quotes")
+    return "\n".join(lines)
 
 
 def _usage(words: Sequence[str]) -> str:

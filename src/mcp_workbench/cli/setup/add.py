@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from mcp_workbench.config.source.expand import SecretLookup
     from mcp_workbench.setup.config_file import Edited
     from mcp_workbench.setup.editing import Addition
 
@@ -47,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _add(path: str, options: argparse.Namespace) -> int:
-    environ, lookup = os.environ, secret_lookup(os.environ)
+    environ = os.environ
     # A workbench that finds its file in the working directory starts its servers there too.
     directory = None if options.config is None and path == FILE_NAME else os.getcwd()
     entry = entry_of(options.words, options.program, options.env, options.header, directory)
@@ -69,24 +68,22 @@ def _add(path: str, options: argparse.Namespace) -> int:
         addition = msgspec.structs.replace(addition, replace=True)
         editing.add(document, addition)
     # Before the trial, so that nobody waits for a server that cannot be added.
-    check(data, document.data, environ, lookup)
-    trial = NO_TRIAL if options.no_check else _try(addition, options, environ, lookup)
+    check(data, document.data, environ)
+    trial = NO_TRIAL if options.no_check else _try(addition, options, environ)
     if not options.no_check and not _is_accepted(trial, addition, path, options):
         return 1
     if options.description is None:
         description = editing.describe_toolbox(options.name, trial.title)
         addition = msgspec.structs.replace(addition, description=description)
-    edited = edit(path, environ, lookup, lambda document: editing.add(document, addition), command="add")
+    edited = edit(path, environ, lambda document: editing.add(document, addition), command="add")
     _report(edited, addition, trial, options)
     return 0
 
 
-def _try(
-    addition: Addition, options: argparse.Namespace, environ: Mapping[str, str], lookup: SecretLookup
-) -> Trial:
+def _try(addition: Addition, options: argparse.Namespace, environ: Mapping[str, str]) -> Trial:
     """Start the server. Values that are not there are a reason for a failure too."""
     try:
-        loaded = load_alone(addition, environ, lookup)
+        loaded = load_alone(addition, environ, secret_lookup(environ))
     except ConfigError as error:
         reasons = "; ".join(problem.what for problem in error.problems)
         return Trial(seconds=0.0, error=reasons, hint=" ".join(p.remedy for p in error.problems))

@@ -13,7 +13,6 @@ from mcp_workbench.config import locate
 from mcp_workbench.errors import CannotChange, DocumentError, EditRefused, NameTaken, StoreError
 from mcp_workbench.setup import editing
 from mcp_workbench.setup.config_file import edit, read_document
-from mcp_workbench.storage.secrets import secret_lookup
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def _remove_toolbox(path: str, toolbox: str, options: argparse.Namespace) -> int
             raise CannotChange(path, "it has changed meanwhile", "Nothing was written. Run the command again.")
         return editing.remove_toolbox(current, found)
 
-    edited = edit(path, os.environ, secret_lookup(os.environ), change, command="remove")
+    edited = edit(path, os.environ, change, command="remove")
     report_edit(edited, f"Removed {what}")
     return 0
 
@@ -135,8 +134,7 @@ def _edit(path: str, options: argparse.Namespace, work: Work) -> tuple[Edited, O
         found.append(editing.find_server(document.data, options.server))
         return work(document, found[-1])
 
-    lookup = secret_lookup(os.environ)
-    return edit(path, os.environ, lookup, change, command=options.command), found[-1]
+    return edit(path, os.environ, change, command=options.command), found[-1]
 
 
 def _shown(origin: Origin) -> str:
