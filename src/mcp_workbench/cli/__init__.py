@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import io
+import logging
 import os
 import sys
 from functools import partial
@@ -166,12 +167,15 @@ def _run_login(options: argparse.Namespace) -> int:
 
 def _serve(config: str | None, log_level: str, log_format: str, *, keep_going: bool) -> int:
     from mcp_workbench.config import load, load_usable, locate
+    from mcp_workbench.config.places import FILE_NAME
     from mcp_workbench.errors import ConfigError
     from mcp_workbench.serve.logs import report, set_up
     from mcp_workbench.serve.stdio import run as run_stdio
 
     log_handler = set_up(log_level, log_format)
     path = locate(config, os.environ)
+    if config is None and path != FILE_NAME:
+        logging.getLogger(__name__).info("the configuration is %s", path)
     try:
         loaded = (load_usable if keep_going else load)(path, os.environ)
     except ConfigError as error:
