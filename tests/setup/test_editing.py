@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from mcp_workbench.config.documents import Document, open_document
+from mcp_workbench.config.documents import open_document
 from mcp_workbench.errors import EditRefused, NameTaken
 from mcp_workbench.setup import editing
 from mcp_workbench.setup.editing import Addition
+
+if TYPE_CHECKING:
+    from mcp_workbench.config.documents import Document
 
 FILE = """\
 {

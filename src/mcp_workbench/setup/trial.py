@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcp_workbench.setup.editing import Addition
 
 
-class Trial(msgspec.Struct, frozen=True, kw_only=True):
+class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The outcome of a trial: the tools of the server, or why it could not be used."""
 
     seconds: float

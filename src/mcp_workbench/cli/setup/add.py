@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mcp_workbench.cli.configuration import configuration_path
 from mcp_workbench.cli.servers import count
 from mcp_workbench.cli.setup.asking import confirm, is_interactive
-from mcp_workbench.cli.setup.edit import name_file, report_edit, report_failures
+from mcp_workbench.cli.setup.edit import report_edit, report_failures
 from mcp_workbench.cli.terminal import complain, print_json, say
-from mcp_workbench.config import locate
 from mcp_workbench.config.places import FILE_NAME
 from mcp_workbench.errors import ConfigError, NameTaken
 from mcp_workbench.serve.logs import set_up
@@ -39,9 +39,7 @@ NO_TRIAL: Final = Trial(seconds=0.0)
 
 def run(options: argparse.Namespace) -> int:
     """Add a server. Return 0, 1 (it was not added) or 2 (a wrong command line, or a bad file)."""
-    path = locate(options.config, os.environ)
-    if not options.json:
-        name_file(path, options)
+    path = configuration_path(options.config)
     return report_failures(path, lambda: _add(path, options))
 
 
@@ -124,8 +122,9 @@ def _show_trial(trial: Trial) -> None:
 
 def _report(edited: Edited, addition: Addition, trial: Trial, options: argparse.Namespace) -> None:
     if options.json:
-        place = {"line": edited.line, "changed": edited.is_changed}
-        print_json(_outcome(edited.path, addition, trial, added=True) | place)
+        outcome = _outcome(edited.path, addition, trial, added=True)
+        warnings = [str(problem) for problem in edited.missing]
+        print_json({**outcome, "line": edited.line, "changed": edited.is_changed, "warnings": warnings})
         return
     what = "Added" if edited.is_changed else "It is there already:"
     report_edit(edited, f"{what} {_shown(addition)}")

@@ -6,10 +6,10 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
+from mcp_workbench.cli.configuration import configuration_path
 from mcp_workbench.cli.servers import count
 from mcp_workbench.cli.setup.asking import confirm
 from mcp_workbench.cli.terminal import complain, say
-from mcp_workbench.config import locate
 from mcp_workbench.errors import CannotChange, DocumentError, EditRefused, NameTaken, StoreError
 from mcp_workbench.setup import editing
 from mcp_workbench.setup.config_file import edit, read_document
@@ -28,15 +28,8 @@ if TYPE_CHECKING:
 
 def run(options: argparse.Namespace) -> int:
     """Edit the configuration. Return 0, 1 (nothing was changed) or 2 (a wrong name, or a bad file)."""
-    path = locate(options.config, os.environ)
-    name_file(path, options)
+    path = configuration_path(options.config)
     return report_failures(path, lambda: _COMMANDS[options.command](path, options))
-
-
-def name_file(path: str, options: argparse.Namespace) -> None:
-    """Say on stderr which configuration file is used, unless the command line names it."""
-    if options.config is None:
-        complain(f"the configuration file is {show_name(path)}")
 
 
 def report_failures(path: str, work: Callable[[], int]) -> int:
@@ -44,7 +37,7 @@ def report_failures(path: str, work: Callable[[], int]) -> int:
     try:
         return work()
     except NameTaken as error:
-        complain(str(error))
+        complain(show_name(str(error)))
         return 1
     except EditRefused as error:
         complain(str(error))
@@ -62,7 +55,7 @@ def report_edit(edited: Edited, what: str) -> None:
     """Say what was changed, in which line, and warn of values that are missing now."""
     place = show_name(edited.path) + (f":{edited.line}" if edited.line is not None else "")
     say(f"{what}: {place}")
-    if edited.is_changed:
+    if edited.is_changed and not edited.is_new:
         say("A running workbench takes it up by itself.")
     for problem in edited.missing:
         complain(f"warning: {problem}")
