@@ -23,7 +23,7 @@ WorkbenchError
 │   ├── LoginRequired        the server requires a login, and the user has to do it
 │   ├── TokenUnavailable     the server requires an access token, and none can be obtained now
 │   └── Overloaded           too many requests wait for the server already, so nothing was sent
-├── StoreError               a stored login cannot be read or written
+├── StoreError               a stored login or secret cannot be read or written
 ├── CannotChange             a file that a person or a client owns cannot be changed safely
 ├── EditRefused              an edit of the configuration cannot be made as it was asked for
 │   └── NameTaken            the toolbox has another server of that name
@@ -283,7 +283,7 @@ class Overloaded(WireError):
 
 
 class StoreError(WorkbenchError):
-    """A stored login cannot be read or written; the message says why."""
+    """A stored login or secret cannot be read or written; the message says why."""
 
 
 class CannotChange(WorkbenchError):

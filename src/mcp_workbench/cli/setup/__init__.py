@@ -21,6 +21,7 @@ MODULES: Final[dict[str, str]] = {
     "list": "listing",
     "move": "edit",
     "remove": "edit",
+    "secret": "secret",
 }
 """The module of each command, which is imported when the command runs."""
 
