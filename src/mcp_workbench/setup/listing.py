@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcp_workbench.config import LoadedConfig, Origin
+    from mcp_workbench.config.documents import Document
     from mcp_workbench.errors import Problem
 
 MASK: Final = "***"
@@ -70,13 +72,10 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 async def list_configuration(path: str, environ: Mapping[str, str]) -> Listing:
     """Return what a configuration file has. Raises ConfigError if it cannot be read or parsed at all."""
     loaded = load_usable(path, environ, lookup=stored_names(environ))
-    try:
-        with open(path, "rb") as file:
-            document = open_document("json", file.read())
-        toolboxes = toolboxes_of(document.data)
-    except (OSError, DocumentError, EditRefused):
-        raise ConfigError(path, loaded.faults.all) from None
     faults = loaded.faults
+    document = _read(path)
+    if document is None:
+        raise ConfigError(path, faults.all)
     tools = await _known_tools(loaded, environ)
     servers = [
         (
@@ -101,10 +100,20 @@ async def list_configuration(path: str, environ: Mapping[str, str]) -> Listing:
                 servers=tuple(server for toolbox, server in servers if toolbox == name),
                 problems=_texts(faults.toolboxes.get(name, ())),
             )
-            for name, content in toolboxes.items()
+            for name, content in toolboxes_of(document.data).items()
         ),
         problems=_texts((*faults.file, *faults.settings)),
     )
+
+
+def _read(path: str) -> Document | None:
+    """Return the file as a document; None if it has no toolboxes to list."""
+    try:
+        document = open_document("json", Path(path).read_bytes())
+        toolboxes_of(document.data)
+    except (OSError, DocumentError, EditRefused):
+        return None
+    return document
 
 
 async def _known_tools(loaded: LoadedConfig, environ: Mapping[str, str]) -> dict[Origin, int]:

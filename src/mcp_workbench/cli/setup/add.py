@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -46,8 +47,14 @@ def run(options: argparse.Namespace) -> int:
 def _add(path: str, options: argparse.Namespace) -> int:
     environ = os.environ
     # A workbench that finds its file in the working directory starts its servers there too.
-    directory = None if options.config is None and path == FILE_NAME else os.getcwd()
-    entry = entry_of(options.words, options.program, options.env, options.header, directory)
+    is_elsewhere = options.config is not None or path != FILE_NAME
+    entry = entry_of(
+        options.words,
+        options.program,
+        options.env,
+        options.header,
+        directory=Path.cwd() if is_elsewhere else None,
+    )
     document = read_document(path)
     data = document.data
     addition = editing.Addition(

@@ -86,7 +86,9 @@ def _remove_toolbox(path: str, toolbox: str, options: argparse.Namespace) -> int
         found = editing.find_toolbox(current.data, options.server)
         # Another process may have changed it while the person was asked.
         if found is None or current.data != document.data:
-            raise CannotChange(path, "it has changed meanwhile", "Nothing was written. Run the command again.")
+            raise CannotChange(
+                path, "it has changed meanwhile", "Nothing was written. Run the command again."
+            )
         return editing.remove_toolbox(current, found)
 
     edited = edit(path, os.environ, change, command="remove")
