@@ -132,34 +132,37 @@ def _listed(
 ) -> ListedServer:
     if not isinstance(entry, dict):
         return ListedServer(server=name, line=line, state="enabled", runs="", problems=problems)
-    secrets = [secret.value for secret in find_secrets(entry)]
     filters = entry.get("toolFilters")
     return ListedServer(
         server=name,
         line=line,
         state="disabled" if is_disabled(entry) else "enabled",
-        runs=masked(runs(entry), secrets),
+        runs=_runs(entry),
         tool_filters=tuple(map(str, filters)) if isinstance(filters, list) else (),
         tools=tools,
         problems=problems,
     )
 
 
-def runs(entry: Mapping[str, object]) -> str:
+def _runs(entry: Mapping[str, object]) -> str:
     """Return the command line of an entry, or its address, in our words or in those of other clients."""
+    secrets = sorted((secret.value for secret in find_secrets(entry)), key=len, reverse=True)
     for key in _URL_KEYS:
         if url := _text_of(entry, key):
-            return url
-    command, args = entry.get("command"), entry.get("args")
+            return _masked(url, secrets)
+    command, args = entry.get("command", entry.get("cmd")), entry.get("args")
+    if isinstance(command, dict):
+        command, args = command.get("path"), command.get("args")
     words = [*(command if isinstance(command, list) else [command])]
     words += args if isinstance(args, list) else []
-    return " ".join(_quoted(word) for word in words if isinstance(word, str))
+    # Masked before they are quoted: a quote in a secret is written in another way.
+    return " ".join(_quoted(_masked(word, secrets)) for word in words if isinstance(word, str))
 
 
-def masked(text: str, secrets: Sequence[str]) -> str:
+def _masked(text: str, secrets: Sequence[str]) -> str:
     """Return a text without its literal secrets, and an address without user and password."""
-    for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, MASK).replace(shlex.quote(secret), MASK)
+    for secret in secrets:
+        text = text.replace(secret, MASK)
     return _USER_IN_URL.sub(f"{MASK}@", text)
 
 

@@ -99,6 +99,7 @@ def _literal_secrets(secrets: Sequence[LiteralSecret]) -> str:
     for name in names:
         lines.append(f"  Store it: mcp-workbench secret set {name}")
         lines.append(f"  Then write '${{keyring:{name}}}' in its place, in single quotes")
+    lines.append("  If it is no secret, write it into the file by hand")
     return "\n".join(lines)
 
 
