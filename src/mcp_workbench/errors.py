@@ -23,7 +23,7 @@ WorkbenchError
 │   ├── LoginRequired        the server requires a login, and the user has to do it
 │   ├── TokenUnavailable     the server requires an access token, and none can be obtained now
 │   └── Overloaded           too many requests wait for the server already, so nothing was sent
-├── StoreError               a stored login cannot be read or written
+├── StoreError               a stored login or secret cannot be read or written
 ├── LoginFailed              a login to a server failed
 ├── StartError               a server could not be started or connected to
 ├── NoSuchPart               a JSON pointer leads to nothing in a kept result
@@ -280,7 +280,7 @@ class Overloaded(WireError):
 
 
 class StoreError(WorkbenchError):
-    """A stored login cannot be read or written; the message says why."""
+    """A stored login or secret cannot be read or written; the message says why."""
 
 
 class LoginFailed(WorkbenchError):
