@@ -15,8 +15,10 @@ import msgspec
 
 from mcp_workbench.config import load_usable
 from mcp_workbench.config.documents import open_document
+from mcp_workbench.config.entries.translate import translate
 from mcp_workbench.config.masking.recognition import find_secrets
 from mcp_workbench.config.source.expand import is_disabled
+from mcp_workbench.config.validation.problems import Problems
 from mcp_workbench.errors import ConfigError, DocumentError, EditRefused
 from mcp_workbench.setup.config_file import stored_names
 from mcp_workbench.setup.editing import TOOLBOXES, path_of, servers_of, toolboxes_of
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 MASK: Final = "***"
 """Stands in the place of a literal secret."""
 
-_URL_KEYS: Final = ("url", "serverUrl", "httpUrl", "uri")
 _USER_IN_URL: Final = re.compile(r"(?<=://)[^/?#\s]*@")
 
 
@@ -132,12 +133,14 @@ def _listed(
 ) -> ListedServer:
     if not isinstance(entry, dict):
         return ListedServer(server=name, line=line, state="enabled", runs="", problems=problems)
-    filters = entry.get("toolFilters")
+    # What is wrong with it is known already.
+    ours = translate(entry, (), Problems())
+    filters = ours.get("toolFilters")
     return ListedServer(
         server=name,
         line=line,
-        state="disabled" if is_disabled(entry) else "enabled",
-        runs=_runs(entry),
+        state="disabled" if is_disabled(ours) else "enabled",
+        runs=_runs(ours),
         tool_filters=tuple(map(str, filters)) if isinstance(filters, list) else (),
         tools=tools,
         problems=problems,
@@ -145,16 +148,12 @@ def _listed(
 
 
 def _runs(entry: Mapping[str, object]) -> str:
-    """Return the command line of an entry, or its address, in our words or in those of other clients."""
+    """Return the command line of an entry, or its address."""
     secrets = sorted((secret.value for secret in find_secrets(entry)), key=len, reverse=True)
-    for key in _URL_KEYS:
-        if url := _text_of(entry, key):
-            return _masked(url, secrets)
-    command, args = entry.get("command", entry.get("cmd")), entry.get("args")
-    if isinstance(command, dict):
-        command, args = command.get("path"), command.get("args")
-    words = [*(command if isinstance(command, list) else [command])]
-    words += args if isinstance(args, list) else []
+    if url := _text_of(entry, "url"):
+        return _masked(url, secrets)
+    args = entry.get("args")
+    words = [entry.get("command"), *(args if isinstance(args, list) else [])]
     # Masked before they are quoted: a quote in a secret is written in another way.
     return " ".join(_quoted(_masked(word, secrets)) for word in words if isinstance(word, str))
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.cli.configuration import configuration_path
-from mcp_workbench.cli.servers import count
+from mcp_workbench.cli.servers import configuration_path, count
 from mcp_workbench.cli.setup.asking import confirm, is_interactive
 from mcp_workbench.cli.setup.edit import report_edit, report_failures
 from mcp_workbench.cli.terminal import complain, print_json, say
