@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     """Install the workbench in the clients that the options name, and return the exit code."""
     machine = this_machine(os.environ, ".")
     if not options.clients:
-        from mcp_workbench.cli.setup.clients.listing import list_clients
+        from mcp_workbench.cli.setup.clients.overview import list_clients
 
         return list_clients(machine, as_json=options.json)
     clients = resolve_clients(options.clients)
