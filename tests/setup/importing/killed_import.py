@@ -18,7 +18,6 @@ from mcp_workbench.setup.importing.plan import execute
 from tests.setup.importing.homes import CURSOR, NPX_GITHUB, Home
 from tests.setup.killed_at import KILLED, Killer
 
-
 STRIDE = 11
 """Steps between two kills: each file that is written takes more of them, and is tested on its own."""
 
