@@ -98,7 +98,13 @@ class SecretStore:
             except StoreError as error:
                 self.keyring_error = str(error)
                 entry = _Kept("file", value)
-            self._write({**entries, name: entry})
+            try:
+                self._write({**entries, name: entry})
+            except StoreError:
+                if entry.kept == "keyring" and name not in entries:
+                    with suppress(StoreError):  # the first error says more
+                        self._in_keyring(lambda: _forget(_key(name)))
+                raise
         return entry.kept
 
     def remove(self, name: str) -> bool:

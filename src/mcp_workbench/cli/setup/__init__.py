@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["MODULES", "run"]
 
-MODULES: Final[dict[str, str]] = {"import": "import_"}
+MODULES: Final[dict[str, str]] = {
+    "import": "import_",
+    "secret": "secret",
+}
 """The module of each command, which is imported when the command runs."""
 
 

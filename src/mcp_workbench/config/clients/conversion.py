@@ -72,7 +72,7 @@ def convert(found: FoundFile, server: FoundServer, machine: Machine) -> Converte
         for problem in problems.found
     )
     return Converted(
-        {key: value for key, value in entry.items() if key in OUR_KEYS or key == "envFile"},
+        {key: value for key, value in entry.items() if key in OUR_KEYS},
         (*limit.notes, *problems.warnings),
         tuple(dict.fromkeys(refusals)),
         converter.inputs,

@@ -1,4 +1,4 @@
-"""What the keys of an entry mean where clients disagree, as data: units, globs, empty lists, old transports."""
+"""What the keys of an entry mean where clients disagree, as data: units, globs, default transports."""
 
 from typing import Literal
 

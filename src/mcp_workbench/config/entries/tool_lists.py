@@ -55,7 +55,7 @@ def _is_limit(key: str) -> bool:
 
 
 def _texts(value: object) -> Filters:
-    """Return the filters of an entry; all tools if there are none, or wrong ones, which are reported later."""
+    """Return filters of an entry; all tools if it has none, or wrong ones, which are reported later."""
     is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
     return list(value) if isinstance(value, list) and is_list else ["*"]
 
@@ -101,7 +101,7 @@ class _Reader:
         return name.partition("(")[0] if self._dialect.has_arguments else name
 
     def _settings(self, tools: dict[str, object]) -> Filters | None:
-        """Return what settings per tool hide: how often a person is asked about a tool does not matter here."""
+        """Return what settings per tool hide; how often a person is asked about a tool does not matter."""
         hidden = []
         for name, setting in tools.items():
             place = (*self._place, TOOLS_KEY, name)

@@ -88,7 +88,7 @@ class _Translation:
     def run(self) -> dict[str, object]:
         """Return the entry in our words."""
         source, result = self._source, self._result
-        result |= {key: value for key, value in source.items() if key in OUR_KEYS or key == "envFile"}
+        result |= {key: value for key, value in source.items() if key in OUR_KEYS}
         self._target()
         self._transport()
         self._environment()
@@ -154,9 +154,8 @@ class _Translation:
 
     def _prepend(self, arguments: list[object]) -> None:
         rest = self._result.get("args")
-        if rest is None or isinstance(rest, list):
-            if arguments or rest:
-                self._result["args"] = [*arguments, *(rest or ())]
+        if arguments and (rest is None or isinstance(rest, list)):
+            self._result["args"] = [*arguments, *(rest or ())]
 
     def _transport(self) -> None:
         transport = self._result.get("transport")

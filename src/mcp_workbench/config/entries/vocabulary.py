@@ -132,7 +132,6 @@ TRANSLATED = frozenset(
         "auth",
         "bearer_token_env_var",
         "env_http_headers",
-        "envFile",
         "oauth",
         "requestOptions",
     )
