@@ -230,7 +230,7 @@ def expanded_again(entry: dict[str, object]) -> object:
 
 
 def test_references_take_the_place_of_the_secret_parts_alone() -> None:
-    entry = {
+    entry: dict[str, object] = {
         "args": ["--token=abc123def456", "--url", "postgres://app:s3cr3t@db/app"],
         "env": {"A": "plain", "TOKEN": "TOKEN-1234-abc", "URL_PASSWORD": "URL_PASSWORD9"},
     }
