@@ -310,7 +310,7 @@ def test_servers_of_the_project_have_their_own_toolbox(home: Home) -> None:
     cursor(home, fetch=FETCH)
     home.write("project/.mcp.json", {"mcpServers": {"db": {"command": "db-mcp"}, "fetch": FETCH}})
     home.run()
-    assert list(home.servers) == ["shop/db", "main/fetch"]
+    assert list(home.servers) == ["main/fetch", "shop/db"]
     assert home.written["shop"]["description"] == "Tools of the project shop: db"
 
 

@@ -53,7 +53,7 @@ class ImportPlan(msgspec.Struct, frozen=True):
     """An import that is decided and not done: what changes, and what becomes of each server."""
 
     path: str
-    """The configuration file."""
+    """The path of the configuration file."""
     change: FileChange | None
     """The change of the configuration file; None if there is nothing to add."""
     servers: tuple[ImportedServer, ...]
