@@ -15,7 +15,6 @@ from mcp_workbench.cli import main
 from mcp_workbench.config.clients import client_named, install_target, this_machine
 from tests.support.keyrings import use_no_keyring
 
-
 if TYPE_CHECKING:
     import pytest
 
