@@ -62,6 +62,8 @@ def main(directory: Path) -> None:
         config = home / ".config" / "mcp-workbench" / "workbench-config.json"
         file.parent.mkdir(parents=True)
         file.write_text(ORIGINAL, encoding="utf-8")
+        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "WORKBENCH_CONFIG"):
+            os.environ.pop(name, None)
         os.environ.update(HOME=str(home), PYTHON_KEYRING_BACKEND="keyring.backends.null.Keyring")
         if step == 0:
             run("install", "cursor", "--replace", "--dry-run")  # loads the modules, once for all children

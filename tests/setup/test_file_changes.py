@@ -106,6 +106,20 @@ def test_a_file_that_changed_since_the_preview_is_left_alone(file: Path, environ
     assert Backups(environ).records() == []
 
 
+def test_an_edit_while_the_new_file_is_written_is_not_lost(file: Path, environ: dict[str, str]) -> None:
+    def edit(_frame: object, event: str, function: object) -> None:
+        if event == "c_call" and function is os.fsync and list(file.parent.glob(".*.tmp")):
+            file.write_bytes(b"edited")
+
+    sys.setprofile(edit)
+    try:
+        with pytest.raises(CannotChange, match="it has changed since the preview"):
+            apply(FileChange(str(file), OLD, NEW), environ, subject="cursor")
+    finally:
+        sys.setprofile(None)
+    assert {path.name: path.read_bytes() for path in file.parent.iterdir()} == {"mcp.json": b"edited"}
+
+
 def test_a_file_that_appeared_since_the_preview_is_left_alone(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:
