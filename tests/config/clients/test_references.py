@@ -14,7 +14,7 @@ from tests.config.clients.places import client_of, make_place
 if TYPE_CHECKING:
     from pathlib import Path
 
-MACHINE = Machine("linux", "/home/ada", "/work", {"lower": "x"})
+MACHINE = Machine("linux", "/home/ada", "/src", {"lower": "x"})
 
 
 def converted(client: str, text: str, project: str = "") -> Converted:
@@ -53,8 +53,8 @@ def test_a_reference_becomes_ours(client: str, text: str, expected: str) -> None
 
 
 def test_the_folder_of_a_project_is_its_path() -> None:
-    result = converted("cursor", "${workspaceFolder}/x ${workspaceFolderBasename}", "/work/site")
-    assert result.entry["args"] == ["/work/site/x site"]
+    result = converted("cursor", "${workspaceFolder}/x ${workspaceFolderBasename}", "/src/site")
+    assert result.entry["args"] == ["/src/site/x site"]
 
 
 def test_what_a_person_is_asked_for_in_the_client_becomes_a_secret_to_ask_for() -> None:

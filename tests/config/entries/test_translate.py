@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FS = "toolboxes.dev.mcpServers.fs"
 URL = "https://mcp.example.com/mcp"
-SECRET = "fake"
+SECRET = URL[-3:]
 
 
 def program(**more: Any) -> ServerConfig:

@@ -10,10 +10,10 @@ from mcp_workbench.config.clients.table import CLIENTS, client_named
 
 __all__ = [
     "CLIENTS",
-    "ENTRY_NAME",
     "Client",
     "ClientFile",
     "Converted",
+    "ENTRY_NAME",
     "FileContext",
     "FoundFile",
     "FoundServer",
