@@ -24,6 +24,9 @@ WorkbenchError
 │   ├── TokenUnavailable     the server requires an access token, and none can be obtained now
 │   └── Overloaded           too many requests wait for the server already, so nothing was sent
 ├── StoreError               a stored login or secret cannot be read or written
+├── CannotChange             a file that a person or a client owns cannot be changed safely
+├── EditRefused              an edit of the configuration cannot be made as it was asked for
+│   └── NameTaken            the toolbox has another server of that name
 ├── LoginFailed              a login to a server failed
 ├── StartError               a server could not be started or connected to
 ├── NoSuchPart               a JSON pointer leads to nothing in a kept result
@@ -281,6 +284,30 @@ class Overloaded(WireError):
 
 class StoreError(WorkbenchError):
     """A stored login or secret cannot be read or written; the message says why."""
+
+
+class CannotChange(WorkbenchError):
+    """A file cannot be changed safely, so nothing was written. The message says why, and what to do."""
+
+    def __init__(self, path: str, reason: str, remedy: str) -> None:
+        self.path = path
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(f"{path}: {reason}. {remedy}")
+
+
+class EditRefused(WorkbenchError):
+    """An edit of the configuration cannot be made, so nothing was written; the message says what to do."""
+
+
+class NameTaken(EditRefused):
+    """The toolbox has another server of that name, which is not replaced unless the user says so."""
+
+    def __init__(self, toolbox: str, server: str) -> None:
+        self.toolbox = toolbox
+        self.server = server
+        remedy = "Nothing was written. Remove that one first, or choose another name"
+        super().__init__(f"the toolbox '{toolbox}' has another server '{server}' already. {remedy}")
 
 
 class LoginFailed(WorkbenchError):

@@ -67,7 +67,7 @@ class SecretStore:
         """
         self._directory = PrivateDirectory(data_directory(environ))
         self._limit = limit
-        self.path = os.path.join(self._directory.path, FILE_NAME)
+        self.path = secrets_path(environ)
         """Path of the file that says where the secrets are, and holds those that no keyring keeps."""
         self.keyring_error = ""
         """Why the last value that was put was not kept in the keyring; empty if it was."""
@@ -98,7 +98,13 @@ class SecretStore:
             except StoreError as error:
                 self.keyring_error = str(error)
                 entry = _Kept("file", value)
-            self._write({**entries, name: entry})
+            try:
+                self._write({**entries, name: entry})
+            except StoreError:
+                if entry.kept == "keyring" and name not in entries:
+                    with suppress(StoreError):  # the first error says more
+                        self._in_keyring(lambda: _forget(_key(name)))
+                raise
         return entry.kept
 
     def remove(self, name: str) -> bool:
@@ -166,13 +172,20 @@ class SecretStore:
         raise StoreError(what)
 
 
-def secret_lookup(environ: Mapping[str, str]) -> Callable[[str], str | None]:
+def secrets_path(environ: Mapping[str, str]) -> str:
+    """Return the path of the file that changes whenever a secret is set or removed."""
+    return os.path.join(data_directory(environ), FILE_NAME)
+
+
+def secret_lookup(
+    environ: Mapping[str, str], *, limit: float = KEYRING_TIMEOUT_SECONDS
+) -> Callable[[str], str | None]:
     """Return a function that returns the value of a secret by its name, or None. It raises StoreError.
 
     It touches nothing before it is first called, and asks for each secret once. After a keyring has failed,
     it is not asked again, so that a locked one costs its timeout once.
     """
-    store = SecretStore(environ)
+    store = SecretStore(environ, limit=limit)
     known: dict[str, str | None] = {}
     failures: list[str] = []
 

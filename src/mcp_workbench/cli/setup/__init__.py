@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 
 __all__ = ["MODULES", "run"]
 
-MODULES: Final[dict[str, str]] = {}
+MODULES: Final[dict[str, str]] = {
+    "add": "add",
+    "disable": "edit",
+    "enable": "edit",
+    "list": "listing",
+    "move": "edit",
+    "remove": "edit",
+    "secret": "secret",
+}
 """The module of each command, which is imported when the command runs."""
 
 
