@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_workbench.config.clients import CLIENTS, ENTRY_NAME, Client, entry_for, find_files, install_target
+from mcp_workbench.config.clients import CLIENTS, Client, entry_for, find_files, install_target
+from mcp_workbench.config.clients.installing import ENTRY_NAME
 from mcp_workbench.config.documents import open_document
 from tests.config.clients.places import FILES, client_of, make_place
 from tests.config.clients.test_every_client import EXAMPLES
