@@ -3,7 +3,7 @@
 # Everything is installed inside this directory.
 
 PYTHON ?= python3
-# What is installed to be tested: this checkout, or a wheel (make test PACKAGE=dist/mcp_workbench-0.1.0-py3-none-any.whl).
+# What is installed to be tested: this checkout, or a wheel (make test PACKAGE=dist/workbench_mcp-0.1.0-py3-none-any.whl).
 PACKAGE ?= --editable .
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --constraint constraints.txt
@@ -64,6 +64,7 @@ package: $(DEV) ## Build wheel and sdist into dist, and try each in an environme
 		$(PACKAGED)/bin/python -m pip install --quiet --constraint constraints.txt \
 			--build-constraint constraints.txt "$$built" && \
 		$(PACKAGED)/bin/mcp-workbench --version && \
+		$(PACKAGED)/bin/workbench-mcp --version && \
 		$(PACKAGED)/bin/mcp-workbench demo >/dev/null || exit 1; \
 	done
 

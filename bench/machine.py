@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.over_http.targets import MCP_PROXY
 
-COMPARED = ("mcp-workbench", "msgspec", "uvloop", "orjson", "starlette", "uvicorn", "httptools")
+COMPARED = ("workbench-mcp", "msgspec", "uvloop", "orjson", "starlette", "uvicorn", "httptools")
 ASK_VERSIONS = (
     "import importlib.metadata, json, platform, sys;"
     "found = {name: importlib.metadata.version(name) for name in sys.argv[1:]};"

@@ -15,8 +15,10 @@ from mcp_workbench.errors import (
     BrokenOff,
     CallError,
     CallRefused,
+    CannotChange,
     CannotListen,
     ConfigError,
+    ConfigUnusable,
     ConnectionClosed,
     Denied,
     ExecutionFailed,
@@ -41,6 +43,7 @@ from mcp_workbench.errors import (
     TokenUnavailable,
     TooDeep,
     ToolboxNotFound,
+    ToolboxUnusable,
     ToolNotFound,
     TooLong,
     ToolsNotFound,
@@ -57,6 +60,11 @@ if TYPE_CHECKING:
 
 ONE = Problem("toolboxes.dev", "is wrong", "Put it right.")
 TWO = Problem("", "the whole file is wrong", "")
+UNUSABLE = (
+    "There are no toolboxes, because the configuration file w.json cannot be used. Tell the user. "
+    "When it is corrected, it is used within seconds, without a restart."
+)
+LOCATED = Problem("toolboxes.t", "is empty", "Fill it.", 7)
 START = StartError("git", "it exited", stderr=["one", "two"], hint="Do this.")
 
 WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
@@ -82,6 +90,10 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     "a login that cannot be stored": (StoreError("as it is"), "as it is"),
     "a pointer to nothing": (NoSuchPart("as it is"), "as it is"),
     "a regular expression that is none": (BadPattern("as it is"), "as it is"),
+    "a file that cannot be changed": (
+        CannotChange("/mcp.json", "it is read-only", "Make it writable."),
+        "/mcp.json: it is read-only. Make it writable.",
+    ),
     "a login that failed": (
         LoginFailed("the user refused", "Start again"),
         "the user refused. Start again",
@@ -224,6 +236,14 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     "an execution": (
         ExecutionFailed("n", "s", "t", "it exited"),
         "Error executing tool 'n' in server 's' (toolbox 't'): it exited",
+    ),
+    "an unusable configuration": (
+        ConfigUnusable("w.json", [ONE]),
+        f"{UNUSABLE}\n- {ONE}",
+    ),
+    "an unusable toolbox": (
+        ToolboxUnusable("t", "w.json", [LOCATED]),
+        f"Toolbox 't' cannot be used, because of a mistake in the configuration:\n- w.json:7: {LOCATED}",
     ),
     "a refused call": (
         CallRefused("n", "s", "t", "read only"),

@@ -1,6 +1,6 @@
 """An agent of the OpenAI Agents SDK that uses the workbench in its own process.
 
-pip install mcp-workbench openai-agents
+pip install workbench-mcp openai-agents
 OPENAI_API_KEY=… python agent.py workbench-config.json "What time is it in Tokyo?"
 """
 

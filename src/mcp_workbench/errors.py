@@ -23,13 +23,18 @@ WorkbenchError
 │   ├── LoginRequired        the server requires a login, and the user has to do it
 │   ├── TokenUnavailable     the server requires an access token, and none can be obtained now
 │   └── Overloaded           too many requests wait for the server already, so nothing was sent
-├── StoreError               a stored login cannot be read or written
+├── StoreError               a stored login or secret cannot be read or written
+├── CannotChange             a file that a person or a client owns cannot be changed safely
+├── EditRefused              an edit of the configuration cannot be made as it was asked for
+│   └── NameTaken            the toolbox has another server of that name
 ├── LoginFailed              a login to a server failed
 ├── StartError               a server could not be started or connected to
 ├── NoSuchPart               a JSON pointer leads to nothing in a kept result
 ├── BadPattern               a regular expression is invalid, or takes too long
 └── CallError                a call failed: the message is what the model reads
     ├── InvalidCall          the arguments of the call are wrong
+    ├── ConfigUnusable       the configuration file cannot be used, so there are no toolboxes
+    ├── ToolboxUnusable      the configuration of the toolbox has a mistake
     ├── ToolboxNotFound      no toolbox has that name
     ├── ServerNotFound       the toolbox has no server of that name
     ├── ToolNotFound         the server has no tool of that name
@@ -68,11 +73,17 @@ class Problem(msgspec.Struct, frozen=True):
     where: str
     what: str
     remedy: str
+    line: int | None = None
+    """The line of the file, counted from 1, if the place is known."""
 
     @property
     def brief(self) -> str:
         """The problem in one line, without the remedy."""
         return f"{self.where}: {self.what}" if self.where else self.what
+
+    def in_file(self, path: StrPath) -> str:
+        """Return the problem and its remedy after `file:line`, as editors and terminals make links of it."""
+        return f"{path}:{self.line}: {self}" if self.line is not None else str(self)
 
     def __str__(self) -> str:
         return f"{self.brief}\n    {self.remedy}" if self.remedy else self.brief
@@ -85,7 +96,7 @@ class ConfigError(WorkbenchError):
         self.path = path
         self.problems = tuple(problems)
         count = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"
-        lines = "\n".join(f"  - {problem}" for problem in problems)
+        lines = "\n".join(f"  - {problem.in_file(path)}" for problem in problems)
         super().__init__(f"{path}: {count} in the configuration\n{lines}")
 
 
@@ -272,7 +283,31 @@ class Overloaded(WireError):
 
 
 class StoreError(WorkbenchError):
-    """A stored login cannot be read or written; the message says why."""
+    """A stored login or secret cannot be read or written; the message says why."""
+
+
+class CannotChange(WorkbenchError):
+    """A file cannot be changed safely, so nothing was written. The message says why, and what to do."""
+
+    def __init__(self, path: str, reason: str, remedy: str) -> None:
+        self.path = path
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(f"{path}: {reason}. {remedy}")
+
+
+class EditRefused(WorkbenchError):
+    """An edit of the configuration cannot be made, so nothing was written; the message says what to do."""
+
+
+class NameTaken(EditRefused):
+    """The toolbox has another server of that name, which is not replaced unless the user says so."""
+
+    def __init__(self, toolbox: str, server: str) -> None:
+        self.toolbox = toolbox
+        self.server = server
+        remedy = "Nothing was written. Remove that one first, or choose another name"
+        super().__init__(f"the toolbox '{toolbox}' has another server '{server}' already. {remedy}")
 
 
 class LoginFailed(WorkbenchError):
@@ -328,6 +363,31 @@ class CallError(WorkbenchError):
 
 class InvalidCall(CallError):
     """The arguments of a meta-tool are malformed or incomplete."""
+
+
+class ConfigUnusable(CallError):
+    """The configuration file cannot be used, so there are no toolboxes until the user has corrected it."""
+
+    def __init__(self, path: StrPath, problems: Sequence[Problem]) -> None:
+        self.path = path
+        self.problems = tuple(problems)
+        listed = "\n".join(f"- {problem.in_file(path)}" for problem in problems)
+        super().__init__(
+            f"There are no toolboxes, because the configuration file {path} cannot be used. Tell the user. "
+            f"When it is corrected, it is used within seconds, without a restart.\n{listed}"
+        )
+
+
+class ToolboxUnusable(CallError):
+    """A toolbox cannot be opened, because its configuration has a mistake that the user has to correct."""
+
+    def __init__(self, toolbox: str, path: StrPath, problems: Sequence[Problem]) -> None:
+        self.toolbox = toolbox
+        self.problems = tuple(problems)
+        listed = "\n".join(f"- {problem.in_file(path)}" for problem in problems)
+        super().__init__(
+            f"Toolbox '{toolbox}' cannot be used, because of a mistake in the configuration:\n{listed}"
+        )
 
 
 class ToolboxNotFound(CallError):

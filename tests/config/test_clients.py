@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_workbench.config import ServerConfig
+from mcp_workbench.config import OAuthConfig, ServerConfig
 from tests.config.loading import load_content
 
 if TYPE_CHECKING:
@@ -78,12 +78,13 @@ def test_entries_of_cursor_load(tmp_path: Path) -> None:
     expected = {
         "local": ServerConfig(command="python", args=["mcp-server.py"], env={"API_KEY": "value"}),
         "remote": ServerConfig(
-            url="http://localhost:3000/mcp", headers={"API_KEY": "value"}, transport="http"
+            url="http://localhost:3000/mcp",
+            headers={"API_KEY": "value"},
+            transport="http",
+            oauth=OAuthConfig(client_id="id", scopes=["read"]),
         ),
     }
-    instead = 'write "oauth": { "clientId": "…" } for a client that is registered already'
-    warnings = (f"{FS}.remote.auth: the workbench ignores this key; {instead}",)
-    assert load_servers(tmp_path, servers) == (expected, warnings)
+    assert load_servers(tmp_path, servers) == (expected, ())
 
 
 def test_entries_of_vs_code_load(tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_entries_of_vs_code_load(tmp_path: Path) -> None:
             "command": "npx",
             "args": ["-y", "@microsoft/mcp-server-playwright"],
             "env": {"PORT": 8931, "DEBUG": None},
-            "envFile": "/home/ada/.env",
+            "envFile": ".env",
             "dev": {"watch": "src/**/*.ts", "debug": {"type": "node"}},
             "gallery": True,
             "version": "1.0.0",
@@ -102,15 +103,14 @@ def test_entries_of_vs_code_load(tmp_path: Path) -> None:
     }
     expected = {
         "playwright": ServerConfig(
-            command="npx", args=["-y", "@microsoft/mcp-server-playwright"], env={"PORT": "8931"}
+            command="npx",
+            args=["-y", "@microsoft/mcp-server-playwright"],
+            env={"BROWSER": "firefox", "PORT": "8931"},
+            env_file=".env",
         ),
         "github": ServerConfig(url="https://api.githubcopilot.com/mcp", transport="http"),
     }
-    instead = 'put the variables under "env", or export them before the start and name them in "inheritEnv"'
-    warnings = (
-        f"{FS}.playwright.envFile: the workbench ignores this key; {instead}",
-        f"{FS}.playwright.dev: the workbench does not know this key and ignores it",
-        f"{FS}.playwright.gallery: the workbench does not know this key and ignores it",
-        f"{FS}.playwright.version: the workbench does not know this key and ignores it",
-    )
+    (tmp_path / ".env").write_text("BROWSER=firefox\nPORT=1\nDEBUG=*\n", encoding="utf-8")
+    ignored = "the workbench does not use these keys, and ignores them: dev, gallery, version"
+    warnings = (f"{FS}.playwright: {ignored}",)
     assert load_servers(tmp_path, servers) == (expected, warnings)

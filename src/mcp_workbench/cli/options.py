@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from mcp_workbench import __version__
-from mcp_workbench.cli.plain import LOG_FORMATS, LOG_LEVELS
+from mcp_workbench.cli.plain import KEEP_GOING, LOG_FORMATS, LOG_LEVELS
 from mcp_workbench.cli.setup.options import add_commands as add_setup_commands
 
 DEFAULT_COLUMNS = 80
@@ -20,7 +20,8 @@ One MCP server in front of all your MCP servers.
 Without a command it serves over stdin and stdout, which is what an MCP client launches."""
 
 EPILOG = """\
-configuration: --config, else $WORKBENCH_CONFIG, else ./workbench-config.json
+configuration: --config, else $WORKBENCH_CONFIG, else ./workbench-config.json, else the file
+  mcp-workbench/workbench-config.json in your configuration directory (~/.config on Linux)
 exit codes: 0 all is well, 1 something failed, 2 the command line or the configuration is wrong"""
 
 
@@ -66,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"mcp-workbench {__version__}")
     _add_shared(top)
+    _add_keep_going(top, default=False)
     commands = top.add_subparsers(dest="command", metavar="command", title="commands", prog=top.prog)
     serve = commands.add_parser(
         "serve",
@@ -73,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
         help="serve, over stdin and stdout or with --http for many clients",
         description="Serves over stdin and stdout, or with --http at http://HOST:PORT/mcp for many clients.",
     )
+    _add_keep_going(serve, default=argparse.SUPPRESS)
     serve.add_argument(
         "--http", metavar="HOST:PORT", help="listen there; 127.0.0.1:8000 is for this machine only"
     )
@@ -198,8 +201,25 @@ def _seconds(text: str) -> float:
 
 
 class _Parser(argparse.ArgumentParser):
+    takes_program = False
+    """Whether more words may follow, in `words`, and behind `--` a command line of its own, in `program`."""
+
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=_Formatter, allow_abbrev=False, **settings)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse a command line. Where a program may follow, it is kept apart.
+
+        argparse before Python 3.13 does not find an optional positional argument that follows an option.
+        """
+        if not self.takes_program:
+            return super().parse_known_args(args, namespace)
+        arguments = list(args)
+        end = arguments.index("--") if "--" in arguments else len(arguments)
+        options, rest = super().parse_known_args(arguments[:end], namespace)
+        options.words = [word for word in rest if not word.startswith("-")]
+        options.program = arguments[end + 1 :]
+        return options, [word for word in rest if word.startswith("-")]
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -215,6 +235,15 @@ def _width() -> int:
         return max(os.get_terminal_size().columns, MIN_COLUMNS) - 2
     except OSError:
         return DEFAULT_COLUMNS - 2
+
+
+def _add_keep_going(parser: argparse.ArgumentParser, *, default: Any) -> None:
+    parser.add_argument(
+        KEEP_GOING,
+        action="store_true",
+        default=default,
+        help="serve in spite of mistakes in the configuration: each costs only what it is in",
+    )
 
 
 def _add_shared(parser: argparse.ArgumentParser) -> None:

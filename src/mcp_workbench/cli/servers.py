@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from typing import TYPE_CHECKING, Literal
 
@@ -10,9 +11,11 @@ import msgspec
 
 from mcp_workbench.cli.terminal import print_json
 from mcp_workbench.config import load, locate
+from mcp_workbench.config.places import FILE_NAME
 from mcp_workbench.errors import ConfigError, StartError
 from mcp_workbench.serve.logs import report, set_up
-from mcp_workbench.workbench.text.sanitise import clean_text
+from mcp_workbench.storage.secrets import secret_lookup
+from mcp_workbench.workbench.text.sanitise import clean_text, show_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +41,18 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
     hint: str | None = None
 
 
+def configuration_path(option: str | None) -> str:
+    """Return the path of the configuration file. Say on stderr which it is, if that is not obvious.
+
+    A file that is named, or is in the working directory, is obvious. One from `$WORKBENCH_CONFIG` or from the
+    user's configuration directory is not.
+    """
+    path = locate(option, os.environ)
+    if option is None and path != FILE_NAME:
+        print(f"Configuration: {show_name(path)}", file=sys.stderr)
+    return path
+
+
 def load_or_report(
     option: str | None, *, as_json: bool, log_level: str, log_format: str
 ) -> LoadedConfig | None:
@@ -45,9 +60,9 @@ def load_or_report(
 
     If the configuration cannot be used, report its problems and return None.
     """
-    path = locate(option, os.environ)
+    path = configuration_path(option)
     try:
-        loaded = load(path, os.environ)
+        loaded = load(path, os.environ, lookup=secret_lookup(os.environ))
     except ConfigError as error:
         if as_json:
             problems = [msgspec.to_builtins(problem) for problem in error.problems]

@@ -1,26 +1,85 @@
 """Applies a changed configuration while the workbench runs.
 
 Owns what happens when the file has changed, and what is logged about it. The workbench finds out which
-servers a change concerns.
+servers a change concerns. Files are loaded in a thread: a secret in one may wait for a keyring.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
-from mcp_workbench.config import load
 from mcp_workbench.errors import ConfigError
-from mcp_workbench.serve.watch import Watcher, is_special
+from mcp_workbench.serve.watch import Watcher, is_special, stamp_at
+from mcp_workbench.storage.secrets import secret_lookup, secrets_path
+from mcp_workbench.wire.threads import in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.config.source.expand import SecretLookup
+    from mcp_workbench.errors import Problem, StrPath
     from mcp_workbench.serve.logs import SecretSink
     from mcp_workbench.workbench.registry import ToolboxRegistry
 
+T = TypeVar("T")
+
+LOAD_TIMEOUT_SECONDS: Final = 60.0
+"""Time after which a file that is being loaded is given up: more than a locked keyring costs."""
+
 log = logging.getLogger(__name__)
+
+
+class Load(Protocol):
+    """Loads a configuration file: `config.load` or `config.load_usable`."""
+
+    def __call__(
+        self, path: StrPath, environ: Mapping[str, str], *, lookup: SecretLookup
+    ) -> LoadedConfig: ...
+
+
+class BackgroundLoad(Generic[T]):
+    """Loads a file in a thread, and applies the outcome on the event loop. There is one load at a time."""
+
+    def __init__(self, path: str, load: Callable[[], T], apply: Callable[[T], None]) -> None:
+        self._path = path
+        self._load = load
+        self._apply = apply
+        self._task: asyncio.Task[None] | None = None
+        self._has_changed = False
+        """Whether the file has changed since it is being loaded."""
+
+    def start(self) -> None:
+        """Load the file. If it is being loaded, that outcome is dropped, and it is loaded once more."""
+        self._has_changed = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+
+    def close(self) -> None:
+        """Drop the load in progress. Its thread ends by itself, even if it waits for a keyring."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def _run(self) -> None:
+        while self._has_changed:
+            self._has_changed = False
+            try:
+                outcome = await in_thread(self._load, LOAD_TIMEOUT_SECONDS)
+            except TimeoutError:
+                limit = f"{LOAD_TIMEOUT_SECONDS:g} s"
+                log.error("%s has changed and could not be loaded within %s", self._path, limit)  # noqa: TRY400 - no traceback
+                continue
+            if not self._has_changed:
+                self._apply(outcome)
+
+
+def log_faults(loaded: LoadedConfig) -> None:
+    """Log the mistakes in spite of which a configuration is used."""
+    for problem in loaded.faults.all:
+        log.error("%s", problem.in_file(loaded.path).replace("\n", " "))
 
 
 class Reloader:
@@ -33,40 +92,78 @@ class Reloader:
         workbench: ToolboxRegistry,
         log_handler: SecretSink,
         on_reload: Callable[[LoadedConfig], None],
+        *,
+        load: Load,
     ) -> None:
         self._path = loaded.path
         self._environ = environ
+        self._load = load
         self._workbench = workbench
         self._log_handler = log_handler
         self._on_reload = on_reload
+        self._loading = BackgroundLoad(self._path, self._read, self._apply)
         self._watcher = Watcher(loaded.path, loaded.stamp, self.reload)
+        self._others: dict[str, Watcher] = {}
+        """The watchers of the other files that the configuration refers to, and of the stored secrets."""
+        self._watch_others(loaded)
 
     def start(self) -> None:
         """Watch the configuration file from now on."""
         self._watcher.start()
+        for watcher in self._others.values():
+            watcher.start()
 
     def close(self) -> None:
-        """Stop watching the configuration file."""
+        """Stop watching the configuration file, and apply nothing any more."""
         self._watcher.close()
+        for watcher in self._others.values():
+            watcher.close()
+        self._loading.close()
 
     def reload(self) -> None:
         """Read the configuration file again, and apply it if it is valid."""
         if is_special(self._path):
             log.error("%s is a pipe or a device now; the configuration stays as it was", self._path)
             return
+        self._loading.start()
+
+    def _read(self) -> LoadedConfig | ConfigError:
         try:
-            loaded = load(self._path, self._environ)
+            return self._load(self._path, self._environ, lookup=secret_lookup(self._environ))
         except ConfigError as error:
-            problems = "; ".join(problem.brief for problem in error.problems)
-            log.error(  # noqa: TRY400 - no traceback
-                "%s has changed and cannot be used; the configuration stays as it was: %s",
-                error.path,
-                problems,
-            )
+            return error
+
+    def _apply(self, loaded: LoadedConfig | ConfigError) -> None:
+        if isinstance(loaded, ConfigError):
+            self._log_unusable(loaded.problems)
             return
+        if loaded.faults.file and self._workbench.unusable is None:
+            # What worked so far is better than nothing.
+            self._log_unusable(loaded.faults.file)
+            return
+        log_faults(loaded)
         self._log_handler.hide(loaded.secrets)
         for warning in loaded.warnings:
             log.warning("warning: %s", warning)
         self._workbench.reconfigure(loaded)
+        for path in self._watch_others(loaded):
+            self._others[path].start()
         self._on_reload(loaded)
         log.info("%s has changed; the configuration is reloaded", loaded.path)
+
+    def _watch_others(self, loaded: LoadedConfig) -> list[str]:
+        """Have a watcher for each other file that a configuration refers to. Return those that are new."""
+        wanted = {*loaded.files, *([secrets_path(self._environ)] if loaded.has_secrets else [])}
+        for path in self._others.keys() - wanted:
+            self._others.pop(path).close()
+        new = sorted(wanted - self._others.keys())
+        for path in new:
+            self._others[path] = Watcher(path, stamp_at(path), self.reload)
+        return new
+
+    def _log_unusable(self, problems: Sequence[Problem]) -> None:
+        log.error(
+            "%s has changed and cannot be used; the configuration stays as it was: %s",
+            self._path,
+            "; ".join(problem.brief for problem in problems),
+        )

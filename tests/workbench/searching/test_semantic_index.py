@@ -57,7 +57,7 @@ def test_an_extra_that_does_not_work_is_told_of_once_and_words_are_searched(
             semantic_index.learn()
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "ImportError: no such library" in caplog.text
-    assert "mcp-workbench[semantic]" in caplog.text
+    assert "workbench-mcp[semantic]" in caplog.text
     assert index.search("send a letter", 5) == plain.search("send a letter", 5) != []
 
 

@@ -117,7 +117,7 @@ class SemanticIndex:
     def _disable(self, error: Exception) -> None:
         log.warning(
             "Tools are searched by words alone, because the extra 'semantic' does not work: %s: %s. "
-            "To put it right: pip install --force-reinstall 'mcp-workbench[semantic]'",
+            "To put it right: pip install --force-reinstall 'workbench-mcp[semantic]'",
             type(error).__name__,
             error,
         )
