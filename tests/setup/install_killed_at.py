@@ -2,8 +2,8 @@
 
     python install_killed_at.py DIRECTORY
 
-Prints one JSON object for each kill: what the client's file and the configuration hold, and whether `undo`
-restores the client's file afterwards.
+The children wait for no disk: a file that a killed process has written is there. Prints one JSON object for
+each kill: what the client's file and the configuration hold, and whether `undo` restores the client's file.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 KILLED = 9
-WRITES = frozenset(
-    ("chmod", "fchmod", "fsync", "ftruncate", "mkdir", "rename", "replace", "unlink", "utime", "write")
-)
+WRITES = frozenset(("chmod", "fchmod", "ftruncate", "mkdir", "rename", "replace", "unlink", "utime", "write"))
 """Functions of the system that change files."""
 
 ORIGINAL = '{\n  "mcpServers": {\n    "one": {"command": "x1"}, // c\n    "two": {"command": "x2"}\n  }\n}\n'
@@ -54,6 +52,7 @@ def run(*args: str) -> int:
 
 
 def main(directory: Path) -> None:
+    os.fsync = lambda _: None  # type: ignore[assignment] # see above
     step = 0
     code = KILLED
     while code == KILLED:
