@@ -3,7 +3,7 @@
     python killed_at.py DIRECTORY OLD NEW
 
 A step is a call of the operating system, before it or after it. The children are forked, because starting
-Python takes a hundred times as long. They wait for no disk: a file that a killed process has written is there.
+Python takes a hundred times as long. They wait for no disk: what a killed process has written is there.
 Prints one JSON object: what was found after each kill.
 """
 
