@@ -13,6 +13,7 @@ import yaml
 from mcp_workbench.config.clients import client_named, find_files, install_target, this_machine
 from mcp_workbench.config.source.json_comments import without_comments
 from tests.cli.commands import Bench
+from tests.cli.logins import FILE_ONLY
 from tests.support.client import RawClient
 from tests.support.configs import server, tool
 from tests.support.sessions import session_of, text_of
@@ -72,7 +73,7 @@ class Household(Bench):
 
     def succeed(self, *args: str) -> str:
         """What a command prints that ends well."""
-        done = self.run(*args, env={"HOME": str(self.home)})
+        done = self.run(*args, env={"HOME": str(self.home), **FILE_ONLY})
         assert done.returncode == 0, done.stderr
         assert TOKEN not in done.stdout + done.stderr
         return done.stdout

@@ -103,9 +103,16 @@ def test_only_plain_values_are_written(tmp_path: Path) -> None:
         "API_TOKEN": "ghp_0123456789abcdefghijklmnopqrstuvwxyz",
         "UNUSED": "no",
         "XDG_DATA_HOME": "/data",
+        "XDG_CACHE_HOME": "relative",
+        "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
     }
     launch = plan_launch("relative.json", tree, environ, f"{tmp_path}/python")
-    assert launch.env == {"PATH": str(tmp_path), "XDG_DATA_HOME": "/data", "REGION": "eu-central-1"}
+    assert launch.env == {
+        "PATH": str(tmp_path),
+        "XDG_DATA_HOME": "/data",
+        "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
+        "REGION": "eu-central-1",
+    }
     assert launch.args[-3:] == ("--config", str(Path.cwd() / "relative.json"), "--keep-going")
     assert [warning.split(". ")[0] for warning in launch.warnings] == [
         "the variable API_TOKEN looks like a secret, and is not written into the client's file",

@@ -41,9 +41,13 @@ _ALWAYS_SET: Final = frozenset(
 """Variables that clients pass on by themselves, or that are set for them alone."""
 _OUR_DIRECTORIES: Final = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
 """Variables that say where the workbench keeps logins and secrets."""
+_KEYRING: Final = "PYTHON_KEYRING_BACKEND"
+"""The variable that chooses the keyring, where a person has set it."""
 _BUS: Final = "DBUS_SESSION_BUS_ADDRESS"
 """The variable by which the keyring of a Linux desktop is reached. Some clients do not pass it on."""
-_USUAL_BUS: Final = re.compile(r"unix:path=/run/user/\d+/bus")
+_USUAL_KEYRING: Final = "PYTHON_KEYRING_BACKEND"
+"""The variable that chooses the keyring, where a person has set it."""
+_BUS: Final = re.compile(r"unix:path=/run/user/\d+/bus")
 _REFERENCE: Final = re.compile(r"\$\$\{|\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}")
 _CACHES: Final = frozenset((".cache", "Caches", "archive-v0", "builds-v0", "environments-v2"))
 """Names of directories whose content may be deleted at any time: those of `uvx` and `pipx run` among them."""
@@ -87,6 +91,7 @@ def plan_launch(
     command, args, warning = own_command(environ, executable)
     env = {"PATH": lasting_path(environ, executable)}
     env |= {name: environ[name] for name in _OUR_DIRECTORIES if os.path.isabs(environ.get(name, ""))}
+    env |= {_KEYRING: environ[_KEYRING]} if environ.get(_KEYRING) else {}
     warnings = [warning] if warning else []
     needed = referenced_variables(tree)
     inherited = {name: users for name, users in inherited_variables(tree).items() if name in environ}
