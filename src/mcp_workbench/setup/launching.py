@@ -45,9 +45,7 @@ _KEYRING: Final = "PYTHON_KEYRING_BACKEND"
 """The variable that chooses the keyring, where a person has set it."""
 _BUS: Final = "DBUS_SESSION_BUS_ADDRESS"
 """The variable by which the keyring of a Linux desktop is reached. Some clients do not pass it on."""
-_USUAL_KEYRING: Final = "PYTHON_KEYRING_BACKEND"
-"""The variable that chooses the keyring, where a person has set it."""
-_BUS: Final = re.compile(r"unix:path=/run/user/\d+/bus")
+_USUAL_BUS: Final = re.compile(r"unix:path=/run/user/\d+/bus")
 _REFERENCE: Final = re.compile(r"\$\$\{|\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}")
 _CACHES: Final = frozenset((".cache", "Caches", "archive-v0", "builds-v0", "environments-v2"))
 """Names of directories whose content may be deleted at any time: those of `uvx` and `pipx run` among them."""
