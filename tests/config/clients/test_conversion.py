@@ -79,6 +79,25 @@ def test_what_is_a_default_is_left_out_so_that_equal_servers_are_equal() -> None
     assert converted({"url": "https://x", "type": "streamable-http"}).entry == {"url": "https://x"}
 
 
+@pytest.mark.parametrize(
+    ("client", "entry"),
+    [
+        ("goose", {"name": "fs", "type": "stdio", "cmd": "x", "enabled": True}),
+        ("continue", {"name": "fs", "command": "x"}),
+        ("zed", {"source": "custom", "command": "x"}),
+    ],
+)
+def test_what_every_entry_of_a_client_has_is_no_note(client: str, entry: dict[str, Any]) -> None:
+    file = FoundFile(client_of(client), "user", "/home/ada/file", "json")
+    assert convert(file, FoundServer("fs", entry, ()), MACHINE) == Converted({"command": "x"})
+
+
+def test_names_of_secrets_that_are_none_are_refused() -> None:
+    file = FoundFile(client_of("goose"), "user", "/home/ada/file", "yaml")
+    result = convert(file, FoundServer("fs", {"cmd": "x", "env_keys": ["A B"]}, ()), MACHINE)
+    assert [reason.partition(":")[0] for reason in result.refusals] == ["env_keys"]
+
+
 def test_keys_without_a_meaning_here_are_one_note() -> None:
     assert converted({"command": "x", "gallery": True, "autoApprove": ["a"], "icon": "i"}) == Converted(
         {"command": "x"},

@@ -185,6 +185,7 @@ def test_a_broken_file_of_another_format_has_an_error(
     assert file.servers == ()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there are no such files on Windows")
 def test_what_is_no_file_has_an_error(tmp_path: Path) -> None:
     place = make_place(tmp_path)
     home = Path(place.machine.home)
