@@ -193,7 +193,12 @@ FILTERS = st.lists(st.sampled_from(["a", "b", "*", "a*", "!b", "!a*", "?"]), max
 def test_no_combination_of_limits_shows_more_than_each_of_them(
     allowed: list[str], denied: list[str], filters: list[str], dialect: Dialect
 ) -> None:
-    entry = {"command": "x", "enabledTools": allowed, "disabledTools": denied, "toolFilters": filters}
+    entry: dict[str, Any] = {
+        "command": "x",
+        "enabledTools": allowed,
+        "disabledTools": denied,
+        "toolFilters": filters,
+    }
     found = Problems()
     result: Any = translate(entry, (), found, dialect)
     assume(not found.found)
