@@ -43,6 +43,11 @@ class Machine(msgspec.Struct, frozen=True):
             if path is not None:
                 yield from sorted(glob.glob(path)) if is_glob else (path,)
 
+    def chosen_path(self, file: ClientFile) -> str | None:
+        """Return the path that a variable of the client names for a file, or None if none is set."""
+        templates = (template for template in file.paths[self.system] if template.startswith("{env:"))
+        return next((path for template in templates if (path := self._expand(template, str))), None)
+
     def _expand(self, template: str, escape: Callable[[str], str]) -> str | None:
         """Return the path of a template, or None if it needs a variable that is not set."""
         values = self._values()
