@@ -6,9 +6,9 @@ decided in `editing`.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -100,7 +100,7 @@ def check(
     if found := _new(_mistakes(before, environ), _mistakes(after, environ)):
         raise EditRefused(_explained("this would not be valid, and was not written", found))
     problems = partial(
-        _problems, environ=environ, lookup=stored_names(environ), directory=os.path.dirname(path)
+        _problems, environ=environ, lookup=stored_names(environ), directory=str(Path(path).parent)
     )
     return tuple(_new(problems(before), problems(after)))
 

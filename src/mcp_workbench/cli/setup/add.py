@@ -87,7 +87,7 @@ def _add(path: str, options: argparse.Namespace) -> int:
 def _try(addition: Addition, options: argparse.Namespace, environ: Mapping[str, str], path: str) -> Trial:
     """Start the server. Values that are not there are a reason for a failure too."""
     try:
-        loaded = load_alone(addition, environ, secret_lookup(environ), os.path.dirname(path))
+        loaded = load_alone(addition, environ, secret_lookup(environ), str(Path(path).parent))
     except ConfigError as error:
         reasons = "; ".join(problem.what for problem in error.problems)
         return Trial(seconds=0.0, error=reasons, hint=" ".join(p.remedy for p in error.problems))
