@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.config.clients.model import System  # noqa: TC001 - msgspec resolves the annotations
+from mcp_workbench.config.places import home_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -80,6 +81,4 @@ class Machine(msgspec.Struct, frozen=True):
 def this_machine(environ: Mapping[str, str], directory: str) -> Machine:
     """Return the machine that this runs on, with the project in `directory`."""
     system: System = "win32" if sys.platform == "win32" else "darwin" if sys.platform == "darwin" else "linux"
-    variable = "USERPROFILE" if system == "win32" else "HOME"
-    home = environ.get(variable) or os.path.expanduser("~")
-    return Machine(system, home, os.path.abspath(directory), environ)
+    return Machine(system, home_directory(environ), os.path.abspath(directory), environ)
