@@ -28,6 +28,7 @@ from tests.config.loading import load_content, one_server
 DOCS = Path(__file__).parents[2] / "docs"
 REFERENCE = (DOCS / "configuration.md").read_text(encoding="utf-8")
 ENVIRON = {
+    "HOME": "/home/me",
     "PROJECT_ROOT": "/srv/project",
     "GITHUB_TOKEN": "github-token",
     "TRACKER_TOKEN": "tracker-token",
