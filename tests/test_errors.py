@@ -17,6 +17,7 @@ from mcp_workbench.errors import (
     CallRefused,
     CannotListen,
     ConfigError,
+    ConfigUnusable,
     ConnectionClosed,
     Denied,
     ExecutionFailed,
@@ -41,6 +42,7 @@ from mcp_workbench.errors import (
     TokenUnavailable,
     TooDeep,
     ToolboxNotFound,
+    ToolboxUnusable,
     ToolNotFound,
     TooLong,
     ToolsNotFound,
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 
 ONE = Problem("toolboxes.dev", "is wrong", "Put it right.")
 TWO = Problem("", "the whole file is wrong", "")
+LOCATED = Problem("toolboxes.t", "is empty", "Fill it.", 7)
 START = StartError("git", "it exited", stderr=["one", "two"], hint="Do this.")
 
 WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
@@ -224,6 +227,17 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     "an execution": (
         ExecutionFailed("n", "s", "t", "it exited"),
         "Error executing tool 'n' in server 's' (toolbox 't'): it exited",
+    ),
+    "an unusable configuration": (
+        ConfigUnusable("w.json", [ONE]),
+        "There are no toolboxes, because the configuration file w.json cannot be used. Tell the user. "
+        "When it is corrected, it is used within seconds, without a restart.\n"
+        f"- {ONE}",
+    ),
+    "an unusable toolbox": (
+        ToolboxUnusable("t", "w.json", [LOCATED]),
+        "Toolbox 't' cannot be used, because of a mistake in the configuration:\n"
+        "- w.json:7: toolboxes.t: is empty\n    Fill it.",
     ),
     "a refused call": (
         CallRefused("n", "s", "t", "read only"),

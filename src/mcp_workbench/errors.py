@@ -3,6 +3,7 @@
 WorkbenchError
 ├── ConfigError              the configuration file cannot be used: the user has to edit it
 │   └── NoTokens             the token file is missing or contains no token
+├── DocumentError            a file of a person or a client cannot be read or edited in place
 ├── Denied                   an HTTP request is refused before it is handled
 ├── CannotListen             the HTTP server cannot listen on the address that it was given
 ├── Undecodable              a line is not a JSON-RPC message
@@ -29,6 +30,8 @@ WorkbenchError
 ├── BadPattern               a regular expression is invalid, or takes too long
 └── CallError                a call failed: the message is what the model reads
     ├── InvalidCall          the arguments of the call are wrong
+    ├── ConfigUnusable       the configuration file cannot be used, so there are no toolboxes
+    ├── ToolboxUnusable      the configuration of the toolbox has a mistake
     ├── ToolboxNotFound      no toolbox has that name
     ├── ServerNotFound       the toolbox has no server of that name
     ├── ToolNotFound         the server has no tool of that name
@@ -67,11 +70,17 @@ class Problem(msgspec.Struct, frozen=True):
     where: str
     what: str
     remedy: str
+    line: int | None = None
+    """The line of the file, counted from 1, if the place is known."""
 
     @property
     def brief(self) -> str:
         """The problem in one line, without the remedy."""
         return f"{self.where}: {self.what}" if self.where else self.what
+
+    def in_file(self, path: StrPath) -> str:
+        """Return the problem and its remedy after `file:line`, as editors and terminals make links of it."""
+        return f"{path}:{self.line}: {self}" if self.line is not None else str(self)
 
     def __str__(self) -> str:
         return f"{self.brief}\n    {self.remedy}" if self.remedy else self.brief
@@ -84,12 +93,28 @@ class ConfigError(WorkbenchError):
         self.path = path
         self.problems = tuple(problems)
         count = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"
-        lines = "\n".join(f"  - {problem}" for problem in problems)
+        lines = "\n".join(f"  - {problem.in_file(path)}" for problem in problems)
         super().__init__(f"{path}: {count} in the configuration\n{lines}")
 
 
 class NoTokens(ConfigError):
     """The token file is missing or contains no token, so no client can authenticate with one."""
+
+
+class DocumentError(WorkbenchError):
+    """A JSON, TOML or YAML file cannot be read or edited in place. The reason quotes no value of the file.
+
+    `line` and `column` begin with 1, and are None if the reason concerns the file as a whole.
+    """
+
+    def __init__(self, reason: str, line: int | None = None, column: int | None = None) -> None:
+        self.reason = reason
+        self.line = line
+        self.column = column
+        where = ", ".join(
+            f"{name} {number}" for name, number in (("line", line), ("column", column)) if number is not None
+        )
+        super().__init__(f"{where}: {reason}" if where else reason)
 
 
 class Denied(WorkbenchError):
@@ -311,6 +336,31 @@ class CallError(WorkbenchError):
 
 class InvalidCall(CallError):
     """The arguments of a meta-tool are malformed or incomplete."""
+
+
+class ConfigUnusable(CallError):
+    """The configuration file cannot be used, so there are no toolboxes until the user has corrected it."""
+
+    def __init__(self, path: StrPath, problems: Sequence[Problem]) -> None:
+        self.path = path
+        self.problems = tuple(problems)
+        listed = "\n".join(f"- {problem.in_file(path)}" for problem in problems)
+        super().__init__(
+            f"There are no toolboxes, because the configuration file {path} cannot be used. Tell the user. "
+            f"When it is corrected, it is used within seconds, without a restart.\n{listed}"
+        )
+
+
+class ToolboxUnusable(CallError):
+    """A toolbox cannot be opened, because its configuration has a mistake that the user has to correct."""
+
+    def __init__(self, toolbox: str, path: StrPath, problems: Sequence[Problem]) -> None:
+        self.toolbox = toolbox
+        self.problems = tuple(problems)
+        listed = "\n".join(f"- {problem.in_file(path)}" for problem in problems)
+        super().__init__(
+            f"Toolbox '{toolbox}' cannot be used, because of a mistake in the configuration:\n{listed}"
+        )
 
 
 class ToolboxNotFound(CallError):

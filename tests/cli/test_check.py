@@ -42,7 +42,7 @@ def test_warnings_are_told_and_the_file_is_still_right(bench: Bench) -> None:
     bench.write({"toolMode": "proxy", **toolboxes(dev={"files": {"command": "x"}})})
     done = bench.run("check")
     assert done.returncode == 0
-    assert done.stdout.splitlines()[1].startswith("warning: toolMode: ")
+    assert done.stdout.splitlines()[1].startswith("warning: workbench-config.json:1: toolMode: ")
 
 
 def test_a_file_that_others_can_write_to_is_warned_of_by_check_and_at_the_start(bench: Bench) -> None:
@@ -112,7 +112,9 @@ def test_a_wrong_file_as_json_has_every_problem_with_its_place_and_its_remedy(be
         "toolboxes.dev.mcpServers.fs.args",
         "toolboxes.ops.description",
     ]
-    assert all(set(problem) == {"where", "what", "remedy"} and problem["remedy"] for problem in problems)
+    assert all(
+        set(problem) == {"where", "what", "remedy", "line"} and problem["remedy"] for problem in problems
+    )
 
 
 def test_names_that_look_like_markup_are_shown_as_they_are(bench: Bench) -> None:

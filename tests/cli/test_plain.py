@@ -17,6 +17,7 @@ PARTS = [
     ["--log-level", "debug"],
     ["--log-level=off"],
     ["--log-format", "json"],
+    ["--keep-going"],
 ]
 
 
@@ -25,7 +26,9 @@ def test_both_read_the_same(command: list[str]) -> None:
     for parts in product(PARTS, repeat=3):
         arguments = [*command, *(word for part in parts for word in part)]
         options = parser().parse_args(arguments)
-        assert read_plain(arguments) == Plain(options.config, options.log_level, options.log_format)
+        assert read_plain(arguments) == Plain(
+            options.config, options.log_level, options.log_format, options.keep_going
+        )
 
 
 @pytest.mark.parametrize(
@@ -38,6 +41,8 @@ def test_both_read_the_same(command: list[str]) -> None:
         ["serve", "--http", "127.0.0.1:0"],
         ["--config"],
         ["--config", "--log-level"],
+        ["--config", "--keep-going"],
+        ["--keep-going=yes"],
         ["--config", "a.json", "serve"],
         ["--log-level", "loud"],
         ["--log-format=xml"],

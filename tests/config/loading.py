@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from mcp_workbench.config import LoadedConfig, ServerConfig, load
@@ -26,13 +28,20 @@ def write(directory: Path, content: object) -> Path:
 
 
 def load_content(directory: Path, content: object, environ: Mapping[str, str] | None = None) -> LoadedConfig:
-    return load(write(directory, content), environ or {})
+    """The configuration in a file, its warnings without the lines, which `test_lines` is about."""
+    path = write(directory, content)
+    loaded = load(path, environ or {})
+    located = re.compile(rf"{re.escape(str(path))}:\d+: ")
+    return msgspec.structs.replace(
+        loaded, warnings=tuple(located.sub("", warning) for warning in loaded.warnings)
+    )
 
 
 def problems(directory: Path, content: object, environ: Mapping[str, str] | None = None) -> list[Problem]:
+    """The problems in a file, without their lines, which `test_lines` is about."""
     with pytest.raises(ConfigError) as raised:
         load_content(directory, content, environ)
-    return list(raised.value.problems)
+    return [msgspec.structs.replace(problem, line=None) for problem in raised.value.problems]
 
 
 def toolbox(**servers: object) -> dict[str, Any]:

@@ -7,19 +7,57 @@ from pathlib import Path
 import pytest
 
 from mcp_workbench.config import WorkbenchConfig, load, locate, stamp_of
+from mcp_workbench.config.places import configuration_directory
 from mcp_workbench.errors import ConfigError, Problem
 from tests.config.loading import load_content, problems
 
 
-def test_the_option_comes_before_the_variable_and_the_variable_before_the_default() -> None:
-    environ = {"WORKBENCH_CONFIG": "from-variable.json"}
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A working directory without a configuration file."""
+    directory = tmp_path / "elsewhere"
+    directory.mkdir()
+    monkeypatch.chdir(directory)
+    return directory
+
+
+def test_the_option_comes_first_then_the_variable_the_directory_and_the_own_file(elsewhere: Path) -> None:
+    environ = {"WORKBENCH_CONFIG": "from-variable.json", "XDG_CONFIG_HOME": "/home/ada/settings"}
     assert locate("from-option.json", environ) == "from-option.json"
     assert locate(None, environ) == "from-variable.json"
-    assert locate(None, {}) == "workbench-config.json"
+    del environ["WORKBENCH_CONFIG"]
+    assert locate(None, environ) == "/home/ada/settings/mcp-workbench/workbench-config.json"
+    (elsewhere / "workbench-config.json").touch()
+    assert locate(None, environ) == "workbench-config.json"
 
 
-def test_an_empty_variable_counts_as_not_set() -> None:
+def test_an_empty_variable_counts_as_not_set(elsewhere: Path) -> None:
+    (elsewhere / "workbench-config.json").touch()
     assert locate(None, {"WORKBENCH_CONFIG": ""}) == "workbench-config.json"
+
+
+@pytest.mark.parametrize(
+    ("system", "environ", "expected"),
+    [
+        ("linux", {}, "/home/ada/.config/mcp-workbench"),
+        ("linux", {"XDG_CONFIG_HOME": "/settings"}, "/settings/mcp-workbench"),
+        ("linux", {"XDG_CONFIG_HOME": "relative"}, "/home/ada/.config/mcp-workbench"),
+        ("darwin", {"XDG_CONFIG_HOME": "/x"}, "/home/ada/Library/Application Support/mcp-workbench"),
+        ("win32", {"APPDATA": "/roaming"}, "/roaming/mcp-workbench"),
+        ("win32", {}, "/home/ada/AppData/Roaming/mcp-workbench"),
+    ],
+)
+def test_the_own_file_is_in_the_configuration_directory_of_the_system(
+    monkeypatch: pytest.MonkeyPatch, system: str, environ: dict[str, str], expected: str
+) -> None:
+    monkeypatch.setattr("sys.platform", system)
+    assert configuration_directory({"HOME": "/home/ada", **environ}) == expected
+
+
+def test_a_user_without_a_home_has_no_file_of_their_own(elsewhere: Path) -> None:
+    environ = {"HOME": "nowhere"}
+    assert (configuration_directory(environ), locate(None, environ)) == (None, "workbench-config.json")
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_a_tilde_is_the_home_directory_because_clients_start_us_without_a_shell(
@@ -29,16 +67,17 @@ def test_a_tilde_is_the_home_directory_because_clients_start_us_without_a_shell(
     assert locate("~/workbench.json", {}) == str(tmp_path / "workbench.json")
 
 
-def test_a_missing_file_shows_the_three_places_and_an_example_that_loads(tmp_path: Path) -> None:
+def test_a_missing_file_shows_the_four_places_and_an_example_that_loads(tmp_path: Path) -> None:
     path = tmp_path / "nowhere.json"
     with pytest.raises(ConfigError) as raised:
-        load(path, {"WORKBENCH_CONFIG": str(path)})
+        load(path, {"WORKBENCH_CONFIG": str(path), "XDG_CONFIG_HOME": "/settings"})
     (problem,) = raised.value.problems
     assert problem.what == f"there is no such file: {path}"
     for place in (
         "--config PATH",
         f"$WORKBENCH_CONFIG ({path})",
         f"./workbench-config.json (in {Path.cwd()})",
+        "/settings/mcp-workbench/workbench-config.json",
     ):
         assert place in problem.remedy
     example = problem.remedy[problem.remedy.index("{") :]
@@ -53,7 +92,7 @@ def test_a_missing_file_is_reported_even_from_a_directory_that_was_deleted(
     monkeypatch.chdir(gone)
     gone.rmdir()
     with pytest.raises(ConfigError, match=r"there is no such file: workbench-config\.json"):
-        load(locate(None, {}), {})
+        load("workbench-config.json", {})
 
 
 def test_the_stamp_is_that_of_the_file_until_it_is_replaced(tmp_path: Path) -> None:

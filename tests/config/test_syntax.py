@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("content", "where", "what"),
     [
-        ('{\n  // mine\n  "toolboxes": {}}', "line 2, column 3", "a comment"),
-        ('{"toolboxes": {} /* mine */}', "line 1, column 18", "a comment"),
-        ('# mine\n{"toolboxes": {}}', "line 1, column 1", "a comment"),
-        ('{"toolboxes": {},\n}', "line 1, column 17", "a trailing comma"),
-        ('{"toolboxes": [1, 2, ]}', "line 1, column 20", "a trailing comma"),
+        ('# mine\n{"toolboxes": {}}', "line 1, column 1", "a comment of another language"),
+        ('{"toolboxes": {} /* mine }', "line 1, column 18", "a comment without its end"),
+        ('{"toolboxes": [1, 2,, ]}', "line 1, column 21", "a comma without a value before or after it"),
+        ('{"toolboxes": [,]}', "line 1, column 16", "a comma without a value before or after it"),
+        (
+            '{\n  // mine,\n  "toolboxes": {},\n  "a": oops, // , }\n}',
+            "line 4, column 8",
+            "a value is expected here",
+        ),
         ("{'toolboxes': {}}", "line 1, column 2", "the wrong kind of quotes"),
         ("{\u201ctoolboxes\u201d: {}}", "line 1, column 2", "the wrong kind of quotes"),
         ('{"toolboxes": None}', "line 1, column 15", "a word that JSON does not know"),

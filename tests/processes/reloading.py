@@ -110,12 +110,12 @@ class Changing:
 
 @contextlib.asynccontextmanager
 async def changing(
-    directory: Path, era: Era, config: Json, *, path: Path | None = None, real_pace: bool = False
+    directory: Path, era: Era, config: Json, *args: str, path: Path | None = None, real_pace: bool = False
 ) -> AsyncIterator[Changing]:
     """The workbench on a configuration that is written first, unless there is one at `path` already."""
     path = path or write_config(directory, config)
     start = ["-m", "mcp_workbench"] if real_pace else ["-c", IMPATIENT]
-    command = [sys.executable, *start, "--config", str(path)]
+    command = [sys.executable, *start, "--config", str(path), *args]
     async with RawClient(command, clean_environment(directory)) as client:
         session = session_of(era, client)
         await session.greet()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import io
+import logging
 import os
 import sys
 from functools import partial
@@ -54,7 +55,8 @@ def _ensure_stderr() -> None:
 def _command(arguments: Sequence[str]) -> Callable[[], int]:
     """Return the command to run. Exits the process if the arguments are wrong, or ask for help."""
     if (plain := read_plain(arguments)) is not None:
-        return partial(_serve, plain.config, plain.log_level or "info", plain.log_format or "text")
+        log_level, log_format = plain.log_level or "info", plain.log_format or "text"
+        return partial(_serve, plain.config, log_level, log_format, keep_going=plain.keep_going)
     from mcp_workbench.cli.options import parser
 
     return partial(_run, parser().parse_args(arguments))
@@ -67,8 +69,15 @@ def _run(options: argparse.Namespace) -> int:
         # Without --http the file would protect nothing.
         complain("--token-file is for --http: name an address to listen on too")
         return 2
+    if options.command == "serve" and options.keep_going and options.http is not None:
+        from mcp_workbench.cli.terminal import complain
+
+        # A mistake in `http` could let more clients in than intended.
+        complain("--keep-going is for one client over stdin and stdout, and not for --http")
+        return 2
     if options.command is None or (options.command == "serve" and options.http is None):
-        return _serve(options.config, options.log_level or "info", options.log_format or "text")
+        log_level, log_format = options.log_level or "info", options.log_format or "text"
+        return _serve(options.config, log_level, log_format, keep_going=options.keep_going)
     gc.enable()
     if options.command == "serve":
         from mcp_workbench.cli.serve import run as run_serve
@@ -156,16 +165,20 @@ def _run_login(options: argparse.Namespace) -> int:
     )
 
 
-def _serve(config: str | None, log_level: str, log_format: str) -> int:
-    from mcp_workbench.config import load, locate
+def _serve(config: str | None, log_level: str, log_format: str, *, keep_going: bool) -> int:
+    from mcp_workbench.config import load, load_usable, locate
+    from mcp_workbench.config.places import FILE_NAME
     from mcp_workbench.errors import ConfigError
     from mcp_workbench.serve.logs import report, set_up
     from mcp_workbench.serve.stdio import run as run_stdio
 
     log_handler = set_up(log_level, log_format)
+    path = locate(config, os.environ)
+    if config is None and path != FILE_NAME:
+        logging.getLogger(__name__).info("the configuration is %s", path)
     try:
-        loaded = load(locate(config, os.environ), os.environ)
+        loaded = (load_usable if keep_going else load)(path, os.environ)
     except ConfigError as error:
         report(error, log_format)
         return 2
-    return run_stdio(loaded, os.environ, log_handler)
+    return run_stdio(loaded, os.environ, log_handler, keeps_going=keep_going)

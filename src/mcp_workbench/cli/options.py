@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from mcp_workbench import __version__
-from mcp_workbench.cli.plain import LOG_FORMATS, LOG_LEVELS
+from mcp_workbench.cli.plain import KEEP_GOING, LOG_FORMATS, LOG_LEVELS
 from mcp_workbench.cli.setup.options import add_commands as add_setup_commands
 
 DEFAULT_COLUMNS = 80
@@ -20,7 +20,8 @@ One MCP server in front of all your MCP servers.
 Without a command it serves over stdin and stdout, which is what an MCP client launches."""
 
 EPILOG = """\
-configuration: --config, else $WORKBENCH_CONFIG, else ./workbench-config.json
+configuration: --config, else $WORKBENCH_CONFIG, else ./workbench-config.json, else the file
+  mcp-workbench/workbench-config.json in your configuration directory (~/.config on Linux)
 exit codes: 0 all is well, 1 something failed, 2 the command line or the configuration is wrong"""
 
 
@@ -66,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"mcp-workbench {__version__}")
     _add_shared(top)
+    _add_keep_going(top, default=False)
     commands = top.add_subparsers(dest="command", metavar="command", title="commands", prog=top.prog)
     serve = commands.add_parser(
         "serve",
@@ -73,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
         help="serve, over stdin and stdout or with --http for many clients",
         description="Serves over stdin and stdout, or with --http at http://HOST:PORT/mcp for many clients.",
     )
+    _add_keep_going(serve, default=argparse.SUPPRESS)
     serve.add_argument(
         "--http", metavar="HOST:PORT", help="listen there; 127.0.0.1:8000 is for this machine only"
     )
@@ -215,6 +218,15 @@ def _width() -> int:
         return max(os.get_terminal_size().columns, MIN_COLUMNS) - 2
     except OSError:
         return DEFAULT_COLUMNS - 2
+
+
+def _add_keep_going(parser: argparse.ArgumentParser, *, default: Any) -> None:
+    parser.add_argument(
+        KEEP_GOING,
+        action="store_true",
+        default=default,
+        help="serve in spite of mistakes in the configuration: each costs only what it is in",
+    )
 
 
 def _add_shared(parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 LOG_LEVELS: Final = ("debug", "info", "warning", "error", "off")
 LOG_FORMATS: Final = ("text", "json")
 
+KEEP_GOING: Final = "--keep-going"
+
 _OPTIONS: Final = {"--config": "config", "--log-level": "log_level", "--log-format": "log_format"}
 
 
@@ -23,6 +25,7 @@ class Plain(NamedTuple):
     config: str | None = None
     log_level: str | None = None
     log_format: str | None = None
+    keep_going: bool = False
 
 
 def read_plain(arguments: Sequence[str]) -> Plain | None:
@@ -31,6 +34,8 @@ def read_plain(arguments: Sequence[str]) -> Plain | None:
     if rest[:1] == ["serve"]:
         del rest[0]
     found: dict[str, str] = {}
+    keep_going = KEEP_GOING in rest
+    rest = [argument for argument in rest if argument != KEEP_GOING]
     while rest:
         option, equals, value = rest.pop(0).partition("=")
         if option not in _OPTIONS or not (equals or rest):
@@ -38,6 +43,6 @@ def read_plain(arguments: Sequence[str]) -> Plain | None:
         if not equals and (value := rest.pop(0)).startswith("-"):
             return None
         found[_OPTIONS[option]] = value
-    plain = Plain(**found)
+    plain = Plain(**found, keep_going=keep_going)
     is_right = plain.log_level in (None, *LOG_LEVELS) and plain.log_format in (None, *LOG_FORMATS)
     return plain if is_right else None

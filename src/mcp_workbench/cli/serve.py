@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
+from mcp_workbench.cli.configuration import configuration_path
 from mcp_workbench.cli.terminal import complain
-from mcp_workbench.config import load, locate
+from mcp_workbench.config import load
 from mcp_workbench.errors import CannotListen, ConfigError
 from mcp_workbench.serve.address import read_address
 from mcp_workbench.serve.admission import load_credentials
@@ -22,7 +23,7 @@ def run(config: str | None, *, address: str, token_file: str | None, log_level: 
         complain(f"--http: {error}")
         return 2
     try:
-        loaded = load(locate(config, os.environ), os.environ)
+        loaded = load(configuration_path(config), os.environ)
         tokens = load_credentials(listen_on.host, listen_on.port, token_file, loaded, os.environ)
         return run_http(loaded, os.environ, log_handler, listen_on, tokens)
     except ConfigError as error:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from mcp_workbench.cli.configuration import configuration_path
 from mcp_workbench.cli.terminal import print_json
-from mcp_workbench.config import load, locate
+from mcp_workbench.config import load
 from mcp_workbench.errors import ConfigError, StartError
 from mcp_workbench.serve.logs import report, set_up
 from mcp_workbench.workbench.text.sanitise import clean_text
@@ -45,7 +46,7 @@ def load_or_report(
 
     If the configuration cannot be used, report its problems and return None.
     """
-    path = locate(option, os.environ)
+    path = configuration_path(option)
     try:
         loaded = load(path, os.environ)
     except ConfigError as error:

@@ -3,7 +3,7 @@
 Owns everything between a path and a `LoadedConfig`. Starts nothing and connects to nothing.
 """
 
-from mcp_workbench.config.load import LoadedConfig, load, load_data, locate
+from mcp_workbench.config.load import LoadedConfig, load, load_data, load_usable
 from mcp_workbench.config.masking.secrets import Secrets
 from mcp_workbench.config.model.access import HttpConfig, IssuerConfig
 from mcp_workbench.config.model.oauth import OAuthConfig
@@ -16,6 +16,7 @@ from mcp_workbench.config.model.workbench import (
     WorkbenchConfig,
     is_same_program,
 )
+from mcp_workbench.config.places import locate
 from mcp_workbench.config.source.reading import Stamp, stamp_of
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "is_same_program",
     "load",
     "load_data",
+    "load_usable",
     "locate",
     "stamp_of",
 ]

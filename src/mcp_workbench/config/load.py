@@ -1,6 +1,6 @@
 """Loads the configuration file: returns a valid configuration, or raises with all that is wrong.
 
-Owns where the file is looked for, the order of the steps, and which values are masked.
+Owns the order of the steps, and which values are masked.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mcp_workbench.config.faults import ConfigFaults, Layout, attribute
 from mcp_workbench.config.masking.proxies import PASSED_ON, asks_for, credentials_in, with_credentials
 from mcp_workbench.config.masking.secret_values import SENSITIVE_NAME, credentials_in_url, credentials_inside
 from mcp_workbench.config.masking.secrets import Secrets
+from mcp_workbench.config.model.workbench import WorkbenchConfig
+from mcp_workbench.config.places import FILE_NAME, VARIABLE, personal_file
 from mcp_workbench.config.source.expand import expand
 from mcp_workbench.config.source.parse import parse, paste_this
 from mcp_workbench.config.source.reading import Stamp, read, stamp_of
@@ -26,7 +29,7 @@ from mcp_workbench.errors import ConfigError, Problem
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcp_workbench.config.model.workbench import ServerConfig, WorkbenchConfig
+    from mcp_workbench.config.model.workbench import ServerConfig
     from mcp_workbench.errors import StrPath
 
 MAX_NAMED_SERVERS = 3
@@ -38,14 +41,15 @@ STATE_KEY = "WORKBENCH_STATE_KEY"
 DATA_NAME = "config"
 """Stands for the path in the problems of a configuration that did not come from a file."""
 
-_VARIABLE = "WORKBENCH_CONFIG"
-_DEFAULT = "workbench-config.json"
+NO_FAULTS = ConfigFaults()
+"""Stands for a configuration without a mistake."""
+
 _HARM = "choose the programs that the workbench starts"
 """What other users could do who can write to the file, for the warning about them."""
 
 
 class LoadedConfig(msgspec.Struct, frozen=True):
-    """A valid configuration, the path it was read from, the warnings about it, and its secrets."""
+    """A configuration that can be used, the path it was read from, the warnings about it, and its secrets."""
 
     config: WorkbenchConfig
     path: str
@@ -53,19 +57,45 @@ class LoadedConfig(msgspec.Struct, frozen=True):
     secrets: Secrets
     stamp: Stamp | None
     """The state of the file when it was read, by which a later change is noticed; None without a file."""
+    faults: ConfigFaults = NO_FAULTS
+    """The mistakes in spite of which the configuration is used; `load` raises them."""
 
-
-def locate(option: str | None, environ: Mapping[str, str]) -> str:
-    """Return the path to load: `--config`, else `$WORKBENCH_CONFIG`, else `./workbench-config.json`."""
-    # Clients start the workbench without a shell, so that a `~` in their settings is still there.
-    return os.path.expanduser(option or environ.get(_VARIABLE) or _DEFAULT)
+    @property
+    def is_from_file(self) -> bool:
+        """Whether there is a file to watch, which may be missing so far."""
+        return self.path != DATA_NAME
 
 
 def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     """Return the configuration in the file at `path`. Raises ConfigError with all the problems in it."""
+    loaded = _load(path, environ)
+    if loaded.faults.all:
+        raise ConfigError(loaded.path, loaded.faults.all)
+    return loaded
+
+
+def load_usable(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
+    """Return what can be used of the file at `path`, and in `faults` what cannot. Raises nothing.
+
+    If nothing can be used, there are no toolboxes.
+    """
+    try:
+        # Before reading, so that what is written meanwhile counts as a change.
+        stamp = stamp_of(os.stat(path))
+    except OSError:
+        stamp = None
+    try:
+        return _load(path, environ)
+    except ConfigError as error:
+        empty = WorkbenchConfig(toolboxes={})
+        faults = ConfigFaults(all=error.problems, file=error.problems)
+        return LoadedConfig(empty, os.fspath(path), (), Secrets({}), stamp, faults)
+
+
+def _load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     path = os.fspath(path)
-    data, status = read(path, usual_name=_DEFAULT, explain_missing=lambda: _missing(path, environ))
-    return _load(path, data, environ, status)
+    data, status = read(path, usual_name=FILE_NAME, explain_missing=lambda: _missing(path, environ))
+    return _interpret(path, data, environ, status)
 
 
 def load_data(config: Mapping[str, object], environ: Mapping[str, str]) -> LoadedConfig:
@@ -78,10 +108,16 @@ def load_data(config: Mapping[str, object], environ: Mapping[str, str]) -> Loade
             "", f"this is not JSON data: {error}", "Use dict, list, str, numbers, bool and None."
         )
         raise ConfigError(DATA_NAME, [problem]) from None
-    return _load(DATA_NAME, data, environ, None)
+    loaded = _interpret(DATA_NAME, data, environ, None)
+    if loaded.faults.all:
+        raise ConfigError(DATA_NAME, loaded.faults.all)
+    return loaded
 
 
-def _load(path: str, data: bytes, environ: Mapping[str, str], status: os.stat_result | None) -> LoadedConfig:
+def _interpret(
+    path: str, data: bytes, environ: Mapping[str, str], status: os.stat_result | None
+) -> LoadedConfig:
+    """Return the configuration in the content of a file. Raises ConfigError if there is nothing to use."""
     problems = Problems()
     try:
         tree = parse(path, data, problems)
@@ -89,30 +125,39 @@ def _load(path: str, data: bytes, environ: Mapping[str, str], status: os.stat_re
         expansion = expand(tree, dict(environ), problems)
     except RecursionError:
         raise ConfigError(path, [Problem("", "the JSON is nested too deeply", "Flatten it.")]) from None
-    config = validate(expansion.tree, problems)
-    if problems.found:
-        raise ConfigError(path, problems.found)
+    layout = Layout()
+    config = validate(expansion.tree, problems, layout)
     if status is not None:
         warn_of_writers(path, status, _HARM, environ, problems)
     proxies = with_credentials(environ)
     _warn_of_withheld(config, proxies, problems)
     stamp = None if status is None else stamp_of(status)
     secrets = _secrets(config, expansion.values | _inherited(config, environ), proxies)
-    return LoadedConfig(config, path, tuple(problems.warnings), secrets, stamp)
+    if status is not None and (problems.found or problems.warnings):
+        from mcp_workbench.config.source.positions import Positions  # noqa: PLC0415 - most files have no problem
+
+        problems.find_lines(path, Positions(data.decode("utf-8-sig")).line_of)
+    faults = attribute(problems.placed(), layout) if problems.found else NO_FAULTS
+    if faults.file:
+        config = WorkbenchConfig(toolboxes={})
+    return LoadedConfig(config, path, tuple(problems.warnings), secrets, stamp, faults)
 
 
 def _missing(path: str, environ: Mapping[str, str]) -> Problem:
     directory = _working_directory()
     places = (
         "--config PATH",
-        f"else ${_VARIABLE} ({environ.get(_VARIABLE) or 'not set'})",
-        f"else ./{_DEFAULT} (in {directory})",
+        f"else ${VARIABLE} ({environ.get(VARIABLE) or 'not set'})",
+        f"else ./{FILE_NAME} (in {directory})",
+        f"else {personal_file(environ)}",
     )
     listed = "".join(f"\n      {place}" for place in places)
     return Problem(
         "",
         f"there is no such file: {os.path.normpath(os.path.join(directory, path))}",
-        f"It is looked for here:{listed}\n    {paste_this()}",
+        f"It is looked for here:{listed}\n"
+        "    mcp-workbench import makes it from the servers of your MCP clients.\n"
+        f"    {paste_this()}",
     )
 
 

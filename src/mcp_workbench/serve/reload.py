@@ -9,18 +9,26 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from mcp_workbench.config import load
 from mcp_workbench.errors import ConfigError
 from mcp_workbench.serve.watch import Watcher, is_special
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.errors import Problem, StrPath
     from mcp_workbench.serve.logs import SecretSink
     from mcp_workbench.workbench.registry import ToolboxRegistry
 
+    Load = Callable[[StrPath, Mapping[str, str]], LoadedConfig]
+
 log = logging.getLogger(__name__)
+
+
+def log_faults(loaded: LoadedConfig) -> None:
+    """Log the mistakes in spite of which a configuration is used."""
+    for problem in loaded.faults.all:
+        log.error("%s", problem.in_file(loaded.path).replace("\n", " "))
 
 
 class Reloader:
@@ -33,9 +41,12 @@ class Reloader:
         workbench: ToolboxRegistry,
         log_handler: SecretSink,
         on_reload: Callable[[LoadedConfig], None],
+        *,
+        load: Load,
     ) -> None:
         self._path = loaded.path
         self._environ = environ
+        self._load = load
         self._workbench = workbench
         self._log_handler = log_handler
         self._on_reload = on_reload
@@ -55,18 +66,25 @@ class Reloader:
             log.error("%s is a pipe or a device now; the configuration stays as it was", self._path)
             return
         try:
-            loaded = load(self._path, self._environ)
+            loaded = self._load(self._path, self._environ)
         except ConfigError as error:
-            problems = "; ".join(problem.brief for problem in error.problems)
-            log.error(  # noqa: TRY400 - no traceback
-                "%s has changed and cannot be used; the configuration stays as it was: %s",
-                error.path,
-                problems,
-            )
+            self._log_unusable(error.problems)
             return
+        if loaded.faults.file and self._workbench.unusable is None:
+            # What worked so far is better than nothing.
+            self._log_unusable(loaded.faults.file)
+            return
+        log_faults(loaded)
         self._log_handler.hide(loaded.secrets)
         for warning in loaded.warnings:
             log.warning("warning: %s", warning)
         self._workbench.reconfigure(loaded)
         self._on_reload(loaded)
         log.info("%s has changed; the configuration is reloaded", loaded.path)
+
+    def _log_unusable(self, problems: Sequence[Problem]) -> None:
+        log.error(
+            "%s has changed and cannot be used; the configuration stays as it was: %s",
+            self._path,
+            "; ".join(problem.brief for problem in problems),
+        )

@@ -7,10 +7,10 @@ import gc
 import logging
 from typing import TYPE_CHECKING
 
-from mcp_workbench.config.load import STATE_KEY
+from mcp_workbench.config.load import STATE_KEY, load, load_usable
 from mcp_workbench.serve import call_log
 from mcp_workbench.serve.call_log import CallLog
-from mcp_workbench.serve.reload import Reloader
+from mcp_workbench.serve.reload import Reloader, log_faults
 from mcp_workbench.serve.signals import SecondSignal
 from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.workbench.call_counts import CallCounts
@@ -36,6 +36,7 @@ def begin(loaded: LoadedConfig, environ: Mapping[str, str], log_handler: SecretS
     log_handler.hide(loaded.secrets)
     for warning in loaded.warnings:
         log.warning("warning: %s", warning)
+    log_faults(loaded)
     if 0 < len(environ.get(STATE_KEY, "")) < MIN_KEY_CHARACTERS:
         log.warning(
             "warning: %s is short, and can be guessed: use %d characters", STATE_KEY, MIN_KEY_CHARACTERS
@@ -74,8 +75,11 @@ class Service:
         *,
         deciders: Sequence[Decider] = (),
         observers: Sequence[Observer] = (),
+        keeps_going: bool = False,
     ) -> None:
         self.loaded = loaded
+        self.keeps_going = keeps_going
+        """Whether a mistake in the configuration costs only what it is in, and not the whole file."""
         self.environ = environ
         self.log_handler = log_handler
         self._reloader: Reloader | None = None
@@ -91,8 +95,15 @@ class Service:
 
     def start(self, on_reload: Callable[[LoadedConfig], None]) -> None:
         """Watch the configuration file, if there is one, and load what some servers need."""
-        if self.loaded.stamp is not None:
-            reloader = Reloader(self.loaded, self.environ, self.workbench, self.log_handler, on_reload)
+        if self.loaded.is_from_file:
+            reloader = Reloader(
+                self.loaded,
+                self.environ,
+                self.workbench,
+                self.log_handler,
+                on_reload,
+                load=load_usable if self.keeps_going else load,
+            )
             self._reloader = reloader
             reloader.start()
         self.workbench.warm_up()
@@ -114,10 +125,17 @@ class Service:
 class ProcessService(Service):
     """A workbench that a process of its own serves: signals end the process, and calls are logged."""
 
-    def __init__(self, loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler) -> None:
+    def __init__(
+        self,
+        loaded: LoadedConfig,
+        environ: Mapping[str, str],
+        log_handler: StderrHandler,
+        *,
+        keeps_going: bool = False,
+    ) -> None:
         self._call_log = CallLog(log_handler)
         observers = [self._call_log] if call_log.is_wanted() else []
-        super().__init__(loaded, environ, log_handler, observers=observers)
+        super().__init__(loaded, environ, log_handler, observers=observers, keeps_going=keeps_going)
         self.interrupted = asyncio.Event()
         """Set when the process is asked to end."""
         self.second_signal = SecondSignal(self.interrupted.set)

@@ -8,6 +8,7 @@ import os
 import stat
 import sys
 from contextlib import AsyncExitStack, contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_workbench.serve.backpressure import StdioBackpressure
@@ -22,7 +23,7 @@ from mcp_workbench.wire.writer import open_writer
 from mcp_workbench.workbench.client_view import ClientView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.serve.logs import StderrHandler
@@ -36,8 +37,13 @@ FLUSH_SECONDS = 0.5
 log = logging.getLogger(__name__)
 
 
-def run(loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler) -> int:
-    """Serve until the input ends or a signal arrives. Return the exit code."""
+def run(
+    loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler, *, keeps_going: bool = False
+) -> int:
+    """Serve until the input ends or a signal arrives. Return the exit code.
+
+    With `keeps_going`, a mistake in a later version of the configuration costs only what it is in.
+    """
     _separate_stderr()
     begin(loaded, environ, log_handler)
     try:
@@ -51,7 +57,8 @@ def run(loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHan
     with suppress(OSError):
         os.dup2(2, 1)
     with _modes_restored(stdin, stdout):
-        loop_runner()(_serve(loaded, environ, log_handler, os.dup(stdin), os.dup(stdout)))
+        service = partial(ProcessService, loaded, environ, log_handler, keeps_going=keeps_going)
+        loop_runner()(_serve(service, os.dup(stdin), os.dup(stdout)))
     return 0
 
 
@@ -78,10 +85,8 @@ def _modes_restored(*descriptors: int) -> Iterator[None]:
             os.set_blocking(descriptor, blocking)
 
 
-async def _serve(
-    loaded: LoadedConfig, environ: Mapping[str, str], log_handler: StderrHandler, stdin: int, stdout: int
-) -> None:
-    service = ProcessService(loaded, environ, log_handler)
+async def _serve(make_service: Callable[[], ProcessService], stdin: int, stdout: int) -> None:
+    service = make_service()
     workbench, interrupted = service.workbench, service.interrupted
     ended = asyncio.Event()
     pressure = StdioBackpressure(workbench)
@@ -90,7 +95,7 @@ async def _serve(
     client = await open_writer(output, interrupted.set, pressure.on_full, read_too=read_too)
     view = ClientView(workbench)
     parking = ParkedCalls()
-    client_session = ClientSession(view, parking, Seal(environ))
+    client_session = ClientSession(view, parking, Seal(service.environ))
     client_connection = ClientConnection(client_session, SingleOutput(client.write), pressure)
     reader = LineReader(client_connection.receive, ended.set, client_connection.receive_overlong)
 

@@ -271,6 +271,8 @@ class ClientConnection:
             raise Refusal(INVALID_PARAMS, "Invalid params: `arguments` must be an object")
         try:
             self._requests.check_limit()
+            if (unusable := self._client_session.view.unusable) is not None:
+                raise unusable
             if params.name == metatools.OPEN_TOOLBOX:
                 self._requests.answer_later(
                     request_id, partial(self._open_toolbox, params.arguments, caller), caller

@@ -39,12 +39,15 @@ class ClientSession:
     @property
     def capabilities(self) -> bytes:
         """The server capabilities that the client is told, depending on whether it has any servers."""
-        return ALL_CAPABILITIES if self.view.toolbox_servers else OWN_CAPABILITIES
+        # A legacy client is told only once, and a configuration with mistakes may be corrected later.
+        has_servers = self.view.toolbox_servers or self.view.mistakes
+        return ALL_CAPABILITIES if has_servers else OWN_CAPABILITIES
 
     def refresh(self) -> bool:
         """Take the instructions and tools from the current view. Return whether the tools have changed."""
         before = self.tools
-        text = handshake_text(self.view.summaries())
+        view = self.view
+        text = handshake_text(view.summaries(), unusable=view.unusable, mistakes=view.mistakes)
         self.instructions = encode(text.instructions)
         self.tools = text.tools
         return self.tools != before

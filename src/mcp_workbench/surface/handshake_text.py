@@ -14,6 +14,7 @@ from mcp_workbench.workbench.text.shortening import shorten
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mcp_workbench.errors import ConfigUnusable
     from mcp_workbench.workbench.toolbox import ToolboxSummary
 
 
@@ -28,6 +29,9 @@ EMPTY: Final = (
     '{"toolboxes": {"dev": {"description": "Files of this project", "mcpServers": {"filesystem": '
     '{"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."]}}}}}'
 )
+
+MISTAKES: Final = "\n\nMistakes in the configuration: {:,}. `mcp-workbench check` shows them to the user."
+"""Follows the instructions of a workbench that is used in spite of mistakes in its configuration."""
 
 BUDGET_TOKENS: Final = 600
 """Estimated tokens of all text. Many toolboxes may need more: each keeps its name and a few words."""
@@ -51,8 +55,22 @@ class HandshakeText(msgspec.Struct, frozen=True):
         return estimate_tokens(self.instructions) + estimate_tokens(self.tools)
 
 
-def handshake_text(toolboxes: Sequence[ToolboxSummary]) -> HandshakeText:
-    """Return the text with the longest descriptions that fit into the budget."""
+def handshake_text(
+    toolboxes: Sequence[ToolboxSummary], *, unusable: ConfigUnusable | None = None, mistakes: int = 0
+) -> HandshakeText:
+    """Return the text with the longest descriptions that fit into the budget.
+
+    If the configuration cannot be used, the instructions say why. If it has mistakes, they say how many.
+    """
+    if unusable is not None:
+        return HandshakeText(str(unusable)[:INSTRUCTIONS_CHARACTERS], definitions((), 0))
+    text = _fitting_text(toolboxes)
+    if not mistakes:
+        return text
+    return msgspec.structs.replace(text, instructions=text.instructions + MISTAKES.format(mistakes))
+
+
+def _fitting_text(toolboxes: Sequence[ToolboxSummary]) -> HandshakeText:
     for widths in WIDTHS:
         if (text := _text(toolboxes, widths)).tokens <= BUDGET_TOKENS:
             return text

@@ -21,11 +21,13 @@ from mcp_workbench.workbench.toolbox_server import NO_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import TypeGuard
 
     from mcp_workbench.config import Origin
     from mcp_workbench.downstream.conversation.listeners import Listener
     from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.downstream.conversation.session import Session
+    from mcp_workbench.errors import ConfigUnusable
     from mcp_workbench.fairness import FairSemaphore
     from mcp_workbench.workbench.kept.client_results import ClientResults
     from mcp_workbench.workbench.principal import Principal
@@ -89,6 +91,16 @@ class ClientView:
         self.refresh()
 
     @property
+    def unusable(self) -> ConfigUnusable | None:
+        """The error that answers every call while the configuration file cannot be used."""
+        return self._workbench.unusable
+
+    @property
+    def mistakes(self) -> int:
+        """The number of mistakes in the configuration, which is used in spite of them."""
+        return self._workbench.mistakes
+
+    @property
     def rendering(self) -> FairSemaphore:
         """Limits the rendering of long tool lists over all clients."""
         return self._workbench.rendering
@@ -138,23 +150,17 @@ class ClientView:
         self.client_results = self._client_results if is_used else None
 
     def _with_own_servers(self, toolbox: Toolbox, before: dict[Origin, ConfiguredServer]) -> Toolbox:
-        configured = self._workbench.toolbox_servers
-        shared = [configured[toolbox.name, name] for name in toolbox.toolbox_servers]
-        if not (
-            self._has_own_servers
-            and any(toolbox_server.server.config.isolation == "client" for toolbox_server in shared)
-        ):
+        shared = toolbox.toolbox_servers.values()
+        if not (self._has_own_servers and any(map(_is_for_one_client, shared))):
             return toolbox
         return toolbox.with_toolbox_servers(
             [self._own_or_shared(toolbox_server, before) for toolbox_server in shared]
         )
 
-    def _own_or_shared(
-        self, shared: ConfiguredServer, before: dict[Origin, ConfiguredServer]
-    ) -> ConfiguredServer:
-        server = shared.server
-        if server.config.isolation != "client":
+    def _own_or_shared(self, shared: ToolboxServer, before: dict[Origin, ConfiguredServer]) -> ToolboxServer:
+        if not _is_for_one_client(shared):
             return shared
+        server = shared.server
         own = before.get(shared.origin)
         if own is not None and is_same_program(own.server.config, server.config):
             own.adopt(server.config, server.secrets)
@@ -248,6 +254,12 @@ class ClientView:
             return self.toolboxes[toolbox]
         except KeyError:
             raise ToolboxNotFound(toolbox, [summary.name for summary in self.summaries()]) from None
+
+
+def _is_for_one_client(toolbox_server: ToolboxServer) -> TypeGuard[ConfiguredServer]:
+    if not isinstance(toolbox_server, ConfiguredServer):
+        return False
+    return toolbox_server.server.config.isolation == "client"
 
 
 def _servers_of(toolboxes: Iterable[Toolbox]) -> dict[Origin, ToolboxServer]:

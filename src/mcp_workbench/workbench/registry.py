@@ -16,6 +16,7 @@ from mcp_workbench.downstream.conversation.listeners import Listeners
 from mcp_workbench.downstream.limits.flow_control import FlowControl
 from mcp_workbench.downstream.server import Server
 from mcp_workbench.downstream.supervisor import ServerContext
+from mcp_workbench.errors import ConfigUnusable, ToolboxUnusable
 from mcp_workbench.fairness import FairSemaphore
 from mcp_workbench.storage.catalogue import Catalogue
 from mcp_workbench.storage.protocol_versions import VersionMemory
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import StrPath
     from mcp_workbench.workbench.kept.store import ResultStore
     from mcp_workbench.workbench.searching.finder import Finder
+    from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
 IN_USE_CHECK_SECONDS = 0.1
 """Seconds between two checks whether a server that is no longer configured is still in use."""
@@ -80,6 +82,10 @@ class ToolboxRegistry:
         self.joint_lists = FairSemaphore(MAX_JOINT_LISTS, lambda: MAX_JOINT_LISTS_PER_PRINCIPAL)
         """Limits the lists of all open servers' resources or prompts, because each asks every server."""
         self._finder: Finder | None = None
+        self.unusable: ConfigUnusable | None = None
+        """The error that answers every call while the configuration file cannot be used."""
+        self.mistakes = 0
+        """The number of mistakes in the configuration, which is used in spite of them."""
         self.listing_budget = LISTING_BUDGET_TOKENS
         """Tokens that a list of tools from several toolboxes may take."""
         self._set_toolboxes(toolboxes)
@@ -114,21 +120,36 @@ class ToolboxRegistry:
             server.watches = self._watches.setdefault((toolbox, name), server.watches)
             return ConfiguredServer(toolbox, server)
 
+        faults = loaded.faults
+
+        def server_of(toolbox: str, name: str, config: ServerConfig) -> ToolboxServer:
+            if (problems := faults.servers.get((toolbox, name))) is None:
+                return keep_or_create(toolbox, name, config)
+            from mcp_workbench.workbench.unconnected_server import UnusableServer  # noqa: PLC0415 - rare
+
+            return UnusableServer((toolbox, name), loaded.path, problems, is_required=config.required)
+
         toolboxes = []
         for name, toolbox in loaded.config.toolboxes.items():
-            enabled = {server: config for server, config in toolbox.servers.items() if not config.disabled}
-            toolbox_servers = [keep_or_create(name, server, config) for server, config in enabled.items()]
-            disabled = [server for server in toolbox.servers if server not in enabled]
+            problems = faults.toolboxes.get(name)
+            enabled = {
+                server: config
+                for server, config in toolbox.servers.items()
+                if not config.disabled and problems is None
+            }
             toolboxes.append(
                 Toolbox(
                     name,
                     toolbox.description,
-                    toolbox_servers,
-                    disabled,
+                    [server_of(name, server, config) for server, config in enabled.items()],
+                    [server for server in toolbox.servers if server not in enabled],
                     open_deadline=toolbox.open_deadline,
                     listing_budget=toolbox.listing_budget,
+                    fault=None if problems is None else ToolboxUnusable(name, loaded.path, problems),
                 )
             )
+        self.unusable = ConfigUnusable(loaded.path, faults.file) if faults.file else None
+        self.mistakes = len(faults.all)
         self.listing_budget = loaded.config.listing_budget
         self.shares.adopt(loaded.config.http.shares)
         self._set_toolboxes(toolboxes)

@@ -12,6 +12,7 @@ from mcp_workbench.errors import OpeningFailed, ServerNotFound, StartError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mcp_workbench.errors import ToolboxUnusable
     from mcp_workbench.workbench.toolbox_server import Index, ToolboxServer
 
 
@@ -46,6 +47,7 @@ class Toolbox:
         *,
         open_deadline: float,
         listing_budget: int,
+        fault: ToolboxUnusable | None = None,
     ) -> None:
         self.name = name
         self.description = description
@@ -55,6 +57,8 @@ class Toolbox:
         self.listing_budget = listing_budget
         """Tokens that the list of the toolbox's tools may take unless the client asks for more detail."""
         self._disabled = tuple(disabled)
+        self._fault = fault
+        """Why the toolbox cannot be used: its configuration has a mistake."""
 
     @property
     def summary(self) -> ToolboxSummary:
@@ -70,14 +74,17 @@ class Toolbox:
             self._disabled,
             open_deadline=self.open_deadline,
             listing_budget=self.listing_budget,
+            fault=self._fault,
         )
 
     async def open(self, *, modern: bool) -> Opening:
         """Connect all servers in parallel and return their tools, for a modern or a legacy client.
 
         Concurrent calls are safe: each server has one opening, which all callers share. It continues when a
-        caller is cancelled or has waited for `open_deadline`. Raises OpeningFailed.
+        caller is cancelled or has waited for `open_deadline`. Raises OpeningFailed or ToolboxUnusable.
         """
+        if self._fault is not None:
+            raise self._fault
         were_up = {name for name, toolbox_server in self.toolbox_servers.items() if toolbox_server.is_up}
         outcomes = await self._outcomes(modern=modern)
         opening = Opening(self, [], [], [])
@@ -121,7 +128,9 @@ class Toolbox:
                 toolbox_server.close_if_unused()
 
     def toolbox_server(self, server: str) -> ToolboxServer:
-        """Return a server of this toolbox. Raises ServerNotFound."""
+        """Return a server of this toolbox. Raises ServerNotFound or ToolboxUnusable."""
+        if self._fault is not None:
+            raise self._fault
         try:
             return self.toolbox_servers[server]
         except KeyError:

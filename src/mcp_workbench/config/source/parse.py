@@ -1,4 +1,4 @@
-"""Parses the bytes of the file into plain JSON data.
+"""Parses the bytes of the file, JSON with comments and trailing commas, into plain data.
 
 Owns the encoding, hints for common syntax errors, and keys that are written twice. Does not know what the
 keys mean.
@@ -7,6 +7,7 @@ keys mean.
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from mcp_workbench.errors import ConfigError, Problem
@@ -64,16 +65,8 @@ def parse(path: str, data: bytes, problems: Problems, example: str = EXAMPLE) ->
     if not text.strip():
         raise ConfigError(path, [Problem("", "the file is empty", paste_this(example))])
     repeated: _Repeated = {}
-
-    def collect(pairs: _Pairs) -> dict[str, object]:
-        result = dict(pairs)
-        if len(result) != len(pairs):
-            # The object is kept alive: the id of one that is gone may be given to another.
-            repeated[id(result)] = (result, pairs)
-        return result
-
     try:
-        tree: object = json.loads(text, object_pairs_hook=collect, parse_constant=_refuse_constant)
+        tree = _decode(text, repeated)
     except json.JSONDecodeError as error:
         raise ConfigError(path, [_syntax_problem(text, error)]) from None
     except ValueError:
@@ -84,6 +77,26 @@ def parse(path: str, data: bytes, problems: Problems, example: str = EXAMPLE) ->
     if repeated:
         _report_repeated(tree, (), repeated, problems)
     return tree
+
+
+def _decode(text: str, repeated: _Repeated) -> object:
+    """Return the decoded text, and collect the objects with repeated keys. Raises ValueError."""
+
+    def collect(pairs: _Pairs) -> dict[str, object]:
+        result = dict(pairs)
+        if len(result) != len(pairs):
+            # The object is kept alive: the id of one that is gone may be given to another.
+            repeated[id(result)] = (result, pairs)
+        return result
+
+    decode = partial(json.loads, object_pairs_hook=collect, parse_constant=_refuse_constant)
+    try:
+        return decode(text)
+    except json.JSONDecodeError:
+        from mcp_workbench.config.source.json_comments import without_comments  # noqa: PLC0415 - few files have any
+
+        repeated.clear()
+        return decode(without_comments(text))
 
 
 def paste_this(example: str = EXAMPLE) -> str:
@@ -98,7 +111,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def _encoding_problem(data: bytes, position: int) -> Problem:
     line = data.count(b"\n", 0, position) + 1
     encoding = "UTF-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "not UTF-8"
-    return Problem(f"line {line}", f"the file is {encoding}", "Save it with the encoding UTF-8.")
+    return Problem(f"line {line}", f"the file is {encoding}", "Save it with the encoding UTF-8.", line)
 
 
 def _report_repeated(node: object, place: Place, repeated: _Repeated, problems: Problems) -> None:
@@ -125,15 +138,17 @@ def _syntax_problem(text: str, error: json.JSONDecodeError) -> Problem:
     line = text.count("\n", 0, position) + 1
     column = position - text.rfind("\n", 0, position)
     what, remedy = _hint(text[position:], error.msg)
-    return Problem(f"line {line}, column {column}", f"invalid JSON: {what}", remedy)
+    return Problem(f"line {line}, column {column}", f"invalid JSON: {what}", remedy, line)
 
 
 def _hint(rest: str, message: str) -> tuple[str, str]:
     """Return the problem and the remedy for a syntax error, by the text there or else by the message."""
-    if rest.startswith(("//", "/*", "#")):
-        return "a comment", "JSON has no comments: delete it."
-    if rest.startswith(",") and rest[1:].lstrip().startswith(("]", "}")):
-        return "a trailing comma", f"Delete the comma before the closing {rest[1:].lstrip()[0]}"
+    if rest.startswith("#"):
+        return "a comment of another language", "Begin the comment with // instead of #."
+    if rest.startswith("/*"):
+        return "a comment without its end", "Close the comment with */."
+    if rest.startswith(",") and rest[1:].lstrip().startswith(("]", "}", ",")):
+        return "a comma without a value before or after it", "Delete the comma."
     if not rest.strip():
         return "the file ends too early", "Add the missing closing } or ], or restore the end of the file."
     if rest.startswith(_WRONG_QUOTES):

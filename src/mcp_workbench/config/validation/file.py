@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcp_workbench.config.faults import Layout
 from mcp_workbench.config.model.access import HttpConfig
 from mcp_workbench.config.model.results import TOOLBOX, InlineConfig, ResultsConfig
-from mcp_workbench.config.model.workbench import INHERITED, ToolboxConfig, WorkbenchConfig
+from mcp_workbench.config.model.workbench import INHERITED, ServerConfig, ToolboxConfig, WorkbenchConfig
 from mcp_workbench.config.validation.fields import (
     as_object,
     check_keys,
@@ -24,23 +25,27 @@ from mcp_workbench.config.validation.text import check_name, check_names_differ,
 if TYPE_CHECKING:
     from msgspec.structs import FieldInfo
 
-    from mcp_workbench.config.model.workbench import ServerConfig
     from mcp_workbench.config.validation.problems import Place, Problems
 
 _NESTING = '{ "toolboxes": { "dev": { "description": "What it is for", "mcpServers": { … } } } }'
 _TOOLBOX = '{ "description": "What it is for", "mcpServers": { … } }'
 _SERVER = '{ "command": "npx", "args": ["-y", "some-package"] }'
 
+NO_DESCRIPTION = "(no description)"
+"""The description of a toolbox that lacks one, where the workbench serves in spite of it."""
+
 _FILE_KEYS = ("$schema", "toolMode", *WorkbenchConfig.__struct_encode_fields__)
 _FILE_FIELDS = plain_fields(WorkbenchConfig)
 _TOOLBOX_FIELDS = plain_fields(ToolboxConfig)
 
 
-def validate(tree: dict[str, object], problems: Problems) -> WorkbenchConfig:
+def validate(tree: dict[str, object], problems: Problems, layout: Layout | None = None) -> WorkbenchConfig:
     """Return the configuration in the tree of a file. Report every mistake, and leave out what is wrong.
 
-    The configuration is complete only if no problem was found.
+    The configuration is complete only if no problem was found. `layout` is filled in with the places of
+    toolboxes and servers.
     """
+    layout = layout or Layout()
     pasted = [key for key in ("mcpServers", "servers") if key in tree]
     for key in pasted:
         what = "servers stand inside a toolbox, not at the top of the file"
@@ -59,18 +64,19 @@ def validate(tree: dict[str, object], problems: Problems) -> WorkbenchConfig:
     # A slip such as "toolboxs" is read too, so that one round of corrections is enough.
     named = as_object(tree[written], (written,), _NESTING, problems) or {}
     check_names_differ(named, "toolboxes", (written,), problems)
+    layout.toolboxes = (written,)
     limit = results.inline_limit
     inherited = {name: value for name, value in settings.items() if name in INHERITED}
     inherited["results"] = False if limit is None else InlineConfig(inline_limit=limit)
     toolboxes = {
-        name: _read_toolbox(value, inherited, (written, name), problems) for name, value in named.items()
+        name: _read_toolbox(value, inherited, (written, name), problems, layout)
+        for name, value in named.items()
     }
-    usable = {name: toolbox for name, toolbox in toolboxes.items() if toolbox is not None}
-    if TOOLBOX in usable:
+    if TOOLBOX in toolboxes:
         from mcp_workbench.config.validation.results import check_name_is_free  # noqa: PLC0415 - hardly any file
 
-        check_name_is_free(usable, (written,), problems)
-    return WorkbenchConfig(toolboxes=usable, http=http, results=results, **settings)
+        check_name_is_free(toolboxes, (written,), problems)
+    return WorkbenchConfig(toolboxes=toolboxes, http=http, results=results, **settings)
 
 
 def _read_http(tree: dict[str, object], meant: dict[str, str], problems: Problems) -> HttpConfig:
@@ -116,20 +122,26 @@ def _check_tool_mode(mode: object, problems: Problems) -> None:
 
 
 def _read_toolbox(
-    value: object, inherited: dict[str, Any], place: tuple[str, str], problems: Problems
-) -> ToolboxConfig | None:
+    value: object, inherited: dict[str, Any], place: tuple[str, str], problems: Problems, layout: Layout
+) -> ToolboxConfig:
+    layout.names[place] = place[-1]
     check_name(place[-1], "toolbox", place, problems)
     toolbox = as_object(value, place, _TOOLBOX, problems)
     if toolbox is None:
-        return None
+        return ToolboxConfig(description=NO_DESCRIPTION, servers={}, **inherited)
     meant = check_keys(toolbox, ToolboxConfig.__struct_encode_fields__, place, problems)
     report_missing(ToolboxConfig, meant, place, problems)
     settings = inherited | _read_settings(toolbox, _TOOLBOX_FIELDS, place, problems)
     check_text(settings.get("description", ""), (*place, "description"), problems)
     written = meant.get("mcpServers")
     results = settings["results"] = read_results(toolbox, meant, settings["results"], place, problems)
-    servers = {} if written is None else _read_servers(toolbox[written], results, (*place, written), problems)
-    return ToolboxConfig(servers=servers, **settings) if "description" in settings else None
+    inside = (*place, written or "mcpServers")
+    layout.server_lists[inside] = place[-1]
+    servers = {}
+    if written is not None:
+        servers = _read_servers(toolbox[written], results, inside, problems)
+        layout.servers |= {(*inside, name): (place[-1], name) for name in servers}
+    return ToolboxConfig(servers=servers, **({"description": NO_DESCRIPTION} | settings))
 
 
 def _read_servers(
@@ -143,6 +155,7 @@ def _read_servers(
     for name, described in (entries or {}).items():
         check_name(name, "server", (*place, name), problems)
         entry = as_object(described, (*place, name), _SERVER, problems)
-        if entry is not None:
-            servers[name] = read_server(entry, results, (*place, name), problems)
+        servers[name] = (
+            ServerConfig() if entry is None else read_server(entry, results, (*place, name), problems)
+        )
     return servers

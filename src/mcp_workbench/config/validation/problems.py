@@ -6,9 +6,14 @@ Owns the two lists and the spelling of JSON paths. Does not know what is right o
 from __future__ import annotations
 
 import json
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from mcp_workbench.errors import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Place: TypeAlias = tuple[str | int, ...]
 """The keys and indexes that lead from the top of a file to a value."""
@@ -21,6 +26,10 @@ class Problems:
         self.found: list[Problem] = []
         """Problems that make the file unusable."""
         self.warnings: list[str] = []
+        self._places: list[Place] = []
+        """The place of each problem in `found`."""
+        self._warned: list[Place] = []
+        """The place of each warning in `warnings`."""
         self._spellings: dict[Place, str] = {}
         self._silenced: set[Place] = set()
         # Cached, so that a large file with a mistake in every string is still reported in milliseconds.
@@ -30,14 +39,34 @@ class Problems:
         """Report a problem at a place, with the text that says how to solve it."""
         if place not in self._silenced:
             self.found.append(Problem(self._path(place), what, remedy))
+            self._places.append(place)
 
     def warn(self, place: Place, text: str) -> None:
         """Report what does not stop the start; an empty place stands for the whole file."""
         self.warnings.append(f"{self._path(place)}: {text}" if place else text)
+        self._warned.append(place)
 
     def silence(self, place: Place) -> None:
         """Ignore further problems at a place: they would only be consequences of those reported."""
         self._silenced.add(place)
+
+    def placed(self) -> list[tuple[Place, Problem]]:
+        """Return the problems with their places."""
+        return list(zip(self._places, self.found, strict=True))
+
+    def find_lines(self, path: str, line_of: Callable[[Place], int | None]) -> None:
+        """Add the line to every problem, and `file:line` to every warning, if its place has one."""
+        for index, place in enumerate(self._places):
+            self.found[index] = msgspec.structs.replace(self.found[index], line=line_of(self._spelled(place)))
+        for index, place in enumerate(self._warned):
+            if place and (line := line_of(self._spelled(place))) is not None:
+                self.warnings[index] = f"{path}:{line}: {self.warnings[index]}"
+
+    def _spelled(self, place: Place) -> Place:
+        """Return a place with the keys as the file spells them."""
+        if not self._spellings:
+            return place
+        return tuple(self._spellings.get(place[: depth + 1], step) for depth, step in enumerate(place))
 
     def spell(self, place: Place, key: str) -> None:
         """Show the last key of a place as the file spells it: the value of a variable in it may be secret."""
