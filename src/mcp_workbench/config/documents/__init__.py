@@ -6,12 +6,10 @@ does not know what their keys mean.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
+from mcp_workbench.config.documents.document import Document
 from mcp_workbench.config.documents.plain import Path, Step
-
-if TYPE_CHECKING:
-    from mcp_workbench.config.documents.document import Document
 
 Format: TypeAlias = Literal["json", "toml", "yaml"]
 """The format of a file; JSON may have comments and trailing commas."""

@@ -45,7 +45,8 @@ class Document(ABC):
         self._text = text.removeprefix(_BOM)
         breaks = self._text.partition("\n")
         self._newline = "\r\n" if breaks[1] and breaks[0].endswith("\r") else "\n"
-        self._parse_safely()
+        self._parsed: str | None = None
+        self._update()
 
     def set(self, path: Path, value: object) -> None:
         """Add or replace the value at a path. New members become the last; missing parents are created."""
@@ -152,14 +153,14 @@ class Document(ABC):
             self._update()
 
     def _update(self) -> None:
-        """Parse the text again after a change to it."""
-        self._parse_safely()
-
-    def _parse_safely(self) -> None:
+        """Parse the text again if it has changed."""
+        if self._text is self._parsed:
+            return
         try:
             self.data = self._parse()
         except RecursionError:
             raise DocumentError("the file is nested too deeply") from None
+        self._parsed = self._text
 
     @contextmanager
     def _edit(self) -> Iterator[None]:
@@ -177,6 +178,10 @@ class Document(ABC):
 
     def _check(self, expected: object) -> None:
         self._update()
+        try:
+            self._text.encode()
+        except UnicodeEncodeError:
+            raise DocumentError("the value has a character that the file cannot hold") from None
         if not self._is_as_expected(cast("dict[str, object]", expected)):
             raise DocumentError("the file cannot be edited in place without changing something else in it")
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from mcp_workbench.config.documents.json_style import Style
-from mcp_workbench.config.documents.plain import Path, Step
+from mcp_workbench.config.documents.lines import Lines
 from mcp_workbench.config.source.json_comments import blank, comments, without_trailing_commas
 from mcp_workbench.config.source.positions import Member, members, skip_space
 from mcp_workbench.errors import DocumentError
 
-_BREAK = re.compile(r"[\r\n]")
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+if TYPE_CHECKING:
+    from mcp_workbench.config.documents.plain import Path, Step
+
 _INDENT = re.compile(r"[ \t]*")
 _Pairs = list[tuple[str, object]]
 
@@ -31,14 +32,14 @@ class Container(NamedTuple):
     members: list[Member]
 
 
-class JsonText:
+class JsonText(Lines):
     """The positions in a JSON text. Raises DocumentError if it is not JSON, or not an object.
 
     `plain` is the text with spaces in place of comments and trailing commas, `bare` still has the commas.
     """
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        super().__init__(text)
         spans = list(comments(text))
         self.comments = dict(spans)
         """The end of each comment by its start."""
@@ -101,36 +102,9 @@ class JsonText:
         key = json.dumps(member.key, ensure_ascii=False)
         raise DocumentError(f"the key {key} is written twice in the same object", self.line_at(member.start))
 
-    def line_at(self, position: int) -> int:
-        """Return the number of the line with a position, the first being 1."""
-        return self.text.count("\n", 0, position) + 1
-
-    def line_start(self, position: int) -> int:
-        """Return where the line with a position starts."""
-        return max(self.text.rfind("\n", 0, position), self.text.rfind("\r", 0, position)) + 1
-
-    def line_end(self, position: int) -> int:
-        """Return where the line with a position ends, before its line break."""
-        match = _BREAK.search(self.text, position)
-        return len(self.text) if match is None else match.start()
-
-    def next_line(self, position: int) -> int:
-        """Return where the line after the one with a position starts."""
-        match = _LINE_BREAK.search(self.text, position)
-        return len(self.text) if match is None else match.end()
-
-    def indent_at(self, position: int) -> str:
-        """Return the white space that the line with a position starts with."""
-        match = _INDENT.match(self.text, self.line_start(position))
-        return "" if match is None else match[0]
-
     def starts_line(self, position: int) -> bool:
         """Whether nothing but white space and comments is before a position on its line."""
         return not self.bare[self.line_start(position) : position].strip(" \t")
-
-    def is_on_one_line(self, start: int, end: int) -> bool:
-        """Whether there is no line break between two positions."""
-        return _BREAK.search(self.text, start, end) is None
 
     def comma_after(self, member: Member) -> int | None:
         """Return where the comma after a member is, if there is one."""
@@ -159,13 +133,13 @@ class JsonText:
         return end
 
     def head(self, container: Container, index: int) -> int:
-        """Return the start of the comments directly above a member, with no empty line between, or its own."""
+        """Return the start of the comments above a member with no empty line between; else its own."""
         member = container.members[index]
         first = self.tail(container, index - 1) if index else self.after_comments(container.start + 1)
         spans = [(start, end) for start, end in self.comments.items() if first <= start < member.start]
         head = member.start
         for start, end in reversed(spans):
-            if len(_LINE_BREAK.findall(self.text, end, head)) > 1:
+            if self.count_breaks(end, head) > 1:
                 break
             head = start
         return head

@@ -1,69 +1,217 @@
-"""TOML, edited in place."""
+"""TOML, edited by changing a few lines of its text.
+
+Owns where new tables and pairs go, and which lines go with them when they are removed. Values inside of
+inline tables and arrays are edited by tomlkit, each in the one statement that it is in. Whole files are not:
+tomlkit counts the comments above a table to the table before, and removes them with it.
+"""
 
 from __future__ import annotations
 
-import tomllib
 from typing import TYPE_CHECKING, Any
 
+import tomlkit
+
 from mcp_workbench.config.documents.document import Document
+from mcp_workbench.config.documents.plain import get, has, is_same
+from mcp_workbench.config.documents.toml_style import inline, pair, table
+from mcp_workbench.config.documents.toml_text import Statement, TomlText
 from mcp_workbench.errors import DocumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp_workbench.config.documents.plain import Path, Step
-
-
-def _plain(value: object) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    return str(value)
 
 
 class TomlDocument(Document):
     """A TOML file, edited in place."""
 
+    _toml: TomlText
+
     def line_of(self, path: Path) -> int | None:
+        """Return the line of the key, the header or the item at a path; None if it is absent."""
+        if not has(self.data, path):
+            return None
+        statements = self._toml.statements
+        found = [statements[index] for index in self._toml.inside(path)]
+        exact = [it for it in found if it.path == path]
+        holding = self._toml.holding(path)
+        for statement in (*exact, *found, *([] if holding is None else [holding])):
+            return self._toml.line_at(statement.start)
         return None
 
     def _parse(self) -> dict[str, object]:
-        try:
-            return _plain(tomllib.loads(self._text))
-        except tomllib.TOMLDecodeError as error:
-            raise DocumentError(f"invalid TOML: {error}") from None
-
-    def _edited(self, path: Path) -> Any:
-        import tomlkit
-
-        document: Any = tomlkit.parse(self._text.replace("\r\n", "\n"))
-        node = document
-        for step in path:
-            node = node[step]
-        return document, node
-
-    def _write(self, document: Any) -> None:
-        import tomlkit
-
-        self._text = tomlkit.dumps(document).replace("\n", self._newline)
+        self._toml = TomlText(self._text)
+        return self._toml.data
 
     def _add(self, parent: Path, step: Step, value: object) -> None:
-        import tomlkit
-
-        document, node = self._edited(parent)
-        if isinstance(step, int):
-            node.append(value)
+        path = (*parent, step)
+        holding = self._toml.holding(path)
+        if holding is not None:
+            self._edit_value(holding, lambda top: _set(top, path[len(holding.path) :], value))
+        elif isinstance(step, int):
+            if not isinstance(value, dict):
+                raise DocumentError("an array of tables can hold tables only")
+            self._add_table(parent, table(parent, value, in_array=True))
+        elif isinstance(value, dict):
+            self._add_table(parent, table(path, value))
         else:
-            node[step] = tomlkit.item(value)
-        self._write(document)
+            self._add_pair(parent, step, value)
+
+    def _add_table(self, parent: Path, lines: list[str]) -> None:
+        """Add lines that start with a header after the last of the tables that are next to the new one."""
+        toml = self._toml
+        near = toml.inside(parent)
+        if not near:
+            self._add_at_end(lines)
+            return
+        last = toml.statements[toml.last_of_section(near[-1])]
+        point = toml.tail(last)
+        following = toml.next_line(point)
+        # In a file without empty lines between its tables, the new one gets none either.
+        is_dense = following < len(self._text) and bool(toml.line(following)) and len(toml.statements) > 1
+        lines = [line for line in lines if line] if is_dense else ["", *lines]
+        self._splice(point, point, "".join(self._newline + line for line in lines))
+
+    def _add_at_end(self, lines: list[str]) -> None:
+        text = self._text.rstrip()
+        before = f"{text}{self._newline}{self._newline}" if text else self._text[:0]
+        after = self._text[len(text) :] or self._newline
+        self._text = before + self._newline.join(lines) + after
+
+    def _add_pair(self, parent: Path, step: str, value: object) -> None:
+        toml = self._toml
+        headers = [index for index, it in enumerate(toml.statements) if it.is_header and it.path == parent]
+        dotted = [index for index in toml.inside(parent) if not toml.statements[index].is_header]
+        if headers:
+            self._add_below(toml.statements[toml.last_of_section(headers[0])], pair((step,), value))
+        elif not parent:
+            self._add_to_top(pair((step,), value))
+        elif dotted and len(toml.statements[dotted[-1]].section) < len(parent):
+            last = toml.statements[dotted[-1]]
+            self._add_below(last, pair((*parent[len(last.section) :], step), value))
+        else:
+            # The table exists only because others are inside of it.
+            point = toml.head(toml.statements[toml.inside(parent)[0]])
+            lines = [*table(parent, {step: value}), "", ""]
+            self._splice(point, point, self._newline.join(lines))
+
+    def _add_to_top(self, lines: list[str]) -> None:
+        toml = self._toml
+        pairs = [it for it in toml.statements if not it.section and not it.is_header]
+        if pairs:
+            self._add_below(pairs[-1], lines)
+        elif toml.statements:
+            point = toml.head(toml.statements[0])
+            self._splice(point, point, self._newline.join([*lines, "", ""]))
+        else:
+            self._add_at_end(lines)
+
+    def _add_below(self, statement: Statement, lines: list[str]) -> None:
+        point = self._toml.line_end(statement.end)
+        indent = "" if statement.is_header else self._toml.indent_at(statement.start)
+        self._splice(point, point, "".join(self._newline + indent + line for line in lines))
 
     def _replace(self, path: Path, value: object) -> None:
-        document, node = self._edited(path[:-1])
-        node[path[-1]] = value
-        self._write(document)
+        holding = self._toml.holding(path)
+        if holding is not None and holding.path == path:
+            self._splice(holding.value, holding.end, inline(value))
+        elif holding is not None:
+            self._edit_value(holding, lambda top: _set(top, path[len(holding.path) :], value))
+        elif isinstance(value, dict) and value and get(self.data, path) == {}:
+            for key, item in value.items():
+                self._add(path, key, item)
+                self._update()
+        else:
+            self._delete(path)
+            self._update()
+            self._put(path, value)
 
     def _delete(self, path: Path) -> None:
-        document, node = self._edited(path[:-1])
-        del node[path[-1]]
-        self._write(document)
+        toml = self._toml
+        holding = toml.holding(path)
+        if holding is not None and holding.path != path:
+            self._edit_value(holding, lambda top: _remove(top, path[len(holding.path) :]))
+            return
+        for index in reversed(toml.inside(path)):
+            statement = toml.statements[index]
+            if not statement.is_header:
+                self._delete_pair(statement)
+            else:
+                self._delete_header(statement)
+            self._toml = TomlText(self._text)
+            toml = self._toml
+
+    def _delete_pair(self, statement: Statement) -> None:
+        toml = self._toml
+        start, end = toml.head(statement), toml.next_line(statement.end)
+        if not start:
+            end = self._after_blank_lines(end)
+        self._splice(*toml.up_to_end(start, end), "")
+
+    def _delete_header(self, statement: Statement) -> None:
+        """Delete a header, whose pairs are gone, with an empty line that would be left over."""
+        toml = self._toml
+        start, end = toml.head(statement), toml.next_line(toml.tail(statement))
+        if not start:
+            end = self._after_blank_lines(end)
+        elif end >= len(self._text) or not toml.line(end):
+            while start and not toml.line(toml.previous_line(start)):
+                start = toml.previous_line(start)
+        self._splice(*toml.up_to_end(start, end), "")
+
+    def _after_blank_lines(self, position: int) -> int:
+        while position < len(self._text) and not self._toml.line(position):
+            position = self._toml.next_line(position)
+        return position
+
+    def _edit_value(self, statement: Statement, edit: Callable[[Any], None]) -> None:
+        """Change what is inside of an inline table or an array, with the formatting of the rest kept."""
+        present = self._text[statement.value : statement.end]
+        document: Any = tomlkit.parse(f"value = {present}")
+        edit(document)
+        text = tomlkit.dumps(document).removeprefix("value = ").rstrip()
+        if present.startswith("{ ") and present.endswith(" }") and document["value"]:
+            text = f"{{ {text[1:-1].strip()} }}"  # tomlkit loses a space at the end, or adds one at the start
+        self._splice(statement.value, statement.end, text)
+
+    def _is_as_expected(self, expected: dict[str, object]) -> bool:
+        return is_same(self.data, expected) or _is_same_but_for_empty(self.data, expected)
+
+    def _splice(self, start: int, end: int, text: str) -> None:
+        self._text = self._text[:start] + text + self._text[end:]
+
+
+def _set(document: Any, path: Path, value: object) -> None:
+    node = document["value"]
+    for step in path[:-1]:
+        node = node[step]
+    item = tomlkit.value(inline(value))
+    if isinstance(path[-1], int) and path[-1] == len(node):
+        node.append(item)
+    else:
+        node[path[-1]] = item
+
+
+def _remove(document: Any, path: Path) -> None:
+    node = document["value"]
+    for step in path[:-1]:
+        node = node[step]
+    del node[path[-1]]
+
+
+def _is_same_but_for_empty(data: object, expected: object) -> bool:
+    """Whether two values are equal, but for tables that existed only because of what was inside of them."""
+    if not (isinstance(data, dict) and isinstance(expected, dict)):
+        return is_same(data, expected)
+    return (
+        all(
+            _is_same_but_for_empty(data[key], item) if key in data else _is_hollow(item)
+            for key, item in expected.items()
+        )
+        and data.keys() <= expected.keys()
+    )
+
+
+def _is_hollow(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_is_hollow, value.values()))

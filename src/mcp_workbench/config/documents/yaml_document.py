@@ -1,85 +1,199 @@
-"""YAML, edited in place."""
+"""YAML, edited by changing a few lines of its text.
+
+Owns where the lines of a member go, and which lines go with it when it is removed.
+"""
 
 from __future__ import annotations
 
-import io
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING
+
+from ruamel.yaml.nodes import MappingNode, Node
 
 from mcp_workbench.config.documents.document import Document
+from mcp_workbench.config.documents.plain import get, has, without
+from mcp_workbench.config.documents.yaml_style import BlockStyle, flow, scalar
+from mcp_workbench.config.documents.yaml_text import YamlMember, YamlText, is_flow
 from mcp_workbench.errors import DocumentError
 
 if TYPE_CHECKING:
     from mcp_workbench.config.documents.plain import Path, Step
 
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, bool) or value is None:
-        return value
-    for kind in (str, int, float):
-        if isinstance(value, kind):
-            return kind(value)
-    return str(value)
+_COMMENT_LINE = re.compile(r"([ \t]*)#[^\r\n]*")
 
 
 class YamlDocument(Document):
-    """A YAML file, edited in place."""
+    """A YAML file with one document in it, edited in place."""
+
+    _yaml: YamlText
 
     def line_of(self, path: Path) -> int | None:
-        return None
-
-    def _yaml(self) -> Any:
-        from ruamel.yaml import YAML
-
-        yaml = YAML()
-        yaml.preserve_quotes = True
-        yaml.width = 10**6
-        return yaml
+        """Return the line of the key or the item at a path, the first line being 1; None if it is absent."""
+        if self._yaml.root is None or not has(self.data, path):
+            return None
+        if not path:
+            return int(self._yaml.root.start_mark.line) + 1
+        _, members = self._walk(path)
+        return self._yaml.line_at(members[-1].start)
 
     def _parse(self) -> dict[str, object]:
-        from ruamel.yaml.error import YAMLError
+        self._yaml = YamlText(self._text)
+        return self._yaml.data
 
+    def _walk(self, path: Path) -> tuple[list[Node], list[YamlMember]]:
         try:
-            data = _plain(self._yaml().load(self._text))
-        except YAMLError as error:
-            raise DocumentError("invalid YAML") from error
-        if data is None:
-            return {}
-        if not isinstance(data, dict):
-            raise DocumentError("the file does not hold an object")
-        return data
-
-    def _edited(self, path: Path) -> Any:
-        document: Any = self._yaml().load(self._text)
-        if document is None:
-            document = {}
-        node = document
-        for step in path:
-            node = node[step]
-        return document, node
-
-    def _write(self, document: Any) -> None:
-        out = io.StringIO()
-        self._yaml().dump(document, out)
-        self._text = out.getvalue()
+            nodes, members = self._yaml.walk(path)
+        except KeyError:
+            raise DocumentError("a value that comes from a merge key cannot be edited") from None
+        for member in members[:-1]:
+            if member.is_alias:
+                reason = "a value behind an alias cannot be edited: it is used in several places"
+                raise DocumentError(reason, self._yaml.line_at(member.start))
+        return nodes, members
 
     def _add(self, parent: Path, step: Step, value: object) -> None:
-        document, node = self._edited(parent)
-        if isinstance(step, int):
-            node.append(value)
+        if self._yaml.root is None:
+            self._start_with({str(step): value})
+            return
+        nodes, path = self._walk(parent)
+        node = nodes[-1]
+        if path and path[-1].is_alias:
+            raise DocumentError("a value behind an alias cannot be edited: it is used in several places")
+        if not node.value and not any(map(is_flow, nodes[:-1])):
+            self._replace(parent, {step: value} if isinstance(step, str) else [value])
+        elif is_flow(node):
+            self._add_to_flow(node, step, value)
         else:
-            node[step] = value
-        self._write(document)
+            self._add_to_block(nodes, step, value)
+
+    def _start_with(self, value: dict[str, object]) -> None:
+        """Write the first member of a file that has none: at most comments, and the mark of its beginning."""
+        lines = BlockStyle(self._newline).block(value, 0)
+        if self._text and not self._text.endswith("\n"):
+            self._text += self._newline
+        self._text += "".join(line + self._newline for line in lines)
+
+    def _add_to_flow(self, node: Node, step: Step, value: object) -> None:
+        end = node.end_mark.index - 1
+        point = len(self._text[:end].rstrip())
+        text = (f"{scalar(step)}: " if isinstance(step, str) else "") + flow(value)
+        before = "" if not node.value or self._text[point - 1] == "," else ", "
+        if self._text[point - 1] == ",":
+            before = " "
+        self._splice(point, point, before + text)
+
+    def _add_to_block(self, nodes: list[Node], step: Step, value: object) -> None:
+        node = nodes[-1]
+        style = self._yaml.style(nodes, self._newline)
+        lines = style.member(step, value, node.start_mark.column)
+        member = self._yaml.members(node)[-1]
+        end = member.end if self._ends_with_line(member) else self._yaml.next_line(member.end)
+        point = self._after_inner_comments(end, node.start_mark.column)
+        if self._text.endswith(("\n", "\r"), 0, point):
+            self._splice(point, point, "".join(line + self._newline for line in lines))
+        else:
+            self._splice(point, point, "".join(self._newline + line for line in lines))
 
     def _replace(self, path: Path, value: object) -> None:
-        document, node = self._edited(path[:-1])
-        node[path[-1]] = value
-        self._write(document)
+        if not path:
+            self._replace_top(value)
+            return
+        nodes, members = self._walk(path)
+        member, parent = members[-1], nodes[-2]
+        is_block = isinstance(value, dict | list) and bool(value)
+        if is_flow(parent) or not is_block:
+            self._replace_on_line(member, parent, flow(value))
+        else:
+            self._replace_by_block(nodes, member, value)
+
+    def _replace_top(self, value: object) -> None:
+        """Replace an empty mapping that is the whole file."""
+        root = self._yaml.root
+        lines = BlockStyle(self._newline).block(value if isinstance(value, dict) else {}, 0)
+        self._splice(root.start_mark.index, root.end_mark.index, self._newline.join(lines))
+
+    def _replace_on_line(self, member: YamlMember, parent: Node, text: str) -> None:
+        yaml = self._yaml
+        if is_flow(parent) and not isinstance(parent, MappingNode):
+            self._splice(member.start, member.end, text)
+            return
+        line_end = yaml.line_end(member.after)
+        if not member.is_alias and member.end > line_end and member.node.start_mark.index > line_end:
+            # Comments on the line of the key stay.
+            self._splice(line_end, yaml.line_end(member.end), "")
+            self._splice(member.after, member.after, f" {text}")
+        elif self._ends_with_line(member):
+            self._splice(member.after, member.end, f" {text}{self._newline}")
+        else:
+            self._splice(member.after, member.end, f" {text}")
+
+    def _replace_by_block(self, nodes: list[Node], member: YamlMember, value: object) -> None:
+        yaml, parent = self._yaml, nodes[-2]
+        style = yaml.style(nodes[:-1], self._newline)
+        column = parent.start_mark.column
+        lines = style.member(member.step, value, column)
+        line_end = yaml.line_end(member.after)
+        if isinstance(member.step, int):
+            text = self._newline.join(lines)[column:]
+            self._splice(
+                member.start, member.end, text + (self._newline if self._ends_with_line(member) else "")
+            )
+            return
+        text = "".join(self._newline + line for line in lines[1:])
+        starts_here = member.is_alias or member.node.start_mark.index <= line_end
+        if self._ends_with_line(member):
+            self._splice(member.after, member.end, text + self._newline)
+        elif member.end <= line_end:
+            self._splice(line_end, line_end, text)
+            self._splice(member.after, member.end, "")
+        else:
+            self._splice(member.after if starts_here else line_end, yaml.line_end(member.end), text)
+
+    def _ends_with_line(self, member: YamlMember) -> bool:
+        """Whether a value ends with line breaks that are part of it."""
+        return self._text[member.after : member.end].endswith("\n")
 
     def _delete(self, path: Path) -> None:
-        document, node = self._edited(path[:-1])
-        del node[path[-1]]
-        self._write(document)
+        nodes, members = self._walk(path)
+        parent, member = nodes[-2], members[-1]
+        if is_flow(parent):
+            rest = get(without(self.data, path), path[:-1])
+            self._splice(parent.start_mark.index, parent.end_mark.index, flow(rest))
+        elif len(parent.value) == 1 and len(path) > 1:
+            self._replace(path[:-1], {} if isinstance(parent, MappingNode) else [])
+        else:
+            self._delete_lines(parent, member)
+
+    def _delete_lines(self, parent: Node, member: YamlMember) -> None:
+        yaml, text = self._yaml, self._text
+        start = yaml.line_start(member.start)
+        siblings = yaml.members(parent)
+        following = siblings[siblings.index(member) + 1 :]
+        if text[start : member.start].strip():
+            # The line starts with the dash of the list that the parent is an item of.
+            end = following[0].start if following else member.end
+            self._splice(member.start, end, "")
+            return
+        column = member.start - start
+        while start and (match := _COMMENT_LINE.match(text, yaml.previous_line(start))):
+            if len(match[1]) != column:
+                break
+            start = match.start()
+        end = member.end if self._ends_with_line(member) else yaml.next_line(member.end)
+        end = self._after_inner_comments(end, column)
+        self._splice(*yaml.up_to_end(start, end), "")
+
+    def _after_inner_comments(self, position: int, column: int) -> int:
+        """Return the end of the comments from a line on that are indented more than a column."""
+        end = line = position
+        while line < len(self._text):
+            match = _COMMENT_LINE.match(self._text, line)
+            if match is not None and len(match[1]) > column:
+                end = self._yaml.next_line(line)
+            elif self._text[line : self._yaml.line_end(line)].strip():
+                break
+            line = self._yaml.next_line(line)
+        return end
+
+    def _splice(self, start: int, end: int, text: str) -> None:
+        self._text = self._text[:start] + text + self._text[end:]

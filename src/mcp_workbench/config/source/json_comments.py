@@ -28,7 +28,7 @@ def without_comments(text: str) -> str:
     """Return JSON text with spaces in place of comments and trailing commas.
 
     Length and line breaks stay the same, so that positions in errors are those of the file. Strings are not
-    touched. A comma without a value before it, as in `[,]`, stays a mistake, as does a comment without an end.
+    touched. A comma without a value before it, as in `[,]`, stays a mistake, and so does an open comment.
     """
     return without_trailing_commas(blank(text, list(comments(text))))
 
@@ -45,7 +45,7 @@ def blank(text: str, spans: list[Span]) -> str:
     """Return the text with spaces in place of everything in the spans, except for line breaks."""
     if not spans:
         return text
-    parts = []
+    parts: list[str] = []
     position = 0
     for start, end in spans:
         parts += (text[position:start], _NO_LINE_BREAK.sub(" ", text[start:end]))
