@@ -23,7 +23,8 @@ WorkbenchError
 │   ├── LoginRequired        the server requires a login, and the user has to do it
 │   ├── TokenUnavailable     the server requires an access token, and none can be obtained now
 │   └── Overloaded           too many requests wait for the server already, so nothing was sent
-├── StoreError               a stored login cannot be read or written
+├── StoreError               a stored login or secret cannot be read or written
+├── CannotChange             a file that a person or a client owns cannot be changed safely
 ├── LoginFailed              a login to a server failed
 ├── StartError               a server could not be started or connected to
 ├── NoSuchPart               a JSON pointer leads to nothing in a kept result
@@ -280,7 +281,17 @@ class Overloaded(WireError):
 
 
 class StoreError(WorkbenchError):
-    """A stored login cannot be read or written; the message says why."""
+    """A stored login or secret cannot be read or written; the message says why."""
+
+
+class CannotChange(WorkbenchError):
+    """A file cannot be changed safely, so nothing was written. The message says why, and what to do."""
+
+    def __init__(self, path: str, reason: str, remedy: str) -> None:
+        self.path = path
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(f"{path}: {reason}. {remedy}")
 
 
 class LoginFailed(WorkbenchError):

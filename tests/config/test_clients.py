@@ -93,7 +93,7 @@ def test_entries_of_vs_code_load(tmp_path: Path) -> None:
             "command": "npx",
             "args": ["-y", "@microsoft/mcp-server-playwright"],
             "env": {"PORT": 8931, "DEBUG": None},
-            "envFile": "/home/ada/.env",
+            "envFile": ".env",
             "dev": {"watch": "src/**/*.ts", "debug": {"type": "node"}},
             "gallery": True,
             "version": "1.0.0",
@@ -102,13 +102,15 @@ def test_entries_of_vs_code_load(tmp_path: Path) -> None:
     }
     expected = {
         "playwright": ServerConfig(
-            command="npx", args=["-y", "@microsoft/mcp-server-playwright"], env={"PORT": "8931"}
+            command="npx",
+            args=["-y", "@microsoft/mcp-server-playwright"],
+            env={"BROWSER": "firefox", "PORT": "8931"},
+            env_file=".env",
         ),
         "github": ServerConfig(url="https://api.githubcopilot.com/mcp", transport="http"),
     }
-    instead = 'put the variables under "env", or export them before the start and name them in "inheritEnv"'
+    (tmp_path / ".env").write_text("BROWSER=firefox\nPORT=1\nDEBUG=*\n", encoding="utf-8")
     warnings = (
-        f"{FS}.playwright.envFile: the workbench ignores this key; {instead}",
         f"{FS}.playwright.dev: the workbench does not know this key and ignores it",
         f"{FS}.playwright.gallery: the workbench does not know this key and ignores it",
         f"{FS}.playwright.version: the workbench does not know this key and ignores it",

@@ -111,7 +111,9 @@ def test_every_default_in_the_reference_is_the_default() -> None:
     documented = {key: json.loads(text) for key, text in rows if key in defaults}
     server = ServerConfig(command="x")
     assert documented == {key: getattr(server, defaults[key].name) for key in documented}
-    assert set(defaults) - set(documented) == {"command", "cwd", "oauth", "results", "transport", "url"}
+    assert set(defaults) - set(documented) == {
+        *("command", "cwd", "envFile", "oauth", "results", "transport", "url"),
+    }
 
 
 def test_every_share_in_the_reference_and_in_the_examples_is_the_default() -> None:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 PLACE = "toolboxes.dev.mcpServers.fs.args[1]"
 BAD_NAME = "does not name a variable: names are made of A-Z, 0-9 and _, and start with no digit"
 BAD_FORM = "is not a form of reference: there are ${VAR} and ${VAR:-default}"
+BAD_STORED = "does not name a secret: names are made of letters, digits and . _ -"
+STORE_IT = "Write ${keyring:NAME}, and set it: mcp-workbench secret set NAME"
+NO_WORKSPACE = "${workspaceFolder} is the folder that an editor has open, and is not known here"
+SET_WORKSPACE = "export WORKSPACE_FOLDER=/path/to/project    (or write the path itself)"
 LITERAL = " (a literal ${ is written $${)"
 
 
@@ -54,24 +58,45 @@ LITERAL = " (a literal ${ is written $${)"
         ("${VAR:-x", "${VAR has no closing brace", f"Write ${{VAR}}, and set it: export VAR=value{LITERAL}"),
         ("${_V/$${", "${_V has no closing brace", f"Write ${{_V}}, and set it: export _V=value{LITERAL}"),
         (
-            "${env:API_KEY}",
-            "${env:…} is another client's spelling of a variable",
-            "Here write ${API_KEY}, and set it: export API_KEY=value",
+            "${env:api_key}",
+            "the variable api_key is not set",
+            "export api_key=value    (or give a default: ${env:api_key:-default})",
         ),
         (
-            "${input:api-key}",
-            "${input:…} asks a person, which the workbench cannot do",
-            "Here write ${API_KEY}, and set it: export API_KEY=value",
+            "${env:api key}",
+            "${env:…} does not name a variable: names are made of letters, digits and _",
+            "Write ${API}, and set it: export API=value",
+        ),
+        ("${keyring:API.key-1}", "there is no secret API.key-1", "mcp-workbench secret set API.key-1"),
+        ("${input:api-key}", "there is no secret api-key", "mcp-workbench secret set api-key"),
+        ("${keyring:1x}", f"${{keyring:…}} {BAD_STORED}", STORE_IT),
+        ("${input:}", f"${{input:…}} {BAD_STORED}", STORE_IT),
+        (
+            "${keyring:${NAME}}",
+            "${keyring:…} holds another reference, which is not replaced",
+            "Write the name.",
         ),
         (
-            "${workspaceFolder}/src",
-            "${workspaceFolder} is known to editors only",
-            "Here write the path itself, or ${WORKSPACE_FOLDER}, and set it: export WORKSPACE_FOLDER=value",
+            "${file:${HOME}/token}",
+            "${file:…} holds another reference, which is not replaced",
+            "Write the path itself: ~ is the home directory.",
         ),
         (
-            "${userHome}/src",
-            "${userHome} is known to editors only",
-            "Here write ${HOME}, and set it: export HOME=value",
+            "${file:absent}",
+            "${file:absent}: there is no such file",
+            "Create it, or correct the path.",
+        ),
+        ("${file:.}", "${file:.}: it is a directory", "Name a file in it."),
+        ("${file: }", "${file:} names no file", "Write for example ${file:~/.config/token}"),
+        ("${file:a\0b}", "${file:a\0b}: it cannot be read: the path is not valid", "Check the path."),
+        ("${keyring:X", "${keyring has no closing brace", f"Write ${{keyring:…}}{LITERAL}"),
+        ("${workspaceFolder}/src", NO_WORKSPACE, SET_WORKSPACE),
+        ("${workspaceRoot}", NO_WORKSPACE, SET_WORKSPACE),
+        ("${workspaceFolderBasename}", NO_WORKSPACE, SET_WORKSPACE),
+        (
+            "${workspaceFolder:site}",
+            "${workspaceFolder:…} is known to editors only",
+            "Here write the path itself, or ${workspaceFolder}",
         ),
     ],
 )

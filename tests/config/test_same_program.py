@@ -10,6 +10,7 @@ ANOTHER: dict[str, object] = {
     "command": "y",
     "args": ["-v"],
     "env": {"A": "1"},
+    "env_file": ".env",
     "cwd": "/srv",
     "url": "https://x",
     "headers": {"A": "1"},

@@ -150,7 +150,6 @@ def test_another_clients_key_is_ignored_with_a_warning(tmp_path: Path, key: str)
         ("excludeTools", '"toolFilters"'),
         ("tools", '"toolFilters"'),
         ("enabled", '"disabled": true'),
-        ("envFile", '"inheritEnv"'),
         ("headersHelper", '"headers"'),
         ("maxConcurrency", '"callLimit"'),
         ("maxConcurrentCalls", '"callLimit"'),

@@ -171,13 +171,15 @@ def _serve(config: str | None, log_level: str, log_format: str, *, keep_going: b
     from mcp_workbench.errors import ConfigError
     from mcp_workbench.serve.logs import report, set_up
     from mcp_workbench.serve.stdio import run as run_stdio
+    from mcp_workbench.storage.secrets import secret_lookup
 
     log_handler = set_up(log_level, log_format)
     path = locate(config, os.environ)
     if config is None and path != FILE_NAME:
         logging.getLogger(__name__).info("the configuration is %s", path)
     try:
-        loaded = (load_usable if keep_going else load)(path, os.environ)
+        lookup = secret_lookup(os.environ)
+        loaded = (load_usable if keep_going else load)(path, os.environ, lookup=lookup)
     except ConfigError as error:
         report(error, log_format)
         return 2

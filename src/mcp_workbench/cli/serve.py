@@ -12,6 +12,7 @@ from mcp_workbench.serve.address import read_address
 from mcp_workbench.serve.admission import load_credentials
 from mcp_workbench.serve.http import run as run_http
 from mcp_workbench.serve.logs import report, set_up
+from mcp_workbench.storage.secrets import secret_lookup
 
 
 def run(config: str | None, *, address: str, token_file: str | None, log_level: str, log_format: str) -> int:
@@ -23,7 +24,7 @@ def run(config: str | None, *, address: str, token_file: str | None, log_level: 
         complain(f"--http: {error}")
         return 2
     try:
-        loaded = load(configuration_path(config), os.environ)
+        loaded = load(configuration_path(config), os.environ, lookup=secret_lookup(os.environ))
         tokens = load_credentials(listen_on.host, listen_on.port, token_file, loaded, os.environ)
         return run_http(loaded, os.environ, log_handler, listen_on, tokens)
     except ConfigError as error:

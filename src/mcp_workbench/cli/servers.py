@@ -13,6 +13,7 @@ from mcp_workbench.cli.terminal import print_json
 from mcp_workbench.config import load
 from mcp_workbench.errors import ConfigError, StartError
 from mcp_workbench.serve.logs import report, set_up
+from mcp_workbench.storage.secrets import secret_lookup
 from mcp_workbench.workbench.text.sanitise import clean_text
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def load_or_report(
     """
     path = configuration_path(option)
     try:
-        loaded = load(path, os.environ)
+        loaded = load(path, os.environ, lookup=secret_lookup(os.environ))
     except ConfigError as error:
         if as_json:
             problems = [msgspec.to_builtins(problem) for problem in error.problems]

@@ -18,7 +18,7 @@ from mcp_workbench.config.masking.secret_values import SENSITIVE_NAME, credentia
 from mcp_workbench.config.masking.secrets import Secrets
 from mcp_workbench.config.model.workbench import WorkbenchConfig
 from mcp_workbench.config.places import FILE_NAME, VARIABLE, personal_file
-from mcp_workbench.config.source.expand import expand
+from mcp_workbench.config.source.expand import expand, no_secrets
 from mcp_workbench.config.source.parse import parse, paste_this
 from mcp_workbench.config.source.reading import Stamp, read, stamp_of
 from mcp_workbench.config.source.rights import warn_of_writers
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcp_workbench.config.model.workbench import ServerConfig
+    from mcp_workbench.config.source.expand import SecretLookup
     from mcp_workbench.errors import StrPath
 
 MAX_NAMED_SERVERS = 3
@@ -66,15 +67,20 @@ class LoadedConfig(msgspec.Struct, frozen=True):
         return self.path != DATA_NAME
 
 
-def load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
-    """Return the configuration in the file at `path`. Raises ConfigError with all the problems in it."""
-    loaded = _load(path, environ)
+def load(path: StrPath, environ: Mapping[str, str], *, lookup: SecretLookup = no_secrets) -> LoadedConfig:
+    """Return the configuration in the file at `path`. Raises ConfigError with all the problems in it.
+
+    `lookup` returns the secrets that the file refers to by name. It may wait for a keyring.
+    """
+    loaded = _load(path, environ, lookup)
     if loaded.faults.all:
         raise ConfigError(loaded.path, loaded.faults.all)
     return loaded
 
 
-def load_usable(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
+def load_usable(
+    path: StrPath, environ: Mapping[str, str], *, lookup: SecretLookup = no_secrets
+) -> LoadedConfig:
     """Return what can be used of the file at `path`, and in `faults` what cannot. Raises nothing.
 
     If nothing can be used, there are no toolboxes.
@@ -85,20 +91,22 @@ def load_usable(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     except OSError:
         stamp = None
     try:
-        return _load(path, environ)
+        return _load(path, environ, lookup)
     except ConfigError as error:
         empty = WorkbenchConfig(toolboxes={})
         faults = ConfigFaults(all=error.problems, file=error.problems)
         return LoadedConfig(empty, os.fspath(path), (), Secrets({}), stamp, faults)
 
 
-def _load(path: StrPath, environ: Mapping[str, str]) -> LoadedConfig:
+def _load(path: StrPath, environ: Mapping[str, str], lookup: SecretLookup) -> LoadedConfig:
     path = os.fspath(path)
     data, status = read(path, usual_name=FILE_NAME, explain_missing=lambda: _missing(path, environ))
-    return _interpret(path, data, environ, status)
+    return _interpret(path, data, environ, status, lookup)
 
 
-def load_data(config: Mapping[str, object], environ: Mapping[str, str]) -> LoadedConfig:
+def load_data(
+    config: Mapping[str, object], environ: Mapping[str, str], *, lookup: SecretLookup = no_secrets
+) -> LoadedConfig:
     """The configuration in a dict of the same form as the file. Raises ConfigError with all the problems."""
     try:
         # As JSON, so that it takes the same steps as a file: what is no JSON could not stand in one.
@@ -108,21 +116,27 @@ def load_data(config: Mapping[str, object], environ: Mapping[str, str]) -> Loade
             "", f"this is not JSON data: {error}", "Use dict, list, str, numbers, bool and None."
         )
         raise ConfigError(DATA_NAME, [problem]) from None
-    loaded = _interpret(DATA_NAME, data, environ, None)
+    loaded = _interpret(DATA_NAME, data, environ, None, lookup)
     if loaded.faults.all:
         raise ConfigError(DATA_NAME, loaded.faults.all)
     return loaded
 
 
 def _interpret(
-    path: str, data: bytes, environ: Mapping[str, str], status: os.stat_result | None
+    path: str,
+    data: bytes,
+    environ: Mapping[str, str],
+    status: os.stat_result | None,
+    lookup: SecretLookup,
 ) -> LoadedConfig:
     """Return the configuration in the content of a file. Raises ConfigError if there is nothing to use."""
     problems = Problems()
+    # Without a file, paths in the configuration are relative to the working directory.
+    directory = "" if status is None else os.path.dirname(path)
     try:
         tree = parse(path, data, problems)
         # A plain copy: `os.environ` decodes and encodes at every access.
-        expansion = expand(tree, dict(environ), problems)
+        expansion = expand(tree, dict(environ), problems, directory=directory, lookup=lookup)
     except RecursionError:
         raise ConfigError(path, [Problem("", "the JSON is nested too deeply", "Flatten it.")]) from None
     layout = Layout()

@@ -18,7 +18,7 @@ import msgspec
 
 from mcp_workbench.config import expiry
 from mcp_workbench.config.masking.secrets import Secrets
-from mcp_workbench.config.source.expand import expand
+from mcp_workbench.config.source.expand import expand, no_secrets
 from mcp_workbench.config.source.parse import parse, paste_this
 from mcp_workbench.config.source.reading import Stamp, read, stamp_of
 from mcp_workbench.config.source.rights import warn_of_writers
@@ -30,6 +30,7 @@ from mcp_workbench.errors import ConfigError, NoTokens, Problem
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcp_workbench.config.source.expand import SecretLookup
     from mcp_workbench.config.validation.problems import Place
     from mcp_workbench.errors import StrPath
 
@@ -88,8 +89,10 @@ def digest_of(token: bytes) -> bytes:
     return hashlib.sha256(token).digest()
 
 
-def load_tokens(path: StrPath, environ: Mapping[str, str]) -> LoadedTokens:
-    """Return the tokens in the file at `path`.
+def load_tokens(
+    path: StrPath, environ: Mapping[str, str], *, lookup: SecretLookup = no_secrets
+) -> LoadedTokens:
+    """Return the tokens in the file at `path`. `lookup` returns the secrets that it refers to by name.
 
     Raises ConfigError with all the problems if the file cannot be used, and NoTokens if it holds no token.
     """
@@ -104,7 +107,9 @@ def load_tokens(path: StrPath, environ: Mapping[str, str]) -> LoadedTokens:
     if not data.removeprefix(BOM_UTF8).strip():
         raise NoTokens(path, [Problem("", "the file is empty", paste_this(EXAMPLE))])
     try:
-        expansion = expand(parse(path, data, problems, EXAMPLE), dict(environ), problems)
+        tree = parse(path, data, problems, EXAMPLE)
+        directory = os.path.dirname(path)
+        expansion = expand(tree, dict(environ), problems, directory=directory, lookup=lookup)
     except RecursionError:
         raise ConfigError(path, [Problem("", "the JSON is nested too deeply", "Flatten it.")]) from None
     reader = _Reader(problems)

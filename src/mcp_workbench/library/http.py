@@ -37,12 +37,17 @@ def http_app(
     from mcp_workbench.config.tokens import load_tokens  # noqa: PLC0415 - see above
     from mcp_workbench.library.asgi import HttpApp  # noqa: PLC0415 - see above
     from mcp_workbench.serve.admission.files import OPEN_TO_OTHERS, needs_token  # noqa: PLC0415 - see above
+    from mcp_workbench.storage.secrets import secret_lookup  # noqa: PLC0415 - see above
 
     if not path.startswith("/"):
         raise ValueError(f"the path has to begin with a slash: {path!r}")
     environ = os.environ if environ is None else environ
     loaded = load_config(config, environ)
-    tokens = None if token_file is None else load_tokens(os.fspath(token_file), environ)
+    tokens = (
+        None
+        if token_file is None
+        else load_tokens(os.fspath(token_file), environ, lookup=secret_lookup(environ))
+    )
     if tokens is None and needs_token(host, loaded):
         remedy = (
             "Pass token_file, the path of a file with tokens that `mcp-workbench token` makes; or name an "

@@ -12,6 +12,7 @@ from mcp_workbench.library.awaited_call import PROGRAM, AwaitedCall, PendingCall
 from mcp_workbench.library.log_masking import masking_handler
 from mcp_workbench.library.typed_results import read_findings, read_opening
 from mcp_workbench.serve.running import Service, begin
+from mcp_workbench.storage.secrets import secret_lookup
 from mcp_workbench.surface.listing.open_request import DEFAULT_LIMIT, read_open
 from mcp_workbench.wire.message import encode
 from mcp_workbench.wire.shared import outcome_of
@@ -38,8 +39,9 @@ CLOSED: Final = "the workbench is closed"
 def load_config(config: Mapping[str, object] | StrPath, environ: Mapping[str, str]) -> LoadedConfig:
     """Load a configuration from a dict or from the file at a path. Raises ConfigError."""
     if isinstance(config, (str, os.PathLike)):
-        return load(os.path.expanduser(os.fspath(config)), environ)  # noqa: PTH111 - as the command does
-    return load_data(config, environ)
+        path = os.path.expanduser(os.fspath(config))  # noqa: PTH111 - as the command does
+        return load(path, environ, lookup=secret_lookup(environ))
+    return load_data(config, environ, lookup=secret_lookup(environ))
 
 
 class Workbench:

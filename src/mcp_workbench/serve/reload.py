@@ -1,28 +1,79 @@
 """Applies a changed configuration while the workbench runs.
 
 Owns what happens when the file has changed, and what is logged about it. The workbench finds out which
-servers a change concerns.
+servers a change concerns. Files are loaded in a thread: a secret in one may wait for a keyring.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from mcp_workbench.errors import ConfigError
 from mcp_workbench.serve.watch import Watcher, is_special
+from mcp_workbench.storage.secrets import secret_lookup
+from mcp_workbench.wire.threads import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.config.source.expand import SecretLookup
     from mcp_workbench.errors import Problem, StrPath
     from mcp_workbench.serve.logs import SecretSink
     from mcp_workbench.workbench.registry import ToolboxRegistry
 
-    Load = Callable[[StrPath, Mapping[str, str]], LoadedConfig]
+T = TypeVar("T")
+
+LOAD_TIMEOUT_SECONDS: Final = 60.0
+"""Time after which a file that is being loaded is given up: more than a locked keyring costs."""
 
 log = logging.getLogger(__name__)
+
+
+class Load(Protocol):
+    """Loads a configuration file: `config.load` or `config.load_usable`."""
+
+    def __call__(
+        self, path: StrPath, environ: Mapping[str, str], *, lookup: SecretLookup
+    ) -> LoadedConfig: ...
+
+
+class BackgroundLoad(Generic[T]):
+    """Loads a file in a thread, and applies the outcome on the event loop. There is one load at a time."""
+
+    def __init__(self, path: str, load: Callable[[], T], apply: Callable[[T], None]) -> None:
+        self._path = path
+        self._load = load
+        self._apply = apply
+        self._task: asyncio.Task[None] | None = None
+        self._has_changed = False
+        """Whether the file has changed since it is being loaded."""
+
+    def start(self) -> None:
+        """Load the file. If it is being loaded, that outcome is dropped, and it is loaded once more."""
+        self._has_changed = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+
+    def close(self) -> None:
+        """Drop the load in progress. Its thread ends by itself, even if it waits for a keyring."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def _run(self) -> None:
+        while self._has_changed:
+            self._has_changed = False
+            try:
+                outcome = await in_thread(self._load, LOAD_TIMEOUT_SECONDS)
+            except TimeoutError:
+                limit = f"{LOAD_TIMEOUT_SECONDS:g} s"
+                log.error("%s has changed and could not be loaded within %s", self._path, limit)  # noqa: TRY400 - no traceback
+                continue
+            if not self._has_changed:
+                self._apply(outcome)
 
 
 def log_faults(loaded: LoadedConfig) -> None:
@@ -50,6 +101,7 @@ class Reloader:
         self._workbench = workbench
         self._log_handler = log_handler
         self._on_reload = on_reload
+        self._loading = BackgroundLoad(self._path, self._read, self._apply)
         self._watcher = Watcher(loaded.path, loaded.stamp, self.reload)
 
     def start(self) -> None:
@@ -57,18 +109,26 @@ class Reloader:
         self._watcher.start()
 
     def close(self) -> None:
-        """Stop watching the configuration file."""
+        """Stop watching the configuration file, and apply nothing any more."""
         self._watcher.close()
+        self._loading.close()
 
     def reload(self) -> None:
         """Read the configuration file again, and apply it if it is valid."""
         if is_special(self._path):
             log.error("%s is a pipe or a device now; the configuration stays as it was", self._path)
             return
+        self._loading.start()
+
+    def _read(self) -> LoadedConfig | ConfigError:
         try:
-            loaded = self._load(self._path, self._environ)
+            return self._load(self._path, self._environ, lookup=secret_lookup(self._environ))
         except ConfigError as error:
-            self._log_unusable(error.problems)
+            return error
+
+    def _apply(self, loaded: LoadedConfig | ConfigError) -> None:
+        if isinstance(loaded, ConfigError):
+            self._log_unusable(loaded.problems)
             return
         if loaded.faults.file and self._workbench.unusable is None:
             # What worked so far is better than nothing.

@@ -294,13 +294,20 @@ async def test_an_emptied_or_deleted_file_admits_nobody_until_a_token_is_back(
     watched.files.close()
 
 
+async def reload(watched: WatchedTokens) -> None:
+    """Have the file loaded again, and wait until that is done."""
+    watched.files.reload()
+    own = asyncio.current_task()
+    await asyncio.gather(*(task for task in asyncio.all_tasks() if task is not own))
+
+
 async def test_a_file_that_stays_empty_is_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     watched = WatchedTokens(tmp_path, alice=(ALICE, ["*"]))
     for empty in (_empty, _write_no_token, _delete):
         empty(tmp_path / "tokens.json")
-        watched.files.reload()
+        await reload(watched)
         assert not watched.knows(ALICE)
     assert caplog.text.count("holds no tokens any more") == 1
 
@@ -311,7 +318,7 @@ async def test_a_file_that_cannot_be_read_leaves_the_tokens_as_they_are(
 ) -> None:
     watched = WatchedTokens(tmp_path, alice=(ALICE, ["*"]))
     (tmp_path / "tokens.json").chmod(0)
-    watched.files.reload()
+    await reload(watched)
     assert watched.knows(ALICE)
     assert "permission denied" in caplog.text
     assert "to refuse everybody, empty or delete the file" in caplog.text

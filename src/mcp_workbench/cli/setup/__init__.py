@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MODULES", "run"]
 
-MODULES: Final[dict[str, str]] = {}
+MODULES: Final[dict[str, str]] = {
+    "secret": "secret",
+}
 """The module of each command, which is imported when the command runs."""
 
 

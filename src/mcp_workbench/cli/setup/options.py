@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcp_workbench.cli.setup import secret_options
+
 if TYPE_CHECKING:
     import argparse
 
 
 def add_commands(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
     """Add the commands that set up the workbench to the command line."""
+    secret_options.add_options(commands, shared)

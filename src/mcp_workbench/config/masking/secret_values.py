@@ -44,6 +44,8 @@ _SCHEMA_WORDS: Final = frozenset(
 """Words that tool definitions are made of. A definition without them is useless, and they are no secret."""
 _NAMED_LABELS: Final = ("<env ", "<header ", "${")
 """How the labels of values begin that stand under a name. Values with other labels are always secret."""
+_STORED_LABELS: Final = ("${keyring:", "${file:")
+"""How the labels of values begin that were stored as a secret, and are one whatever they look like."""
 _WORD: Final = r"(?:[A-Za-z]{1,20}|\d{1,9}|v\d{1,3})"
 _SEPARATOR: Final = r"[ ._:/@,;=+~*-]{1,3}"
 _WORDS: Final = rf"(?:{_SEPARATOR})?{_WORD}(?:{_SEPARATOR}{_WORD})*(?:{_SEPARATOR})?"
@@ -62,7 +64,9 @@ def is_plain(label: str, value: str) -> bool:
     """
     if value in _SCHEMA_WORDS:
         return True
-    if not label.startswith(_NAMED_LABELS) or re.search(SENSITIVE_NAME, label):
+    if not label.startswith(_NAMED_LABELS) or label.startswith(_STORED_LABELS):
+        return False
+    if re.search(SENSITIVE_NAME, label):
         return False
     if len(value) > MAX_PLAIN_CHARACTERS or re.search(_USER_IN_ADDRESS, value):
         return False

@@ -60,6 +60,15 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "an object of strings"},
         ),
     ] = {}
+    env_file: Annotated[
+        Text | None,
+        Meta(
+            description="A file with lines NAME=value, whose variables the program gets too; `env` wins "
+            "over it. A relative path counts from the directory of the configuration file.",
+            examples=[".env"],
+            extra={"expected": "a string that is not empty"},
+        ),
+    ] = None
     cwd: Annotated[
         Text | None,
         Meta(

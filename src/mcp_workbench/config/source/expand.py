@@ -1,6 +1,7 @@
-"""Replaces `${VAR}` and `${VAR:-default}` in every string of the file, keys included.
+"""Replaces `${VAR}`, `${VAR:-default}` and the other references in every string of the file, keys included.
 
-Owns the syntax of references and the walk over the tree. Does not know which keys the file may have.
+Owns the syntax of references and the walk over the tree. Of the keys that the file may have, it knows those
+by which a server is disabled: what such a server refers to need not be there, and is not read.
 """
 
 from __future__ import annotations
@@ -11,17 +12,28 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mcp_workbench.config.masking.secrets import Secrets
 from mcp_workbench.config.validation.problems import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from mcp_workbench.config.source.references import References
     from mcp_workbench.config.validation.problems import Place, Problems
 
+    SecretLookup = Callable[[str], str | None]
+    """Returns the value of a secret by its name; None if there is none. May raise StoreError."""
+    _Mistake = tuple[str, str]
 
 # An escape, a whole reference, or the start of a malformed one. A default ends at the first `}`.
 _ESCAPE = "$${"
-_TOKEN = re.compile(r"\$\$\{|\$\{(?:([A-Z_][A-Z0-9_]*)(?::-([^}]*))?\})?")
+_TOKEN = re.compile(
+    r"\$\$\{|\$\{(?:([A-Z_][A-Z0-9_]*)(?::-([^}]*))?\}"
+    r"|((?:keyring|input|file|env):[^}]*|userHome|workspace(?:Folder(?:Basename)?|Root)|pathSeparator|/)\})?"
+)
+_ENV = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?")
+_READ = ("keyring:", "input:", "file:")
+"""How references begin whose values are read from somewhere else than the environment."""
 
 
 class Expansion(msgspec.Struct, frozen=True):
@@ -31,26 +43,56 @@ class Expansion(msgspec.Struct, frozen=True):
     values: dict[str, str]
 
 
-def expand(tree: dict[str, object], environ: Mapping[str, str], problems: Problems) -> Expansion:
-    """Replace every reference. Those that cannot be replaced stay as they are and are reported."""
-    expander = _Expander(environ, problems)
+def no_secrets(_name: str) -> None:
+    """Return None for every name: the lookup of a configuration that may refer to no stored secrets."""
+
+
+def is_disabled(entry: dict[str, object]) -> bool:
+    """Whether an entry of `mcpServers` says that the server is left out, in our words or another client's."""
+    return entry.get("disabled") is True or entry.get("enabled") is False
+
+
+def expand(
+    tree: dict[str, object],
+    environ: Mapping[str, str],
+    problems: Problems,
+    *,
+    directory: str = "",
+    lookup: SecretLookup = no_secrets,
+) -> Expansion:
+    """Replace every reference. Those that cannot be replaced stay as they are and are reported.
+
+    Paths are relative to `directory`, and `lookup` returns the values of stored secrets.
+    """
+    expander = _Expander(environ, problems, directory, lookup)
     expanded = expander.mapping(tree, ())
-    return Expansion(expanded, expander.values)
+    return Expansion(expanded, expander.values | expander.secrets)
 
 
 class _Expander:
-    """Expands one tree, and collects the values of the variables that it refers to."""
+    """Expands one tree, and collects the values of the references in it."""
 
-    def __init__(self, environ: Mapping[str, str], problems: Problems) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], problems: Problems, directory: str, lookup: SecretLookup
+    ) -> None:
         self._environ = environ
         self._problems = problems
+        self._directory = directory
+        self._lookup = lookup
+        self._references: References | None = None
+        self._is_disabled = False
+        """Whether the walk is inside of a disabled server, where no reference has to have a value."""
         self.values: dict[str, str] = {}
+        self.secrets: dict[str, str] = {}
+        """The values that are secret under whatever name, kept apart: their labels win over the others."""
 
     def node(self, node: object, place: Place) -> object:
         """Return a value of the tree with its references replaced."""
         if isinstance(node, str):
             return self._text(node, place) if "${" in node else node
         if isinstance(node, dict):
+            if len(place) == 4 and place[0] == "toolboxes" and place[2] == "mcpServers":
+                return self._server(node, place)
             return self.mapping(node, place)
         if isinstance(node, list):
             return [self.node(item, (*place, index)) for index, item in enumerate(node)]
@@ -73,35 +115,88 @@ class _Expander:
             result[name] = self.node(value, inside)
         return result
 
+    def _server(self, node: dict[str, object], place: Place) -> dict[str, object]:
+        self._is_disabled = is_disabled(node)
+        entry = self.mapping(node, place)
+        if "envFile" in entry and not self._is_disabled:
+            self._add_env_file(entry, (*place, "envFile"))
+        self._is_disabled = False
+        return entry
+
+    def _add_env_file(self, entry: dict[str, object], place: Place) -> None:
+        """Put the variables of a server's `envFile` into its `env`, whose own variables win."""
+        from mcp_workbench.config.source.env_files import read_env_file  # noqa: PLC0415 - few servers have one
+        from mcp_workbench.config.source.small_files import UnusableFile, resolve_path  # noqa: PLC0415 - as above
+
+        path, env = entry["envFile"], entry.get("env", {})
+        if not isinstance(path, str) or not isinstance(env, dict):
+            return  # reported when the entry is checked
+        try:
+            entry["env"] = read_env_file(path, self._directory, self._environ) | env
+        except UnusableFile as error:
+            shown = Secrets(self.values | self.secrets).mask(
+                resolve_path(path, self._directory, self._environ)
+            )
+            self._problems.add(place, f"{error.what}: {shown}", error.remedy)
+
     def _text(self, text: str, place: Place) -> str:
-        mistakes: list[tuple[str, str]] = []
+        mistakes: list[_Mistake | None] = []
 
         def replace(token: re.Match[str]) -> str:
-            name, default = token.groups()
-            if name is None:
-                if token[0] != _ESCAPE:
-                    mistakes.append(explain_malformed(text, token.end()))
-                return "${"
-            if default is not None and "${" in default:
-                shown = f"${{{name}:-…}}"
-                self._problems.warn(
-                    place, f"the default of {shown} is literal, so the ${{ in it is no reference"
-                )
-            value = self._environ.get(name)
-            if value is not None:
-                self.values[value] = f"${{{name}}}"
-                return value
-            if default is None:
-                mistakes.append(explain_unset(name))
-            return default or ""
+            name, default, other = token.groups()
+            if other is not None:
+                if not other.startswith("env:"):
+                    return self._other(other, mistakes)
+                if found := _ENV.fullmatch(other):
+                    name, default = found.groups()
+            if name is not None:
+                return self._variable(name, default, place, mistakes, is_env=other is not None)
+            if token[0] != _ESCAPE:
+                mistakes.append(explain_malformed(text, token.start() + 2))
+            return "${"
 
         expanded = _TOKEN.sub(replace, text)
         if not mistakes:
             return expanded
-        for what, remedy in mistakes:
-            self._problems.add(place, what, remedy)
+        for mistake in mistakes:
+            if mistake is not None:
+                self._problems.add(place, *mistake)
         self._problems.silence(place)
         return text
+
+    def _variable(
+        self, name: str, default: str | None, place: Place, mistakes: list[_Mistake | None], *, is_env: bool
+    ) -> str:
+        """Return the value of a variable or its default, or add to the mistakes. `is_env` is `${env:…}`."""
+        if default is not None and "${" in default:
+            shown = f"${{{name}:-…}}"
+            self._problems.warn(place, f"the default of {shown} is literal, so the ${{ in it is no reference")
+        value = self._environ.get(name)
+        if value is not None:
+            self.values[value] = f"${{{name}}}"
+            return value
+        if default is None:
+            unset = explain_unset(f"env:{name}" if is_env else name)
+            mistakes.append(None if self._is_disabled else unset)
+        return default or ""
+
+    def _other(self, body: str, mistakes: list[_Mistake | None]) -> str:
+        """Return the value of a reference that names no variable, or add to the mistakes."""
+        if self._is_disabled and body.startswith(_READ):
+            mistakes.append(None)  # not even asked for: a keyring may want a person to unlock it
+            return ""
+        from mcp_workbench.config.source.references import References, Unresolved  # noqa: PLC0415 - few files need it
+
+        if self._references is None:
+            self._references = References(self._environ, self._directory, self._lookup)
+        try:
+            resolved = self._references.resolve(body)
+        except Unresolved as error:
+            mistakes.append(None if self._is_disabled else (error.what, error.remedy))
+            return ""
+        if resolved.label:
+            self.secrets[resolved.value] = resolved.label
+        return resolved.value
 
 
 _WORD = re.compile(r"[\w.-]{0,64}")
@@ -111,15 +206,17 @@ _SHELL_FORM = re.compile(r"([A-Z_][A-Z0-9_]*)(?::|[-=?+](?![A-Z0-9_-]*$))")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NOT_IN_A_NAME = re.compile(r"[^A-Z0-9_]+")
 
+_KINDS = ("keyring", "input", "file", "env")
 _EDITOR_FOLDERS = ("workspaceFolder", "workspaceFolderBasename", "workspaceRoot")
 
 
 @lru_cache  # the same variable is often missing in many places
 def explain_unset(name: str) -> tuple[str, str]:
-    """Return the problem and the remedy for a required variable that is not set."""
+    """Return the problem and the remedy for a required variable that is not set: `NAME` or `env:NAME`."""
+    variable = name.removeprefix("env:")
     return (
-        f"the variable {name} is not set",
-        f"export {name}=value    (or give a default: ${{{name}:-default}})",
+        f"the variable {variable} is not set",
+        f"export {variable}=value    (or give a default: ${{{name}:-default}})",
     )
 
 
@@ -129,17 +226,15 @@ def explain_malformed(text: str, start: int) -> tuple[str, str]:
     end = text.find("}", start)
     if end == -1 or "${" in text[start:end]:
         word = _match(_WORD, text, start)
-        return f"${{{word} has no closing brace", f"Write {_instead(word)} (a literal ${{ is written $${{)"
+        instead = f"${{{word}:…}}" if word in _KINDS else _instead(word)
+        return f"${{{word} has no closing brace", f"Write {instead} (a literal ${{ is written $${{)"
     body = text[start:end]
     prefix, colon, rest = body.partition(":")
     if colon and prefix == "env":
-        return "${env:…} is another client's spelling of a variable", f"Here write {_instead(rest)}"
-    if colon and prefix == "input":
-        return "${input:…} asks a person, which the workbench cannot do", f"Here write {_instead(rest)}"
+        what = "${env:…} does not name a variable: names are made of letters, digits and _"
+        return what, f"Write {_instead(rest)}"
     if prefix in _EDITOR_FOLDERS:
-        return f"${{{prefix}}} is known to editors only", f"Here write the path itself, or {_instead(prefix)}"
-    if prefix == "userHome":
-        return "${userHome} is known to editors only", f"Here write {_instead('HOME')}"
+        return f"${{{prefix}:…}} is known to editors only", f"Here write the path itself, or ${{{prefix}}}"
     name, given_default, _ = body.partition(":-")
     shell_form = None if given_default else _SHELL_FORM.match(body)
     if shell_form:

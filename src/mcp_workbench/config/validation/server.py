@@ -125,6 +125,9 @@ def _check_target(given: set[str], transport: Transport | None, place: Place, pr
     if "oauth" in given and "url" not in given:
         what = 'is for a remote server ("url"), and this one has none'
         problems.add((*place, "oauth"), what, "Delete it.")
+    if "envFile" in given and "command" not in given:
+        what = 'is for a program to start ("command"), and this is a remote server'
+        problems.add((*place, "envFile"), what, "Delete it.")
 
 
 def _check_characters(values: dict[str, Any], place: Place, problems: Problems) -> None:

@@ -40,7 +40,6 @@ ADVICE = {
     "disabledTools": _USE_TOOL_FILTERS,
     "enabled": 'write "disabled": true to leave the server out',
     "enabledTools": _USE_TOOL_FILTERS,
-    "envFile": 'put the variables under "env", or export them before the start and name them in "inheritEnv"',
     "excludeTools": _USE_TOOL_FILTERS,
     "headersHelper": 'put the headers under "headers", with ${VAR} for what is secret',
     "includeTools": _USE_TOOL_FILTERS,

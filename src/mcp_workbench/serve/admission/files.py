@@ -6,6 +6,7 @@ Owns which credentials are required before the first client is admitted, and wha
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,7 +16,9 @@ from mcp_workbench.config.model.access import ALL
 from mcp_workbench.errors import ConfigError, NoTokens, Problem
 from mcp_workbench.serve.admission.admission import Admission
 from mcp_workbench.serve.admission.last_use import LastUse
+from mcp_workbench.serve.reload import BackgroundLoad
 from mcp_workbench.serve.watch import Watcher, is_special
+from mcp_workbench.storage.secrets import secret_lookup
 from mcp_workbench.storage.token_use import TokenUseFile
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ def load_credentials(
     if token_file is not None:
         from mcp_workbench.config.tokens import load_tokens  # noqa: PLC0415 - only where there is such a file
 
-        return load_tokens(token_file, environ)
+        return load_tokens(token_file, environ, lookup=secret_lookup(environ))
     if needs_token(host, loaded):
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         raise ConfigError(f"--http {address}", [Problem("", OPEN_TO_OTHERS, _REMEDY.format(address=address))])
@@ -54,6 +57,15 @@ def load_credentials(
 def needs_token(host: str, loaded: LoadedConfig) -> bool:
     """Whether clients need a token: other machines can reach the address, and there is no issuer."""
     return not is_loopback(host) and loaded.config.http.oauth is None
+
+
+def _read(path: str, environ: Mapping[str, str]) -> LoadedTokens | ConfigError:
+    from mcp_workbench.config.tokens import load_tokens  # noqa: PLC0415 - only where there is such a file
+
+    try:
+        return load_tokens(path, environ, lookup=secret_lookup(environ))
+    except ConfigError as error:
+        return error
 
 
 class AdmissionFiles:
@@ -76,6 +88,9 @@ class AdmissionFiles:
         self._log_handler = log_handler
         self._watcher: Watcher | None = None
         self._last_use: LastUse | None = None
+        self._loading: BackgroundLoad[LoadedTokens | ConfigError] | None = None
+        if tokens is not None:
+            self._loading = BackgroundLoad(tokens.path, partial(_read, tokens.path, environ), self._apply)
 
     def start(self) -> None:
         """Watch the token file from now on, if there is one."""
@@ -91,6 +106,8 @@ class AdmissionFiles:
         """Stop watching the token file and close the admission."""
         if self._watcher is not None:
             self._watcher.close()
+        if self._loading is not None:
+            self._loading.close()
         self.admission.close()
 
     async def write_last_use(self) -> None:
@@ -107,25 +124,25 @@ class AdmissionFiles:
 
     def reload(self) -> None:
         """Read the token file again, and apply it if it is valid."""
-        from mcp_workbench.config.tokens import load_tokens  # noqa: PLC0415 - only where there is such a file
-
-        if self._tokens is None:
+        if self._tokens is None or self._loading is None:
             return
         if is_special(self._tokens.path):
+            self._loading.close()
             what = Problem("", "this is a pipe or a device, and no file", "Put a file there.")
             self._refuse_all_tokens(self._tokens, NoTokens(self._tokens.path, [what]))
             return
-        try:
-            tokens = load_tokens(self._tokens.path, self._environ)
-        except NoTokens as error:
-            self._refuse_all_tokens(self._tokens, error)
+        self._loading.start()
+
+    def _apply(self, tokens: LoadedTokens | ConfigError) -> None:
+        if isinstance(tokens, NoTokens) and self._tokens is not None:
+            self._refuse_all_tokens(self._tokens, tokens)
             return
-        except ConfigError as error:
-            problems = "; ".join(problem.brief for problem in error.problems)
-            log.error(  # noqa: TRY400 - no traceback
+        if isinstance(tokens, ConfigError):
+            problems = "; ".join(problem.brief for problem in tokens.problems)
+            log.error(
                 "%s has changed and cannot be used; the tokens stay as they were "
                 "(to refuse everybody, empty or delete the file): %s",
-                error.path,
+                tokens.path,
                 problems,
             )
             return
