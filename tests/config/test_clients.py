@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_workbench.config import ServerConfig
+from mcp_workbench.config import OAuthConfig, ServerConfig
 from tests.config.loading import load_content
 
 if TYPE_CHECKING:
@@ -78,12 +78,13 @@ def test_entries_of_cursor_load(tmp_path: Path) -> None:
     expected = {
         "local": ServerConfig(command="python", args=["mcp-server.py"], env={"API_KEY": "value"}),
         "remote": ServerConfig(
-            url="http://localhost:3000/mcp", headers={"API_KEY": "value"}, transport="http"
+            url="http://localhost:3000/mcp",
+            headers={"API_KEY": "value"},
+            transport="http",
+            oauth=OAuthConfig(client_id="id", scopes=["read"]),
         ),
     }
-    instead = 'write "oauth": { "clientId": "…" } for a client that is registered already'
-    warnings = (f"{FS}.remote.auth: the workbench ignores this key; {instead}",)
-    assert load_servers(tmp_path, servers) == (expected, warnings)
+    assert load_servers(tmp_path, servers) == (expected, ())
 
 
 def test_entries_of_vs_code_load(tmp_path: Path) -> None:
@@ -110,9 +111,6 @@ def test_entries_of_vs_code_load(tmp_path: Path) -> None:
         "github": ServerConfig(url="https://api.githubcopilot.com/mcp", transport="http"),
     }
     (tmp_path / ".env").write_text("BROWSER=firefox\nPORT=1\nDEBUG=*\n", encoding="utf-8")
-    warnings = (
-        f"{FS}.playwright.dev: the workbench does not know this key and ignores it",
-        f"{FS}.playwright.gallery: the workbench does not know this key and ignores it",
-        f"{FS}.playwright.version: the workbench does not know this key and ignores it",
-    )
+    ignored = "the workbench does not use these keys, and ignores them: dev, gallery, version"
+    warnings = (f"{FS}.playwright: {ignored}",)
     assert load_servers(tmp_path, servers) == (expected, warnings)

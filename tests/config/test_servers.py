@@ -18,6 +18,7 @@ FS = "toolboxes.dev.mcpServers.fs"
 SECONDS = "should be a number of seconds, more than 0 and at most 100000000"
 CALLS = "should be a number of calls from 1 to 100000, in digits only"
 BYTES = "should be a number of bytes from 65536 to 1073741824, in digits only"
+TYPES = '"stdio", "local", "http", "streamable-http", "streamableHttp", "streamable_http", "remote", "sse"'
 HALF = "contains half of a character (a lone surrogate), which cannot be written anywhere"
 NUL = "contains a NUL character, which no program can be given"
 ONE_LINE = "contains a line break or a NUL character"
@@ -118,7 +119,11 @@ def test_numbers_in_env_become_their_text_and_null_is_dropped(tmp_path: Path) ->
         (command(url="http://x"), "", 'has both "command" (a program to start) and "url" (a remote server)'),
         ({"command": ""}, ".command", "should be a string that is not empty"),
         ({"command": " "}, ".command", "should be a string that is not empty"),
-        ({"command": ["npx"]}, ".command", "should be a string that is not empty, not a list"),
+        (
+            {"command": []},
+            ".command",
+            "should be a string, or a list of strings: the program, then its arguments",
+        ),
         ({"command": "a\0b"}, ".command", NUL),
         ({"command": "\ud800"}, ".command", HALF),
         (command(args="-y pkg"), ".args", "should be a list of strings, one for each argument, not a string"),
@@ -137,14 +142,14 @@ def test_numbers_in_env_become_their_text_and_null_is_dropped(tmp_path: Path) ->
         (command(type="sse"), ".type", 'is for a remote server ("url"), but this one has a "command"'),
         (command(transport="tcp"), ".transport", 'should be a string, one of "stdio", "http", "sse"'),
         (
-            command(type="local"),
+            command(type="tcp"),
             ".type",
-            'should be one of "stdio", "http", "streamable-http", "streamableHttp", "sse"',
+            f"should be one of {TYPES}",
         ),
         (
             command(type=1),
             ".type",
-            'should be one of "stdio", "http", "streamable-http", "streamableHttp", "sse", not a number',
+            f"should be one of {TYPES}, not a number",
         ),
         (
             {"url": "http://x", "transport": "http", "type": "sse"},

@@ -93,9 +93,39 @@ def test_missing_toolboxes_are_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["mcpServers", "servers"])
-def test_a_pasted_client_file_is_told_how_to_nest_it(tmp_path: Path, key: str) -> None:
+def test_servers_beside_the_toolboxes_are_told_how_to_nest_them(tmp_path: Path, key: str) -> None:
     what = "servers stand inside a toolbox, not at the top of the file"
-    assert problems(tmp_path, {key: {"fs": SERVER}}) == [Problem(key, what, f"Move them: {NESTING}")]
+    tree = {key: {"fs": SERVER}, "toolboxes": {}}
+    assert problems(tmp_path, tree) == [Problem(key, what, f"Move them: {NESTING}")]
+
+
+@pytest.mark.parametrize(
+    ("content", "owner"),
+    [
+        ({"mcpServers": {"fs": SERVER}}, "Claude, Cursor and many other clients"),
+        ({"mcpServers": {}, "theme": "dark"}, "Claude, Cursor and many other clients"),
+        ({"servers": {"fs": SERVER}, "inputs": []}, "VS Code"),
+        ({"mcp": {"servers": {"fs": SERVER}}}, "VS Code"),
+        ({"context_servers": {"fs": SERVER}}, "Zed"),
+        ({"amp.mcpServers": {"fs": SERVER}}, "Amp"),
+        ({"mcp": {"fs": {"type": "local", "command": ["x"]}}}, "OpenCode"),
+        ({"mcp": {"fs": SERVER}}, "Crush"),
+        ('[mcp_servers.fs]\ncommand = "x"\n', "Codex"),
+        ("name: mine\nmcpServers:\n  - name: fs\n    command: x\n", "Continue"),
+        ("extensions:\n  fs:\n    type: stdio\n    cmd: x\n", "Goose"),
+    ],
+)
+def test_a_whole_file_of_a_client_is_told_how_to_import_it(
+    tmp_path: Path, content: object, owner: str
+) -> None:
+    path = tmp_path / "workbench-config.json"
+    assert problems(tmp_path, content) == [
+        Problem(
+            "",
+            f"this file has the form of {owner}, not of the workbench",
+            f"Take its servers over: mcp-workbench import {path}",
+        )
+    ]
 
 
 @pytest.mark.parametrize(

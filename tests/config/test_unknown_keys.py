@@ -20,15 +20,12 @@ FS = "toolboxes.dev.mcpServers.fs"
     [
         ("commnad", "command"),
         ("Command", "command"),
-        ("cmd", "command"),
         ("agrs", "args"),
         ("arguments", "args"),
         ("evn", "env"),
-        ("environment", "env"),
         ("workingDirectory", "cwd"),
         ("ulr", "url"),
-        ("serverUrl", "url"),
-        ("httpUrl", "url"),
+        ("URL", "url"),
         ("header", "headers"),
         ("transprot", "transport"),
         ("toolfilters", "toolFilters"),
@@ -136,20 +133,20 @@ def test_a_slip_at_the_top_is_an_error_with_the_suggestion(tmp_path: Path, slip:
 )
 def test_another_clients_key_is_ignored_with_a_warning(tmp_path: Path, key: str) -> None:
     loaded = load_content(tmp_path, one_server({"command": "x", key: ["anything"]}))
-    assert loaded.warnings == (f"{FS}.{key}: the workbench does not know this key and ignores it",)
+    assert loaded.warnings == (f"{FS}: the workbench does not use these keys, and ignores them: {key}",)
+
+
+def test_the_keys_that_an_entry_has_for_other_clients_are_one_warning(tmp_path: Path) -> None:
+    entry = {"command": "x", "gallery": True, "trust": True, "my key": 1, "autoApprove": ["a"]}
+    assert load_content(tmp_path, one_server(entry)).warnings == (
+        f'{FS}: the workbench does not use these keys, and ignores them: gallery, trust, "my key", autoApprove',
+    )
 
 
 @pytest.mark.parametrize(
     ("key", "instead"),
     [
-        ("allowedTools", '"toolFilters"'),
         ("auth", '"oauth"'),
-        ("disabledTools", '"toolFilters"'),
-        ("enabledTools", '"toolFilters"'),
-        ("includeTools", '"toolFilters"'),
-        ("excludeTools", '"toolFilters"'),
-        ("tools", '"toolFilters"'),
-        ("enabled", '"disabled": true'),
         ("headersHelper", '"headers"'),
         ("maxConcurrency", '"callLimit"'),
         ("maxConcurrentCalls", '"callLimit"'),

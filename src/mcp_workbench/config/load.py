@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mcp_workbench.config.entries.whole_file import parse_in_our_words
 from mcp_workbench.config.faults import ConfigFaults, Layout, attribute
 from mcp_workbench.config.masking.proxies import PASSED_ON, asks_for, credentials_in, with_credentials
 from mcp_workbench.config.masking.secret_values import SENSITIVE_NAME, credentials_in_url, credentials_inside
@@ -19,7 +20,7 @@ from mcp_workbench.config.masking.secrets import Secrets
 from mcp_workbench.config.model.workbench import WorkbenchConfig
 from mcp_workbench.config.places import FILE_NAME, VARIABLE, personal_file
 from mcp_workbench.config.source.expand import expand, no_secrets
-from mcp_workbench.config.source.parse import parse, paste_this
+from mcp_workbench.config.source.parse import paste_this
 from mcp_workbench.config.source.reading import Stamp, read, stamp_of
 from mcp_workbench.config.source.rights import warn_of_writers
 from mcp_workbench.config.validation.file import validate
@@ -134,7 +135,7 @@ def _interpret(
     # Without a file, paths in the configuration are relative to the working directory.
     directory = "" if status is None else os.path.dirname(path)
     try:
-        tree = parse(path, data, problems)
+        tree = parse_in_our_words(path, data, problems, is_file=status is not None)
         # A plain copy: `os.environ` decodes and encodes at every access.
         expansion = expand(tree, dict(environ), problems, directory=directory, lookup=lookup)
     except RecursionError:

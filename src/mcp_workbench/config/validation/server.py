@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
 TRANSPORT_OF_TYPE: dict[str, Transport] = {
     "stdio": "stdio",
+    "local": "stdio",
     "http": "http",
     "streamable-http": "http",
     "streamableHttp": "http",
+    "streamable_http": "http",
+    "remote": "http",
     "sse": "sse",
 }
 """The transport for each value of `type`, as clients spell them."""

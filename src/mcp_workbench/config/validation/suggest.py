@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 _SAME_THING = {
     "arguments": "args",
-    "cmd": "command",
-    "environment": "env",
-    "httpurl": "url",
     "servers": "mcpServers",
-    "serverurl": "url",
     "workingdirectory": "cwd",
 }
 
@@ -32,23 +28,15 @@ _NO_SLIP = ("comment",)
 _USE_CALL_LIMIT = 'write "callLimit" for the number of calls that the server works on at once'
 _USE_MESSAGE_LIMIT = 'write "messageLimit" for the bytes of the longest message that is taken from the server'
 _USE_OAUTH = 'write "oauth": { "clientId": "…" } for a client that is registered already'
-_USE_TOOL_FILTERS = 'list the tools in "toolFilters": ["name", "!other"] to choose them'
 
 ADVICE = {
-    "allowedTools": _USE_TOOL_FILTERS,
     "auth": _USE_OAUTH,
-    "disabledTools": _USE_TOOL_FILTERS,
-    "enabled": 'write "disabled": true to leave the server out',
-    "enabledTools": _USE_TOOL_FILTERS,
-    "excludeTools": _USE_TOOL_FILTERS,
     "headersHelper": 'put the headers under "headers", with ${VAR} for what is secret',
-    "includeTools": _USE_TOOL_FILTERS,
     "inputs": "write ${VAR} where the input is used, and export VAR=value",
     "maxConcurrency": _USE_CALL_LIMIT,
     "maxConcurrentCalls": _USE_CALL_LIMIT,
     "maxMessageSize": _USE_MESSAGE_LIMIT,
     "redirectUri": 'write "callbackPort" for the port that the browser comes back to',
-    "tools": _USE_TOOL_FILTERS,
 }
 """What to write instead of a key of another client whose loss would change what happens."""
 

@@ -1,0 +1,221 @@
+"""Finds and reads the files in which clients keep their servers. A file that cannot be read stops nothing.
+
+Owns how the servers are taken out of a document. What their entries mean is decided in `clients.conversion`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.config.clients.found import FileContext, FoundFile, FoundServer, Input
+from mcp_workbench.config.clients.limits import outer_limits
+from mcp_workbench.config.clients.own_entry import starts_workbench
+from mcp_workbench.config.clients.recognition import guess_client, guess_format
+from mcp_workbench.config.clients.table import CLIENTS
+from mcp_workbench.config.documents import open_document
+from mcp_workbench.errors import DocumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_workbench.config.clients.machine import Machine
+    from mcp_workbench.config.clients.model import Client, ClientFile
+    from mcp_workbench.config.documents import Format, Step
+
+MAX_FILE_BYTES = 16 * 1024 * 1024
+"""Size of the largest file that is read. Files of clients are small; some grow to a few MiB."""
+
+_Key = tuple["Step", ...]
+
+
+def find_files(machine: Machine, clients: Sequence[Client] = CLIENTS) -> list[FoundFile]:
+    """Return the files of these clients that exist on this machine. Unreadable ones have an error."""
+    found: list[FoundFile] = []
+    seen: set[tuple[str, tuple[str, ...]]] = set()
+    for client in clients:
+        for file in client.files:
+            for path in machine.paths_of(file):
+                if (path, file.key) in seen or not os.path.lexists(path):
+                    continue
+                seen.add((path, file.key))
+                read = _read(path, client, file, machine)
+                if read is not None:
+                    found.append(read)
+    return found
+
+
+def read_file(path: str, client: Client | None, machine: Machine) -> FoundFile:
+    """Return the servers of a file that a person names; the client is guessed if it is None."""
+    if path.startswith(("~/", "~\\")):
+        path = f"{machine.home}{path[1:]}"
+    path = os.path.normpath(os.path.join(machine.directory, path))
+    known = [client] if client is not None else CLIENTS
+    for candidate in known:
+        for file in candidate.files:
+            if path in machine.paths_of(file):
+                read = _read(path, candidate, file, machine)
+                if read is not None:
+                    return read
+    form = guess_format(path)
+    try:
+        data = _parse(path, form)
+    except _UnreadableFile as error:
+        return FoundFile(client, "user", path, form, error=str(error))
+    client, key = guess_client(data, path, client)
+    project = _project_of(path, client)
+    found = FoundFile(client, "project" if project else "user", path, form, key=key)
+    return _with_servers(found, data, FileContext(project=project), machine)
+
+
+class _UnreadableFile(Exception):
+    """A file cannot be read; the text says why, and quotes nothing of it."""
+
+
+def _read(path: str, client: Client, file: ClientFile, machine: Machine) -> FoundFile | None:
+    """Return a file of a client, or None if it holds nothing for this project."""
+    found = FoundFile(client, file.scope, path, file.format, key=file.key)
+    try:
+        data = _parse(path, file.format)
+    except _UnreadableFile as error:
+        return msgspec.structs.replace(found, error=str(error))
+    key = _key_in(data, file, machine)
+    if key is None:
+        # The servers of a project in the person's own file: most projects have none there.
+        return None
+    project = machine.directory if file.scope == "project" else ""
+    return _with_servers(msgspec.structs.replace(found, key=key), data, FileContext(project=project), machine)
+
+
+def _parse(path: str, form: Format) -> dict[str, object]:
+    try:
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
+            raise _UnreadableFile("this is a directory")
+        if not stat.S_ISREG(status.st_mode):
+            raise _UnreadableFile("this is not a regular file")
+        with open(path, "rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except FileNotFoundError:
+        if os.path.islink(path):
+            raise _UnreadableFile("this is a link to a file that does not exist") from None
+        raise _UnreadableFile("there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise _UnreadableFile(getattr(error, "strerror", None) or "the path is not valid") from None
+    if len(content) > MAX_FILE_BYTES:
+        raise _UnreadableFile(f"the file is larger than {MAX_FILE_BYTES // 2**20} MiB")
+    try:
+        return open_document(form, content).data
+    except DocumentError as error:
+        raise _UnreadableFile(str(error)) from None
+    except RecursionError:
+        raise _UnreadableFile("the file is nested too deeply") from None
+
+
+def _key_in(data: dict[str, object], file: ClientFile, machine: Machine) -> _Key | None:
+    """Return the keys that lead to the servers in this document, or None if it has no place for them."""
+    if file.key[0] == "projects":
+        return _project_key(data, machine.directory)
+    if file.may_be_flat and file.key[0] not in data and _looks_flat(data):
+        return ()
+    return file.key
+
+
+def _project_key(data: dict[str, object], directory: str) -> _Key | None:
+    projects = data.get("projects")
+    if not isinstance(projects, dict):
+        return None
+    wanted = {_same_path(directory), _same_path(os.path.realpath(directory))}
+    for name, project in projects.items():
+        if _same_path(name) in wanted and isinstance(project, dict) and project.get("mcpServers"):
+            return ("projects", name, "mcpServers")
+    return None
+
+
+def _same_path(path: str) -> str:
+    return os.path.normcase(path).replace("\\", "/").rstrip("/")
+
+
+def _looks_flat(data: dict[str, object]) -> bool:
+    return bool(data) and all(
+        isinstance(entry, dict) and ("command" in entry or "url" in entry) for entry in data.values()
+    )
+
+
+def _with_servers(
+    file: FoundFile, data: dict[str, object], context: FileContext, machine: Machine
+) -> FoundFile:
+    node: object = data
+    for step in file.key:
+        node = node.get(str(step)) if isinstance(node, dict) else None
+    if isinstance(node, dict):
+        taken = [_take(file, name, entry, name) for name, entry in node.items()]
+    elif isinstance(node, list):
+        names = [entry.get("name") if isinstance(entry, dict) else None for entry in node]
+        taken = [_take(file, name, node[index], index) for index, name in enumerate(names)]
+    elif node is None:
+        taken = []
+    else:
+        where = ".".join(map(str, file.key))
+        return msgspec.structs.replace(file, error=f'"{where}" should hold servers, and does not')
+    servers = tuple(server for server in taken if isinstance(server, FoundServer))
+    notes = tuple(note for note in taken if isinstance(note, str))
+    context = msgspec.structs.replace(
+        context, inputs=_inputs(data), limits=outer_limits(file, data, servers, machine)
+    )
+    return msgspec.structs.replace(file, servers=servers, notes=notes, context=context)
+
+
+def _take(file: FoundFile, name: object, entry: object, step: Step) -> FoundServer | str:
+    """Return a server of a file, or a note that says why it is left out."""
+    if not isinstance(name, str) or not name.strip():
+        return "a server without a name is left out"
+    if not isinstance(entry, dict):
+        return f"{name}: is not an object, and is left out"
+    if reason := _reason_to_skip(file.client, entry):
+        return f"{name}: {reason}"
+    return FoundServer(name, entry, (*file.key, step), starts_workbench(entry))
+
+
+def _reason_to_skip(client: Client | None, entry: dict[str, object]) -> str:
+    if client is None or not client.skipped_types:
+        return ""
+    kinds = (entry.get("type"), entry.get("source"))
+    if entry.get("bundled") is True or any(kind in client.skipped_types for kind in kinds):
+        return f"is part of {client.title} itself, and is left out"
+    if not {"command", "cmd", "url", "uri", "args"} & entry.keys():
+        return f"is an extension of {client.title}, and is left out"
+    return ""
+
+
+def _inputs(data: dict[str, object]) -> dict[str, Input]:
+    listed = data.get("inputs")
+    if not isinstance(listed, list):
+        settings = data.get("mcp")
+        listed = settings.get("inputs") if isinstance(settings, dict) else None
+    found: dict[str, Input] = {}
+    for item in listed if isinstance(listed, list) else ():
+        if isinstance(item, dict) and isinstance(name := item.get("id"), str):
+            prompt, default = item.get("description"), item.get("default")
+            is_open = isinstance(default, str) and item.get("password") is not True
+            found[name] = Input(
+                prompt if isinstance(prompt, str) and prompt.strip() else name,
+                str(default) if is_open else None,
+            )
+    return found
+
+
+def _project_of(path: str, client: Client | None) -> str:
+    """Return the directory of the project that a named file belongs to, or empty if it does not look so."""
+    for known in [client] if client is not None else CLIENTS:
+        for file in known.files:
+            if file.scope != "project":
+                continue
+            for template in file.paths["linux"]:
+                inner = os.path.normpath(template.removeprefix("{project}/"))
+                if "{" not in inner and path.endswith(os.sep + inner):
+                    return path.removesuffix(os.sep + inner)
+    return ""
