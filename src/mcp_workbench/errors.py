@@ -25,6 +25,8 @@ WorkbenchError
 │   └── Overloaded           too many requests wait for the server already, so nothing was sent
 ├── StoreError               a stored login or secret cannot be read or written
 ├── CannotChange             a file that a person or a client owns cannot be changed safely
+├── EditRefused              an edit of the configuration cannot be made as it was asked for
+│   └── NameTaken            the toolbox has another server of that name
 ├── LoginFailed              a login to a server failed
 ├── StartError               a server could not be started or connected to
 ├── NoSuchPart               a JSON pointer leads to nothing in a kept result
@@ -292,6 +294,20 @@ class CannotChange(WorkbenchError):
         self.reason = reason
         self.remedy = remedy
         super().__init__(f"{path}: {reason}. {remedy}")
+
+
+class EditRefused(WorkbenchError):
+    """An edit of the configuration cannot be made, so nothing was written; the message says what to do."""
+
+
+class NameTaken(EditRefused):
+    """The toolbox has another server of that name, which is not replaced unless the user says so."""
+
+    def __init__(self, toolbox: str, server: str) -> None:
+        self.toolbox = toolbox
+        self.server = server
+        remedy = "Nothing was written. Remove that one first, or choose another name"
+        super().__init__(f"the toolbox '{toolbox}' has another server '{server}' already. {remedy}")
 
 
 class LoginFailed(WorkbenchError):

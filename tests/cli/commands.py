@@ -72,9 +72,9 @@ class Bench:
         return done.returncode, json.loads(done.stdout)
 
     def run_on_terminal(
-        self, *args: str, env: Mapping[str, str] | None = None, columns: int = 120
+        self, *args: str, env: Mapping[str, str] | None = None, columns: int = 120, typed: bytes = b""
     ) -> tuple[int, str]:
-        """The exit code, and all that went to a terminal of that width."""
+        """The exit code, and all that went to a terminal of that width, on which a person types something."""
         ours, theirs = os.openpty()
         termios.tcsetwinsize(theirs, (40, columns))
         process = subprocess.Popen(
@@ -86,6 +86,7 @@ class Bench:
             stderr=theirs,
         )
         os.close(theirs)
+        os.write(ours, typed)
         shown = _read_to_end(ours)
         os.close(ours)
         return process.wait(PATIENCE), shown.decode()

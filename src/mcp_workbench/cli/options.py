@@ -201,8 +201,25 @@ def _seconds(text: str) -> float:
 
 
 class _Parser(argparse.ArgumentParser):
+    takes_program = False
+    """Whether more words may follow, in `words`, and behind `--` a command line of its own, in `program`."""
+
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=_Formatter, allow_abbrev=False, **settings)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse a command line. Where a program may follow, it is kept apart.
+
+        argparse before Python 3.13 does not find an optional positional argument that follows an option.
+        """
+        if not self.takes_program:
+            return super().parse_known_args(args, namespace)
+        arguments = list(args)
+        end = arguments.index("--") if "--" in arguments else len(arguments)
+        options, rest = super().parse_known_args(arguments[:end], namespace)
+        options.words = [word for word in rest if not word.startswith("-")]
+        options.program = arguments[end + 1 :]
+        return options, [word for word in rest if word.startswith("-")]
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["MODULES", "run"]
 
 MODULES: Final[dict[str, str]] = {
+    "add": "add",
+    "disable": "edit",
+    "enable": "edit",
+    "list": "listing",
+    "move": "edit",
+    "remove": "edit",
     "secret": "secret",
 }
 """The module of each command, which is imported when the command runs."""

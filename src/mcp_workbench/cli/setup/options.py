@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcp_workbench.cli.setup import secret_options
+from mcp_workbench.cli.setup import editing_options, secret_options
 
 if TYPE_CHECKING:
     import argparse
@@ -12,4 +12,5 @@ if TYPE_CHECKING:
 
 def add_commands(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
     """Add the commands that set up the workbench to the command line."""
+    editing_options.add_options(commands, shared)
     secret_options.add_options(commands, shared)

@@ -1,0 +1,92 @@
+"""The options of the commands that edit the configuration: add, remove, enable, disable, move and list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+
+ADD_DESCRIPTION = """\
+Adds a server to the configuration: a program (after --), or a remote server by its URL. It is
+started once first, to show its tools; --no-check skips that. Comments and formatting of the
+file stay. A running workbench takes the change up by itself.
+
+  mcp-workbench add time -- uvx mcp-server-time
+  mcp-workbench add docs https://mcp.example.com/mcp
+
+Exit code: 0 added, 1 not added, 2 a wrong command line, or a bad file."""
+
+REMOVE_DESCRIPTION = """\
+Removes a server from the configuration, or with a slash behind its name a whole toolbox.
+A toolbox stays when its last server is removed."""
+
+SERVER_HELP = "the server, as TOOLBOX/SERVER, or by its own name if only one has it"
+
+
+def add_options(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
+    """Add the commands that edit the configuration to the command line."""
+    _add_add(commands, shared)
+    remove = commands.add_parser(
+        "remove",
+        parents=[shared],
+        help="remove a server from the configuration",
+        description=REMOVE_DESCRIPTION,
+    )
+    remove.add_argument("server", metavar="SERVER", help=f"{SERVER_HELP}; or TOOLBOX/ for a toolbox")
+    remove.add_argument("--yes", action="store_true", help="remove a toolbox without asking")
+    for name, what in (("enable", "use a disabled server again"), ("disable", "leave a server out")):
+        command = commands.add_parser(
+            name,
+            parents=[shared],
+            help=f"{what}, and keep its entry",
+            description=f"Edits the entry of a server, to {what}.",
+        )
+        command.add_argument("server", metavar="SERVER", help=SERVER_HELP)
+    move = commands.add_parser(
+        "move",
+        parents=[shared],
+        help="move a server to another toolbox",
+        description="Moves the entry of a server, with its comments, to another toolbox.",
+    )
+    move.add_argument("server", metavar="SERVER", help=SERVER_HELP)
+    move.add_argument("toolbox", metavar="TOOLBOX", help="the toolbox to move it to")
+    move.add_argument("--description", metavar="TEXT", help="make that toolbox, with this description")
+    listing = commands.add_parser(
+        "list",
+        parents=[shared],
+        help="list the toolboxes and servers of the configuration",
+        description="Lists what the configuration has, even if it has mistakes. Starts nothing.",
+    )
+    listing.add_argument("--json", action="store_true", help="print the list as JSON, for scripts")
+
+
+def _add_add(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
+    add = commands.add_parser(
+        "add",
+        parents=[shared],
+        help="add a server to the configuration, after a trial",
+        description=ADD_DESCRIPTION,
+        usage="mcp-workbench add NAME [options] (URL | -- COMMAND [ARGUMENT …])",
+    )
+    add.takes_program = True
+    add.add_argument("name", metavar="NAME", help="the name of the server")
+    add.add_argument("--toolbox", metavar="NAME", help="the toolbox to add it to (default: the only one)")
+    add.add_argument("--description", metavar="TEXT", help="what a new toolbox is for")
+    add.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an environment variable for the program (may be repeated)",
+    )
+    add.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        metavar="'NAME: VALUE'",
+        help="an HTTP header for the remote server (may be repeated)",
+    )
+    add.add_argument("--no-check", action="store_true", help="do not start the server first")
+    add.add_argument("--yes", action="store_true", help="add it even if it cannot be started, without asking")
+    add.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")

@@ -1,0 +1,83 @@
+"""Tries a server before it is added: starts it, lists its tools, and ends it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcp_workbench.config import load_data
+from mcp_workbench.errors import StartError
+from mcp_workbench.serve.signals import cancel_on_request_to_end
+from mcp_workbench.setup.editing import SERVERS, TOOLBOXES
+from mcp_workbench.storage.directories import cache_directory
+from mcp_workbench.workbench.registry import build
+from mcp_workbench.workbench.text.sanitise import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.config.source.expand import SecretLookup
+    from mcp_workbench.setup.editing import Addition
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The outcome of a trial: the tools of the server, or why it could not be used."""
+
+    seconds: float
+    tools: tuple[str, ...] = ()
+    title: str = ""
+    """What the server calls itself."""
+    error: str = ""
+    """Why the server could not be used; empty if it could."""
+    stderr: tuple[str, ...] = ()
+    """The last lines of the server's stderr, if it failed."""
+    hint: str = ""
+    wants_login: bool = False
+    """Whether the server works, but requires a login first."""
+
+
+class _Info(msgspec.Struct):
+    title: str = ""
+
+
+def load_alone(addition: Addition, environ: Mapping[str, str], lookup: SecretLookup) -> LoadedConfig:
+    """Return the configuration of a server as if it were the only one. Raises ConfigError.
+
+    What is wrong elsewhere in the file does not matter for a trial.
+    """
+    toolbox = {"description": addition.description, SERVERS: {addition.server: addition.entry}}
+    return load_data({TOOLBOXES: {addition.toolbox: toolbox}}, environ, lookup=lookup)
+
+
+async def try_server(loaded: LoadedConfig, environ: Mapping[str, str]) -> Trial:
+    """Start the only server of a configuration, list its tools, and end it."""
+    cancel_on_request_to_end()
+    workbench = build(loaded, environ=environ, cache=cache_directory(environ))
+    (toolbox_server,) = workbench.toolbox_servers.values()
+    started = time.perf_counter()
+    try:
+        tools = await toolbox_server.tools(modern=True)
+        seconds = time.perf_counter() - started
+        offer = toolbox_server.server.offer
+        title = "" if offer is None else _title(offer.server_info)
+        return Trial(seconds=round(seconds, 3), tools=tuple(tools), title=toolbox_server.server.mask(title))
+    except StartError as error:
+        return Trial(
+            seconds=round(time.perf_counter() - started, 3),
+            error=clean_text(error.reason),
+            stderr=tuple(clean_text(line) for line in error.stderr),
+            hint=error.hint,
+            wants_login=error.wants_login,
+        )
+    finally:
+        await workbench.close()
+
+
+def _title(server_info: msgspec.Raw) -> str:
+    try:
+        return clean_text(msgspec.json.decode(server_info, type=_Info).title)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ""
