@@ -61,12 +61,12 @@ def understood(argv: list[str]) -> bool:
     return True
 
 
-def options_and_commands(of: argparse.ArgumentParser) -> Iterator[str]:
+def options_and_commands(of: argparse.ArgumentParser, called: str = "mcp-workbench") -> Iterator[str]:
     for action in of._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, command in action.choices.items():
-                yield f"mcp-workbench {name}"
-                yield from options_and_commands(command)
+                yield f"{called} {name}"
+                yield from options_and_commands(command, f"{called} {name}")
         else:
             yield from (option for option in action.option_strings if option.startswith("--"))
 
@@ -214,8 +214,14 @@ def test_commands_are_found_in_blocks_and_in_the_text(tmp_path: Path) -> None:
     document.write_text(
         "Run `mcp-workbench demo`, or `mcp-workbench-config`.\n"
         "```console\n$ mcp-workbench check --connect | less\nmcp-workbench  # serves\n```\n"
-        "```sh\nmcp-workbench schema > my.schema.json\n```\n",
+        "```sh\nmcp-workbench schema > my.schema.json\nmcp-workbench check < my.json\n```\n",
         encoding="utf-8",
     )
-    assert commands(document, "mcp-workbench") == [["check", "--connect"], [], ["schema"], ["demo"]]
+    assert commands(document, "mcp-workbench") == [
+        ["check", "--connect"],
+        [],
+        ["schema"],
+        ["check"],
+        ["demo"],
+    ]
     assert not understood(["chekc"])
