@@ -59,6 +59,10 @@ if TYPE_CHECKING:
 
 ONE = Problem("toolboxes.dev", "is wrong", "Put it right.")
 TWO = Problem("", "the whole file is wrong", "")
+UNUSABLE = (
+    "There are no toolboxes, because the configuration file w.json cannot be used. Tell the user. "
+    "When it is corrected, it is used within seconds, without a restart."
+)
 LOCATED = Problem("toolboxes.t", "is empty", "Fill it.", 7)
 START = StartError("git", "it exited", stderr=["one", "two"], hint="Do this.")
 
@@ -230,14 +234,11 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     ),
     "an unusable configuration": (
         ConfigUnusable("w.json", [ONE]),
-        "There are no toolboxes, because the configuration file w.json cannot be used. Tell the user. "
-        "When it is corrected, it is used within seconds, without a restart.\n"
-        f"- {ONE}",
+        f"{UNUSABLE}\n- {ONE}",
     ),
     "an unusable toolbox": (
         ToolboxUnusable("t", "w.json", [LOCATED]),
-        "Toolbox 't' cannot be used, because of a mistake in the configuration:\n"
-        "- w.json:7: toolboxes.t: is empty\n    Fill it.",
+        f"Toolbox 't' cannot be used, because of a mistake in the configuration:\n- w.json:7: {LOCATED}",
     ),
     "a refused call": (
         CallRefused("n", "s", "t", "read only"),

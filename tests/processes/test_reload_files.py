@@ -94,4 +94,7 @@ async def test_a_swapped_link_is_followed(tmp_path: Path) -> None:
 
 async def test_warnings_about_a_changed_file_are_given_as_at_the_start(it: Changing) -> None:
     await it.change({**AFTER, "colour": "red"})
-    assert "warning: colour: the workbench does not know this key and ignores it" in it.client.stderr
+    assert (
+        f"warning: {it.path}:1: colour: the workbench does not know this key and ignores it"
+        in it.client.stderr
+    )

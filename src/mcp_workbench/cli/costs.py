@@ -15,8 +15,8 @@ import msgspec
 
 from mcp_workbench.surface.handshake_text import handshake_text
 from mcp_workbench.surface.listing.detail import ListedTool
-from mcp_workbench.surface.listing.document import compact
 from mcp_workbench.surface.listing.found import findings_result
+from mcp_workbench.surface.listing.listing_result import compact
 from mcp_workbench.surface.listing.open_request import OpenRequest
 from mcp_workbench.surface.listing.opened import opening_result
 from mcp_workbench.surface.metatools import USE_TOOL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from mcp_workbench.cli.configuration import configuration_path
+from mcp_workbench.cli.servers import configuration_path
 from mcp_workbench.cli.terminal import complain
 from mcp_workbench.config import load
 from mcp_workbench.errors import CannotListen, ConfigError

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from mcp_workbench.cli.configuration import configuration_path
 from mcp_workbench.cli.terminal import print_json
-from mcp_workbench.config import load
+from mcp_workbench.config import load, locate
+from mcp_workbench.config.places import FILE_NAME
 from mcp_workbench.errors import ConfigError, StartError
 from mcp_workbench.serve.logs import report, set_up
 from mcp_workbench.storage.secrets import secret_lookup
-from mcp_workbench.workbench.text.sanitise import clean_text
+from mcp_workbench.workbench.text.sanitise import clean_text, show_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,18 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
     error: str | None = None
     stderr: tuple[str, ...] = ()
     hint: str | None = None
+
+
+def configuration_path(option: str | None) -> str:
+    """Return the path of the configuration file. Say on stderr which it is, if that is not obvious.
+
+    A file that is named, or is in the working directory, is obvious. One from `$WORKBENCH_CONFIG` or from the
+    user's configuration directory is not.
+    """
+    path = locate(option, os.environ)
+    if option is None and path != FILE_NAME:
+        print(f"Configuration: {show_name(path)}", file=sys.stderr)
+    return path
 
 
 def load_or_report(

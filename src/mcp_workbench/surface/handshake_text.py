@@ -25,9 +25,10 @@ INSTRUCTION_WIDTHS: Final = (DESCRIPTION_CHARACTERS, 200, 120, 80, 60, 40, 25, 1
 """Lengths to which descriptions are shortened, one after another, until the instructions fit."""
 
 EMPTY: Final = (
-    'No toolboxes are configured yet. To add one, put it under "toolboxes" in workbench-config.json: '
-    '{"toolboxes": {"dev": {"description": "Files of this project", "mcpServers": {"filesystem": '
-    '{"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."]}}}}}'
+    "No toolboxes are configured yet. `mcp-workbench import` adds the servers of the user's MCP clients, and "
+    '`mcp-workbench add` adds one. Or put a toolbox under "toolboxes" in workbench-config.json: '
+    '{"toolboxes": {"notes": {"description": "My notes", "mcpServers": {"filesystem": '
+    '{"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/path/to/notes"]}}}}}'
 )
 
 MISTAKES: Final = "\n\nMistakes in the configuration: {:,}. `mcp-workbench check` shows them to the user."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.surface.kept.preview import how_to_read, preview, shape
-from mcp_workbench.surface.listing.document import compact
+from mcp_workbench.surface.listing.listing_result import compact
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, is_json, starts_with
 from mcp_workbench.workbench.kept.client_results import Content, new_handle
 

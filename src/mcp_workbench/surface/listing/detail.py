@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from mcp_workbench.surface.listing.document import compact
+from mcp_workbench.surface.listing.listing_result import compact
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode
 from mcp_workbench.workbench.text.estimate import estimate_tokens
 from mcp_workbench.workbench.text.sanitise import clean_definition, clean_text

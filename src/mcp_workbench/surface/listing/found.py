@@ -19,7 +19,7 @@ from mcp_workbench.surface.listing.detail import (
     cost,
     fit,
 )
-from mcp_workbench.surface.listing.document import Document
+from mcp_workbench.surface.listing.listing_result import ListingResult
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.configured_server import similar_names
 
@@ -60,7 +60,7 @@ def findings_result(findings: SearchFindings, wanted: OpenRequest, budget: int) 
     answers = [_dated(tools) for tools in findings.found]
     pieces = _pieces(answers, wanted.detail, budget, _as_object(reader))
     is_brief = any(piece.is_brief for piece in pieces.values())
-    document = Document()
+    document = ListingResult()
     document.add(b'{"results":[' if wanted.is_list else b"{")
     for number, (query, tools) in enumerate(zip(wanted.queries, answers, strict=True)):
         if wanted.is_list:
@@ -112,7 +112,7 @@ def _pieces(
 def named_result(known: Sequence[FoundTool], wanted: OpenRequest) -> tuple[Body, ...]:
     """Return tools by their names, out of all known tools. Raises ToolsNotFound."""
     reader = DefinitionReader()
-    document = Document()
+    document = ListingResult()
     document.add(b"{")
     add_named(document, _dated(known), wanted, reader, where="any toolbox of which the tools are known")
     document.add_members({"notes": reader.notes()})
@@ -121,7 +121,7 @@ def named_result(known: Sequence[FoundTool], wanted: OpenRequest) -> tuple[Body,
 
 
 def add_named(
-    document: Document,
+    document: ListingResult,
     tools: Sequence[ListedTool],
     wanted: OpenRequest,
     reader: DefinitionReader,

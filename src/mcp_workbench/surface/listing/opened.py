@@ -15,8 +15,8 @@ from mcp_workbench.surface.listing.detail import (
     fit,
     named,
 )
-from mcp_workbench.surface.listing.document import Document
 from mcp_workbench.surface.listing.found import add_named
+from mcp_workbench.surface.listing.listing_result import ListingResult
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.text.sanitise import clean_text
 from mcp_workbench.workbench.toolbox import ToolboxSummary
@@ -115,9 +115,9 @@ def _write(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
 
 def _begin(
     box: ToolboxSummary, tools: list[ListedTool], wanted: OpenRequest, budget: int, reader: DefinitionReader
-) -> Document:
+) -> ListingResult:
     """Write the toolbox and its tools. The object stays open for what else there is to say."""
-    document = Document()
+    document = ListingResult()
     document.add(
         b'{"toolbox":%b,"description":%b,"servers_connected":%d,'
         % (encode(box.name), encode(box.description), box.servers)
@@ -136,7 +136,7 @@ def _begin(
     return document
 
 
-def _add_all(document: Document, fitting: Fit) -> None:
+def _add_all(document: ListingResult, fitting: Fit) -> None:
     """Add whole definitions as a list, else lines by server, so that no line has to name it."""
     if fitting.level.is_full:
         document.add(b'"tools":[')

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.surface.listing.detail import ListedTool, whole
-from mcp_workbench.surface.listing.document import compact
+from mcp_workbench.surface.listing.listing_result import compact
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, starts_with
 from mcp_workbench.workbench.text.misfit import misfits
 from mcp_workbench.workbench.text.sanitise import clean_definition

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body
 
 
-class Document:
+class ListingResult:
     """Builds the text and the structured content of a result together, without a third copy of it."""
 
     def __init__(self) -> None:
