@@ -138,8 +138,9 @@ def test_another_clients_key_is_ignored_with_a_warning(tmp_path: Path, key: str)
 
 def test_the_keys_that_an_entry_has_for_other_clients_are_one_warning(tmp_path: Path) -> None:
     entry = {"command": "x", "gallery": True, "trust": True, "my key": 1, "autoApprove": ["a"]}
+    listed = 'gallery, trust, "my key", autoApprove'
     assert load_content(tmp_path, one_server(entry)).warnings == (
-        f'{FS}: the workbench does not use these keys, and ignores them: gallery, trust, "my key", autoApprove',
+        f"{FS}: the workbench does not use these keys, and ignores them: {listed}",
     )
 
 

@@ -68,12 +68,15 @@ def _gemini(_file: FoundFile, data: Tree, server: FoundServer, _machine: Machine
             return _disabled(f'"{".".join(keys)}" names it')
     hidden = []
     for tool in (*_texts(data, "tools", "exclude"), *_texts(data, "excludeTools")):
-        bare = tool.partition("(")[0]
-        for prefix in (f"mcp__{name}__", f"mcp_{name}_", f"{name}__"):
-            if bare.startswith(prefix):
-                bare = bare.removeprefix(prefix)
-                break
-        hidden.append(f"!{bare}")
+        # The arguments of an excluded tool do not matter: it is hidden whatever it is called with.
+        whole = tool.partition("(")[0]
+        owners = [
+            (other, whole.removeprefix(prefix))
+            for other in _tree(data, "mcpServers")
+            for prefix in (f"mcp__{other}__", f"mcp_{other}_", f"{other}__")
+            if whole.startswith(prefix)
+        ]
+        hidden.extend(f"!{bare}" for owner, bare in owners or [(name, whole)] if owner == name)
     return OuterLimit(filters=tuple(dict.fromkeys(hidden)) or _ALL)
 
 

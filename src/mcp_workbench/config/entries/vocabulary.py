@@ -138,17 +138,13 @@ TRANSLATED = frozenset(
 )
 """Keys of other clients that have a meaning here."""
 
-_LIMITING_WORDS = frozenset(
-    "allow allowed allowlist block blocked blocklist blacklist confine confined deny denied denylist disable "
-    "disabled enable enabled except exclude excluded exclusion filter filters forbid forbidden hidden hide "
-    "include included isolate isolated limit limited limits only permission permissions permit permitted "
-    "policies policy readonly restrict restricted restriction restrictions sandbox sandboxed scope scopes "
-    "whitelist".split()
+_LIMITING = re.compile(
+    r"allow|den(y|ied)|block|blacklist|whitelist|exclu|includ|disabl|enabl|restrict|sandbox|read_?only"
+    r"|permi(ssion|t)|filter|forbid|polic(y|ies)|scope|limit|isolat|confin|(^|_)(only|hid(e|den)|except)(_|$)"
 )
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 
 
 def looks_limiting(key: str) -> bool:
     """Whether an unknown key sounds as if it limits what the server may do, or who may use it."""
-    words = {word.lower() for word in _WORD.findall(key)}
-    return not words.isdisjoint(_LIMITING_WORDS)
+    return _LIMITING.search(_HUMP.sub("_", key).lower()) is not None

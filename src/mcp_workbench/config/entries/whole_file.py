@@ -21,7 +21,7 @@ _FOREIGN_KEYS = frozenset(
 
 
 def parse_in_our_words(path: str, data: bytes, problems: Problems, *, is_file: bool) -> dict[str, object]:
-    """Return the tree of a file with every server entry in our words. Raises ConfigError if it is not ours."""
+    """Return the tree of a file, with every server entry in our words. Raises ConfigError."""
     try:
         tree = parse(path, data, problems)
     except ConfigError:
