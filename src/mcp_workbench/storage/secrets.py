@@ -172,13 +172,15 @@ class SecretStore:
         raise StoreError(what)
 
 
-def secret_lookup(environ: Mapping[str, str]) -> Callable[[str], str | None]:
+def secret_lookup(
+    environ: Mapping[str, str], *, limit: float = KEYRING_TIMEOUT_SECONDS
+) -> Callable[[str], str | None]:
     """Return a function that returns the value of a secret by its name, or None. It raises StoreError.
 
     It touches nothing before it is first called, and asks for each secret once. After a keyring has failed,
     it is not asked again, so that a locked one costs its timeout once.
     """
-    store = SecretStore(environ)
+    store = SecretStore(environ, limit=limit)
     known: dict[str, str | None] = {}
     failures: list[str] = []
 

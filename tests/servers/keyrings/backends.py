@@ -29,6 +29,8 @@ class Kept(KeyringBackend):
 
 class Silent(Kept):
     def get_password(self, service: str, username: str) -> str | None:
+        if kept := os.environ.get("TEST_KEYRING"):
+            Path(kept).with_suffix(".asked").touch()
         threading.Event().wait()
         return super().get_password(service, username)
 

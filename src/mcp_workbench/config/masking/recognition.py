@@ -73,12 +73,15 @@ def find_secrets(entry: Mapping[str, object]) -> list[LiteralSecret]:
     """
     found: list[LiteralSecret] = []
     names: dict[str, str] = {}
+    taken: set[str] = set()
     for place, parts in _strings(entry, ()):
         values = {value: name for name, value in reversed(parts)}
         for name, value in dict.fromkeys(parts):
             is_inner = any(value != other and value in other for other in values)
             if not is_inner and values[value] == name:
-                found.append(LiteralSecret(place, value, _unique(name, value, names)))
+                if value not in names:
+                    names[value] = _unique(name, taken)
+                found.append(LiteralSecret(place, value, names[value]))
     return found
 
 
@@ -108,7 +111,7 @@ def _with_references(
     if not place:
         # In one pass, because a value may occur in the name of another.
         pattern = "|".join(re.escape(value) for value in sorted(values, key=len, reverse=True))
-        return re.sub(pattern, lambda match: f"${{keyring:{names[match[0]]}}}", str(node))
+        return re.sub(rf"(?<!\$)(?:{pattern})", lambda match: f"${{keyring:{names[match[0]]}}}", str(node))
     step, rest = place[0], place[1:]
     if isinstance(node, list) and isinstance(step, int):
         return [
@@ -223,11 +226,12 @@ def _with_dollars(text: str, value: str) -> str:
     return value
 
 
-def _unique(name: str, value: str, names: dict[str, str]) -> str:
-    """Return the name for a value, with a number if another value has the name. `names` has those in use."""
-    candidate = f"_{name}" if name[:1].isdigit() else name
+def _unique(name: str, taken: set[str]) -> str:
+    """Return the name, with a number if it is taken, and take it."""
+    first = candidate = f"_{name}" if name[:1].isdigit() else name
     number = 1
-    while names.setdefault(candidate, value) != value:
+    while candidate in taken:
         number += 1
-        candidate = f"{name}_{number}"
+        candidate = f"{first}_{number}"
+    taken.add(candidate)
     return candidate
