@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 import threading
 from typing import TYPE_CHECKING
@@ -153,7 +152,7 @@ def test_of_many_edits_at_once_none_is_lost(path: Path, environ: dict[str, str])
     for thread in threads:
         thread.join(30)
     assert sorted(_servers(path)) == ["fs", *names]
-    assert [name for name in os.listdir(path.parent) if name.endswith(".tmp")] == []
+    assert list(path.parent.glob(".*.tmp")) == []
 
 
 def _servers(path: Path) -> dict[str, object]:

@@ -102,7 +102,7 @@ def test_a_new_server_goes_into_the_only_toolbox_and_into_a_new_one_if_there_is_
     assert editing.choose_toolbox({"toolboxes": {"dev": {}}}, None) == "dev"
     assert editing.choose_toolbox({}, None) == "main"
     assert editing.choose_toolbox(document().data, "new") == "new"
-    with pytest.raises(EditRefused, match="--toolbox NAME. There are: dev, ops"):
+    with pytest.raises(EditRefused, match=r"--toolbox NAME\. There are: dev, ops"):
         editing.choose_toolbox(document().data, None)
 
 
@@ -164,7 +164,11 @@ def test_a_removed_toolbox_leaves_the_others_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("origin", "gone", "new"),
     [
-        (("dev", "git"), ['          "command": "uvx",', '          "disabled": true'], ['          "command": "uvx"']),
+        (
+            ("dev", "git"),
+            ['          "command": "uvx",', '          "disabled": true'],
+            ['          "command": "uvx"'],
+        ),
         (
             ("ops", "git"),
             ['        "git": { "url": "https://example.com/mcp", "enabled": false },'],
@@ -172,7 +176,7 @@ def test_a_removed_toolbox_leaves_the_others_as_they_are() -> None:
         ),
         (("dev", "fs"), [], []),
     ],
-)  # fmt: skip
+)
 def test_enabling_removes_our_word_turns_that_of_others_and_leaves_an_enabled_server_alone(
     origin: tuple[str, str], gone: list[str], new: list[str]
 ) -> None:
@@ -211,7 +215,7 @@ def test_a_moved_server_takes_its_comments_along() -> None:
 
 def test_a_server_is_moved_to_a_new_toolbox_only_if_that_is_described() -> None:
     edited = document()
-    with pytest.raises(EditRefused, match="no toolbox 'new'. With --description TEXT a new one is made"):
+    with pytest.raises(EditRefused, match=r"no toolbox 'new'\. With --description TEXT a new one is made"):
         editing.move(edited, ("dev", "fs"), "new", None)
     editing.move(edited, ("dev", "fs"), "new", "For new things")
     assert edited.data["toolboxes"]["new"] == {  # type: ignore[index] # plain data

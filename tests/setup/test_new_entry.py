@@ -18,7 +18,7 @@ TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
 def made(*words: str, env: tuple[str, ...] = (), headers: tuple[str, ...] = ()) -> dict[str, object]:
     """The entry of a command line, with a program behind `--`."""
     end = words.index("--") if "--" in words else len(words)
-    return entry_of(words[:end], words[end + 1 :], env, headers, None)
+    return entry_of(words[:end], words[end + 1 :], env, headers, directory=None)
 
 
 def test_a_program_with_its_arguments_and_variables() -> None:
@@ -84,15 +84,12 @@ def test_a_literal_secret_is_refused_without_being_repeated(
     assert "'${keyring:" in str(refused.value)
 
 
-def test_a_program_that_is_given_files_of_this_directory_is_started_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_is_given_files_of_this_directory_is_started_here(tmp_path: Path) -> None:
     (tmp_path / "server.py").touch()
-    monkeypatch.chdir(tmp_path)
     here = str(tmp_path)
-    with_file = entry_of((), ("python", "server.py"), (), (), here)
-    with_option = entry_of((), ("x", "--file=server.py"), (), (), here)
-    without = entry_of((), ("python", "-m", "server"), (), (), here)
-    by_path = entry_of((), ("./server.py",), (), (), here)
+    with_file = entry_of((), ("python", "server.py"), (), (), directory=tmp_path)
+    with_option = entry_of((), ("x", "--file=server.py"), (), (), directory=tmp_path)
+    without = entry_of((), ("python", "-m", "server"), (), (), directory=tmp_path)
+    by_path = entry_of((), ("./server.py",), (), (), directory=tmp_path)
     assert (with_file["cwd"], with_option["cwd"], without.get("cwd")) == (here, here, None)
     assert by_path == {"command": f"{here}/server.py"}

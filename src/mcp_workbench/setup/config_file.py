@@ -116,9 +116,7 @@ def _mistakes(data: dict[str, object], environ: Mapping[str, str]) -> Sequence[P
     return _problems(_all_disabled(data), environ, no_secrets)
 
 
-def _problems(
-    data: dict[str, object], environ: Mapping[str, str], lookup: SecretLookup
-) -> Sequence[Problem]:
+def _problems(data: dict[str, object], environ: Mapping[str, str], lookup: SecretLookup) -> Sequence[Problem]:
     try:
         load_data(data, environ, lookup=lookup)
     except ConfigError as error:

@@ -75,7 +75,9 @@ def find_server(data: Mapping[str, object], name: str) -> Origin:
     if len(found) == 1:
         return found[0]
     if found:
-        raise EditRefused(f"several servers are meant by '{show_name(name)}': {_listed(map(_described, found))}")
+        raise EditRefused(
+            f"several servers are meant by '{show_name(name)}': {_listed(map(_described, found))}"
+        )
     whole = " For the whole toolbox put a slash behind its name." if name in toolboxes_of(data) else ""
     there_are = _listed("/".join(origin) for origin in servers) or "none"
     raise EditRefused(f"there is no server '{show_name(name)}'.{whole} There are: {there_are}")

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from mcp_workbench.config import load_usable
 from mcp_workbench.config.documents import open_document
+from mcp_workbench.config.entries.translate import translate
 from mcp_workbench.config.masking.recognition import find_secrets
 from mcp_workbench.config.source.expand import is_disabled
+from mcp_workbench.config.validation.problems import Problems
 from mcp_workbench.errors import ConfigError, DocumentError, EditRefused
 from mcp_workbench.setup.config_file import stored_names
 from mcp_workbench.setup.editing import TOOLBOXES, path_of, servers_of, toolboxes_of
@@ -26,12 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcp_workbench.config import LoadedConfig, Origin
+    from mcp_workbench.config.documents import Document
     from mcp_workbench.errors import Problem
 
 MASK: Final = "***"
 """Stands in the place of a literal secret."""
 
-_URL_KEYS: Final = ("url", "serverUrl", "httpUrl", "uri")
 _USER_IN_URL: Final = re.compile(r"(?<=://)[^/?#\s]*@")
 
 
@@ -70,13 +73,10 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 async def list_configuration(path: str, environ: Mapping[str, str]) -> Listing:
     """Return what a configuration file has. Raises ConfigError if it cannot be read or parsed at all."""
     loaded = load_usable(path, environ, lookup=stored_names(environ))
-    try:
-        with open(path, "rb") as file:
-            document = open_document("json", file.read())
-        toolboxes = toolboxes_of(document.data)
-    except (OSError, DocumentError, EditRefused):
-        raise ConfigError(path, loaded.faults.all) from None
     faults = loaded.faults
+    document = _read(path)
+    if document is None:
+        raise ConfigError(path, faults.all)
     tools = await _known_tools(loaded, environ)
     servers = [
         (
@@ -101,10 +101,20 @@ async def list_configuration(path: str, environ: Mapping[str, str]) -> Listing:
                 servers=tuple(server for toolbox, server in servers if toolbox == name),
                 problems=_texts(faults.toolboxes.get(name, ())),
             )
-            for name, content in toolboxes.items()
+            for name, content in toolboxes_of(document.data).items()
         ),
         problems=_texts((*faults.file, *faults.settings)),
     )
+
+
+def _read(path: str) -> Document | None:
+    """Return the file as a document; None if it has no toolboxes to list."""
+    try:
+        document = open_document("json", Path(path).read_bytes())
+        toolboxes_of(document.data)
+    except (OSError, DocumentError, EditRefused):
+        return None
+    return document
 
 
 async def _known_tools(loaded: LoadedConfig, environ: Mapping[str, str]) -> dict[Origin, int]:
@@ -123,34 +133,35 @@ def _listed(
 ) -> ListedServer:
     if not isinstance(entry, dict):
         return ListedServer(server=name, line=line, state="enabled", runs="", problems=problems)
-    secrets = [secret.value for secret in find_secrets(entry)]
-    filters = entry.get("toolFilters")
+    # What is wrong with it is known already.
+    ours = translate(entry, (), Problems())
+    filters = ours.get("toolFilters")
     return ListedServer(
         server=name,
         line=line,
-        state="disabled" if is_disabled(entry) else "enabled",
-        runs=masked(runs(entry), secrets),
+        state="disabled" if is_disabled(ours) else "enabled",
+        runs=_runs(ours),
         tool_filters=tuple(map(str, filters)) if isinstance(filters, list) else (),
         tools=tools,
         problems=problems,
     )
 
 
-def runs(entry: Mapping[str, object]) -> str:
-    """Return the command line of an entry, or its address, in our words or in those of other clients."""
-    for key in _URL_KEYS:
-        if url := _text_of(entry, key):
-            return url
-    command, args = entry.get("command"), entry.get("args")
-    words = [*(command if isinstance(command, list) else [command])]
-    words += args if isinstance(args, list) else []
-    return " ".join(_quoted(word) for word in words if isinstance(word, str))
+def _runs(entry: Mapping[str, object]) -> str:
+    """Return the command line of an entry, or its address."""
+    secrets = sorted((secret.value for secret in find_secrets(entry)), key=len, reverse=True)
+    if url := _text_of(entry, "url"):
+        return _masked(url, secrets)
+    args = entry.get("args")
+    words = [entry.get("command"), *(args if isinstance(args, list) else [])]
+    # Masked before they are quoted: a quote in a secret is written in another way.
+    return " ".join(_quoted(_masked(word, secrets)) for word in words if isinstance(word, str))
 
 
-def masked(text: str, secrets: Sequence[str]) -> str:
+def _masked(text: str, secrets: Sequence[str]) -> str:
     """Return a text without its literal secrets, and an address without user and password."""
-    for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, MASK).replace(shlex.quote(secret), MASK)
+    for secret in secrets:
+        text = text.replace(secret, MASK)
     return _USER_IN_URL.sub(f"{MASK}@", text)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config.masking.recognition import find_secrets
@@ -23,7 +24,8 @@ def entry_of(
     program: Sequence[str],
     env: Sequence[str],
     headers: Sequence[str],
-    directory: str | None,
+    *,
+    directory: Path | None,
 ) -> dict[str, object]:
     """Return the entry of a program, or of the remote server whose URL is the only word.
 
@@ -40,20 +42,21 @@ def entry_of(
 
 
 def _program_entry(
-    program: Sequence[str], env: Sequence[str], headers: Sequence[str], directory: str | None
+    program: Sequence[str], env: Sequence[str], headers: Sequence[str], directory: Path | None
 ) -> dict[str, object]:
     if headers:
         raise EditRefused("--header is for a remote server, and this is a program. Use --env")
     command, *args = program
-    if directory is not None and os.path.dirname(command) and not os.path.isabs(command):
-        command = os.path.normpath(os.path.join(directory, command))
+    if directory is not None and "/" in command:
+        # Joining leaves an absolute path as it is.
+        command = os.path.normpath(directory / command)
     entry: dict[str, object] = {"command": command}
     if args:
         entry["args"] = args
     if env:
         entry["env"] = _pairs(env, "=", "--env NAME=VALUE")
-    if directory is not None and any(_is_here(argument) for argument in args):
-        entry["cwd"] = directory
+    if directory is not None and any(_is_in(directory, argument) for argument in args):
+        entry["cwd"] = str(directory)
     return entry
 
 
@@ -80,10 +83,13 @@ def _pairs(texts: Sequence[str], separator: str, usage: str) -> dict[str, str]:
     return pairs
 
 
-def _is_here(argument: str) -> bool:
-    """Whether an argument names a file or a directory relative to the working directory."""
-    path = argument.partition("=")[2] if argument.startswith("-") else argument
-    return bool(path) and not os.path.isabs(path) and os.path.exists(path)
+def _is_in(directory: Path, argument: str) -> bool:
+    """Whether an argument is the path of a file relative to a directory."""
+    path = Path(argument.partition("=")[2] if argument.startswith("-") else argument)
+    try:
+        return path.parts != () and not path.is_absolute() and (directory / path).exists()
+    except (OSError, ValueError):
+        return False  # no path at all: too long, or with a null character
 
 
 def _literal_secrets(secrets: Sequence[LiteralSecret]) -> str:
@@ -93,6 +99,7 @@ def _literal_secrets(secrets: Sequence[LiteralSecret]) -> str:
     for name in names:
         lines.append(f"  Store it: mcp-workbench secret set {name}")
         lines.append(f"  Then write '${{keyring:{name}}}' in its place, in single quotes")
+    lines.append("  If it is no secret, write it into the file by hand")
     return "\n".join(lines)
 
 

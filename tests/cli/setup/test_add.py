@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.servers.wares import TOOLS
 from tests.support.configs import server, tool, toolboxes
+from tests.support.ports import free_port, listening
+from tests.support.processes import wait_until_gone
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from tests.cli.commands import Bench
+    from tests.support.authorizing import Authority
     from tests.support.client import Json
+    from tests.support.journal import Journal
 
 TWO_TOOLS = server(tools=[tool("read"), tool("write")])
 DYING = ("sh", "-c", "echo out of paper >&2; exit 3")
@@ -155,6 +162,54 @@ def test_a_remote_server_is_added_by_its_address(bench: Bench) -> None:
     done = bench.run("add", "docs", "--no-check", "--header", "X-Mode: fast", "https://mcp.example.com/mcp")
     assert (done.returncode, done.stderr) == (0, "")
     assert servers(bench) == {"docs": {"url": "https://mcp.example.com/mcp", "headers": {"X-Mode": "fast"}}}
+
+
+def test_a_remote_server_is_tried_and_its_tools_are_shown(bench: Bench) -> None:
+    bench.write(toolboxes(dev={}))
+    port = free_port()
+    command = [sys.executable, "-S", "-m", "tests.servers.conversing_http", str(port), '{"era": "modern"}']
+    with listening(command, port):
+        done = bench.run("add", "api", f"http://127.0.0.1:{port}/mcp")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"\n{len(TOOLS)} tools in " in done.stdout
+    assert servers(bench) == {"api": {"url": f"http://127.0.0.1:{port}/mcp"}}
+
+
+async def test_a_remote_server_that_requires_a_login_is_added_with_the_way_to_log_in(
+    bench: Bench, authority: Authority
+) -> None:
+    await authority.reset()
+    bench.write(toolboxes(dev={}))
+    done = bench.run("add", "wiki", authority.url)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "It requires a login.\n" in done.stdout
+    assert done.stdout.endswith("Log in to it: mcp-workbench login dev/wiki\n")
+    assert servers(bench) == {"wiki": {"url": authority.url}}
+
+
+async def test_an_interrupted_trial_leaves_no_process_and_adds_nothing(
+    bench: Bench, journal: Journal
+) -> None:
+    bench.write(toolboxes(dev={}))
+    mute = server(journal, mute=True, grandchild=True)
+    process = bench.start("add", "mute", "--", *words(mute))
+    await journal.wait_until(lambda journal: journal.lines)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, errors, servers(bench)) == (130, b"", {})
+    await wait_until_gone(journal.pids)
+
+
+def test_the_value_of_a_variable_is_shown_nowhere(bench: Bench) -> None:
+    bench.write(toolboxes(dev={}))
+    secret = {"PRINTER_TOKEN": "hunter2-and-more"}
+    printing = ("sh", "-c", 'echo "token $TOKEN" >&2; exit 1')
+    for options in ((), ("--json",)):
+        args = ("--env", "TOKEN=${PRINTER_TOKEN}", *options, "--log-level", "debug", "--", *printing)
+        done = bench.run("add", "printer", *args, env=secret)
+        assert done.returncode == 1
+        assert "hunter2" not in done.stdout + done.stderr
+        assert "token ${PRINTER_TOKEN}" in done.stdout + done.stderr
 
 
 def test_an_address_at_which_nobody_answers_is_not_added(bench: Bench) -> None:

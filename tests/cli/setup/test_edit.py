@@ -55,7 +55,10 @@ def test_remove_takes_an_entry_out_with_its_comment(bench: Bench) -> None:
 def test_the_last_server_leaves_its_toolbox_and_the_way_to_remove_that_too(bench: Bench) -> None:
     done = bench.run("remove", "ops/git")
     hint = "The toolbox 'ops' has no servers now. To remove it too: mcp-workbench remove ops/\n"
-    assert (done.returncode, done.stdout) == (0, f"Removed ops/git: workbench-config.json:14\n{RELOADS}{hint}")
+    assert (done.returncode, done.stdout) == (
+        0,
+        f"Removed ops/git: workbench-config.json:14\n{RELOADS}{hint}",
+    )
     checked = bench.run("check")
     assert (checked.returncode, "this toolbox has no servers" in checked.stdout) == (0, True)
 
@@ -110,7 +113,11 @@ def test_move_takes_the_comment_along(bench: Bench) -> None:
     [
         (("remove", "git"), 2, "several servers are meant by 'git': dev/git, ops/git\n"),
         (("remove", "nope"), 2, "there is no server 'nope'. There are: dev/fs, dev/git, ops/git\n"),
-        (("enable", "dev"), 2, "there is no server 'dev'. For the whole toolbox put a slash behind its name."),
+        (
+            ("enable", "dev"),
+            2,
+            "there is no server 'dev'. For the whole toolbox put a slash behind its name.",
+        ),
         (("move", "fs", "new"), 2, "there is no toolbox 'new'. With --description TEXT a new one is made."),
         (("move", "dev/git", "ops"), 1, "the toolbox 'ops' has another server 'git' already."),
     ],

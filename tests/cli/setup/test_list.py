@@ -18,7 +18,9 @@ FILE = f"""\
       "description": "For development",
       "mcpServers": {{
         "fs": {{ "command": "npx", "args": ["-y", "${{PACKAGE}}", "my dir"], "toolFilters": ["read_*"] }},
-        "hub": {{ "command": "hub", "args": ["--token", "{TOKEN}"], "env": {{ "KEY": "{TOKEN}" }}, "disabled": true }},
+        "hub": {{
+          "command": "hub", "args": ["--token", "{TOKEN}"], "env": {{ "KEY": "{TOKEN}" }}, "disabled": true
+        }},
         "docs": {{ "url": "https://me:Sup3rS3cret9@example.com/mcp?api_key={TOKEN}" }},
         "odd": {{ "comand": "x" }},
         "none": 1,
@@ -50,7 +52,9 @@ def test_every_server_is_listed_with_what_it_runs_and_its_mistakes(bench: Bench)
 
 
 def test_the_same_as_json(bench: Bench) -> None:
-    bench.write(toolboxes(dev={"off": {"command": "x", "enabled": False}, "on": {"url": "https://a.example"}}))
+    bench.write(
+        toolboxes(dev={"off": {"command": "x", "enabled": False}, "on": {"url": "https://a.example"}})
+    )
     assert bench.run_json("list", "--json") == (
         0,
         {

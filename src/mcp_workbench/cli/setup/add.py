@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.cli.configuration import configuration_path
-from mcp_workbench.cli.servers import count
+from mcp_workbench.cli.servers import configuration_path, count
 from mcp_workbench.cli.setup.asking import confirm, is_interactive
 from mcp_workbench.cli.setup.edit import report_edit, report_failures
 from mcp_workbench.cli.terminal import complain, print_json, say
@@ -46,8 +46,14 @@ def run(options: argparse.Namespace) -> int:
 def _add(path: str, options: argparse.Namespace) -> int:
     environ = os.environ
     # A workbench that finds its file in the working directory starts its servers there too.
-    directory = None if options.config is None and path == FILE_NAME else os.getcwd()
-    entry = entry_of(options.words, options.program, options.env, options.header, directory)
+    is_elsewhere = options.config is not None or path != FILE_NAME
+    entry = entry_of(
+        options.words,
+        options.program,
+        options.env,
+        options.header,
+        directory=Path.cwd() if is_elsewhere else None,
+    )
     document = read_document(path)
     data = document.data
     addition = editing.Addition(

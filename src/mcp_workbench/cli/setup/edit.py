@@ -6,8 +6,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
-from mcp_workbench.cli.configuration import configuration_path
-from mcp_workbench.cli.servers import count
+from mcp_workbench.cli.servers import configuration_path, count
 from mcp_workbench.cli.setup.asking import confirm
 from mcp_workbench.cli.terminal import complain, say
 from mcp_workbench.errors import CannotChange, DocumentError, EditRefused, NameTaken, StoreError
@@ -86,7 +85,9 @@ def _remove_toolbox(path: str, toolbox: str, options: argparse.Namespace) -> int
         found = editing.find_toolbox(current.data, options.server)
         # Another process may have changed it while the person was asked.
         if found is None or current.data != document.data:
-            raise CannotChange(path, "it has changed meanwhile", "Nothing was written. Run the command again.")
+            raise CannotChange(
+                path, "it has changed meanwhile", "Nothing was written. Run the command again."
+            )
         return editing.remove_toolbox(current, found)
 
     edited = edit(path, os.environ, change, command="remove")

@@ -60,7 +60,7 @@ def _lines(toolbox: ListedToolbox) -> Iterator[str]:
 
 
 def _remarks(server: ListedServer) -> str:
-    remarks = [server.state] if server.state == "disabled" else []
+    remarks = ["disabled"] if server.state == "disabled" else []
     if server.tools is not None:
         remarks.append(count(server.tools, "tool", "tools"))
     if server.tool_filters:
