@@ -85,6 +85,7 @@ async def test_while_a_keyring_does_not_answer_calls_go_on_and_the_end_is_clean(
         await poll((tmp_path / "ring.asked").exists)
         for _ in range(20):
             assert await it.pid("dev", "a") == pid
+        assert "keyring did not answer" not in client.stderr
         await client.close()
     assert "Traceback" not in client.stderr
 

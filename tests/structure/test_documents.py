@@ -61,12 +61,12 @@ def understood(argv: list[str]) -> bool:
     return True
 
 
-def options_and_commands(of: argparse.ArgumentParser, called: str = "mcp-workbench") -> Iterator[str]:
+def options_and_commands(of: argparse.ArgumentParser, words: str = "mcp-workbench") -> Iterator[str]:
     for action in of._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, command in action.choices.items():
-                yield f"{called} {name}"
-                yield from options_and_commands(command, f"{called} {name}")
+                yield f"{words} {name}"
+                yield from options_and_commands(command, f"{words} {name}")
         else:
             yield from (option for option in action.option_strings if option.startswith("--"))
 
