@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_workbench.cli.configuration import configuration_path
+from mcp_workbench.cli.servers import configuration_path
 from mcp_workbench.cli.setup.asking import ask, ask_secret, confirm, is_interactive
 from mcp_workbench.cli.setup.import_display import as_object, show_change, show_found, show_secrets, summary
 from mcp_workbench.cli.terminal import complain, print_json, say

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
-from mcp_workbench.config.entries.whole_file import translate_entries
+from mcp_workbench.config.entries.translate import translate
 from mcp_workbench.config.source.expand import expand
 from mcp_workbench.config.validation.file import validate
 from mcp_workbench.config.validation.problems import Problems
@@ -54,7 +54,7 @@ class Resolver:
 
         problems = Problems()
         copy: dict[str, object] = msgspec.to_builtins(dict(entry))
-        translated = _entry_in(translate_entries(_tree(name, copy), problems))
+        translated = translate(copy, ("toolboxes", _BOX, "mcpServers", name), problems)
         # A disabled server's references would be left as they are.
         enabled = {key: value for key, value in translated.items() if key != "disabled"}
         before = len(problems.found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from mcp_workbench.config.clients.recognition import name_of_form
 from mcp_workbench.config.documents import open_document
 from mcp_workbench.config.load import load
 from mcp_workbench.config.source.references import secret_names_in
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from mcp_workbench.config.source.expand import SecretLookup
     from mcp_workbench.setup.importing.resolving import Resolver
 
-_CLIENT_KEYS = ("mcpServers", "servers", "context_servers")
-"""Keys at the top of a file that is one of a client."""
-
 
 class Target:
     """A configuration file, opened for editing. Nothing is written here."""
@@ -33,8 +31,8 @@ class Target:
         self._before = read_for_change(path)
         self._document = open_document("json", self._before or b"")
         self.data = self._document.data
-        if "toolboxes" not in self.data and any(key in self.data for key in _CLIENT_KEYS):
-            what = "this is the file of a client, not a configuration of the workbench"
+        if "toolboxes" not in self.data and (owner := name_of_form(self.data)):
+            what = f"this file has the form of {owner}, not of the workbench"
             raise ConfigError(path, [Problem("", what, "Name another file with --config.")])
         if not isinstance(self.data.get("toolboxes", {}), dict):
             problem = Problem("toolboxes", "should be an object", 'Write { "toolboxes": { … } }')
