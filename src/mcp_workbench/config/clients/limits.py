@@ -66,7 +66,7 @@ def _gemini(_file: FoundFile, data: Tree, server: FoundServer, _machine: Machine
     for keys in (("mcp", "excluded"), ("excludeMCPServers",)):
         if name in _texts(data, *keys):
             return _disabled(f'"{".".join(keys)}" names it')
-    hidden = []
+    hidden: list[str] = []
     for tool in (*_texts(data, "tools", "exclude"), *_texts(data, "excludeTools")):
         # The arguments of an excluded tool do not matter: it is hidden whatever it is called with.
         whole = tool.partition("(")[0]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import tomlkit
 
 from mcp_workbench.config.documents.document import Document
-from mcp_workbench.config.documents.plain import get, has, is_same
+from mcp_workbench.config.documents.plain import get, has, is_same, with_value
 from mcp_workbench.config.documents.toml_style import inline, pair, table
 from mcp_workbench.config.documents.toml_text import Statement, TomlText
 from mcp_workbench.errors import DocumentError
@@ -49,9 +49,9 @@ class TomlDocument(Document):
         holding = self._toml.holding(path)
         if holding is not None:
             self._edit_value(holding, lambda top: _set(top, path[len(holding.path) :], value))
+        elif isinstance(step, int) and not isinstance(value, dict):
+            self._rewrite(parent, with_value(get(self.data, parent), (step,), value))
         elif isinstance(step, int):
-            if not isinstance(value, dict):
-                raise DocumentError("an array of tables can hold tables only")
             self._add_table(parent, table(parent, value, in_array=True))
         elif isinstance(value, dict):
             self._add_table(parent, table(path, value))
@@ -122,10 +122,16 @@ class TomlDocument(Document):
             for key, item in value.items():
                 self._add(path, key, item)
                 self._update()
+        elif isinstance(path[-1], int):
+            self._rewrite(path[:-1], with_value(get(self.data, path[:-1]), path[-1:], value))
         else:
-            self._delete(path)
-            self._update()
-            self._put(path, value)
+            self._rewrite(path, value)
+
+    def _rewrite(self, path: Path, value: object) -> None:
+        """Put a value of another kind in the place of tables."""
+        self._delete(path)
+        self._update()
+        self._put(path, value)
 
     def _delete(self, path: Path) -> None:
         toml = self._toml
@@ -214,4 +220,4 @@ def _is_same_but_for_empty(data: object, expected: object) -> bool:
 
 
 def _is_hollow(value: object) -> bool:
-    return isinstance(value, dict) and all(map(_is_hollow, value.values()))
+    return value == [] or (isinstance(value, dict) and all(map(_is_hollow, value.values())))
