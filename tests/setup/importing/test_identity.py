@@ -48,6 +48,7 @@ def test_spellings_of_one_server_are_equal(one: Entry, other: Entry) -> None:
         (REMOTE, {**REMOTE, "transport": "sse"}),
         (REMOTE, {**REMOTE, "oauth": {"clientId": "me"}}),
         ({"url": "http://[bad"}, {"url": "http://[bad/"}),
+        ({"command": "npx", "args": [{}]}, {"command": "npx", "args": [[]]}),
     ],
 )
 def test_servers_that_differ_in_meaning_are_not_equal(one: Entry, other: Entry) -> None:

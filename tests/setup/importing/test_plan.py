@@ -290,6 +290,18 @@ def test_a_limit_that_is_not_known_is_refused(home: Home) -> None:
     assert (one.state, bool(one.reasons)) == ("refused", True)
 
 
+def test_an_entry_that_is_nested_too_deeply_is_refused(home: Home) -> None:
+    deep: object = GITHUB_TOKEN
+    for _ in range(600):
+        deep = [deep]
+    cursor(home, deep={"command": "x", "env": {"A": deep}}, good=FETCH)
+    plan = home.run()
+    assert [(one.state, one.reasons) for one in plan.servers] == [
+        ("refused", ("the entry is nested too deeply",)),
+        ("added", ()),
+    ]
+
+
 def test_the_workbench_itself_is_left_out(home: Home) -> None:
     cursor(home, workbench={"command": "mcp-workbench", "args": ["--config", "x"]})
     plan = home.plan()
@@ -344,7 +356,10 @@ def test_a_broken_configuration_is_not_touched(home: Home) -> None:
     assert caught.value.line == 2
 
 
-@pytest.mark.parametrize("content", ['{"mcpServers": {}}', '{"toolboxes": []}'])
+DEEP = f'{{"toolboxes": {{"a": {"[" * 500}{"]" * 500}}}}}'
+
+
+@pytest.mark.parametrize("content", ['{"mcpServers": {}}', '{"toolboxes": []}', DEEP])
 def test_a_file_of_another_kind_is_not_touched(home: Home, content: str) -> None:
     home.config.write_text(content)
     with pytest.raises(ConfigError):

@@ -10,6 +10,7 @@ import msgspec
 from mcp_workbench.config.clients import convert
 from mcp_workbench.config.masking.recognition import find_secrets
 from mcp_workbench.setup.importing.merging import Candidate, usable_name
+from mcp_workbench.setup.importing.resolving import is_deep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,6 +41,10 @@ def _gather(files: Sequence[FoundFile], machine: Machine, resolver: Resolver) ->
         for server in file.servers:
             if server.is_workbench:
                 yield Gathered(file, server, None)
+                continue
+            if is_deep(server.entry):
+                bare = msgspec.structs.replace(server, entry={})
+                yield Gathered(file, bare, None, ("the entry is nested too deeply",))
                 continue
             converted = convert(file, server, machine)
             if converted.refusals:

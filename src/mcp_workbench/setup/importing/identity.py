@@ -29,7 +29,7 @@ NO_LIMITS: Final = (frozenset(("*",)), frozenset[str]())
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _SHELLS: Final = (["cmd", "/c"], ["cmd.exe", "/c"])
 """How Windows has to start a program that is a script. The program is the argument after it."""
-_YES: Final = frozenset(("-y", "--yes"))
+_YES: Final = ("-y", "--yes")
 _RUN_OF_PACKAGES: Final = frozenset(("npx",))
 
 

@@ -124,12 +124,12 @@ def _are_equal(one: Candidate, other: Candidate) -> bool:
 
 
 def _known_as(candidate: Candidate, known: Sequence[KnownServer]) -> KnownServer | None:
-    local = {key: value for key, value in candidate.entry.items() if key in LOCAL}
+    # All else a person may have changed since; without its variables it is another server.
+    inherited = candidate.entry.get("inheritEnv")
     same = [
         server
         for server in known
-        if _has_identity(server, candidate)
-        and all(server.entry.get(key) == value for key, value in local.items())
+        if _has_identity(server, candidate) and inherited in (None, server.entry.get("inheritEnv"))
     ]
     if not same:
         return None

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import Problem
 
 
+MAX_LEVELS: Final = 32
+"""Levels of nesting of the deepest entry that is looked at. Real ones have three."""
 _BOX: Final = "imported"
 
 
@@ -70,6 +72,12 @@ class Resolver:
             tuple(dict.fromkeys(f"{one.what}: {one.remedy}" for one in problems.found[before:after])),
             (*problems.found[:before], *problems.found[after:]),
         )
+
+
+def is_deep(node: object, levels: int = MAX_LEVELS) -> bool:
+    """Whether a value is nested so deeply that it is no entry, and that walks over it could fail."""
+    children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return levels == 0 or any(is_deep(child, levels - 1) for child in children)
 
 
 def _tree(name: str, entry: Mapping[str, object]) -> dict[str, object]:

@@ -14,6 +14,7 @@ from mcp_workbench.setup.file_changes import FileChange, read_for_change
 from mcp_workbench.setup.importing.categories import category_of
 from mcp_workbench.setup.importing.grouping import Box, GroupedServer, describe, describe_again
 from mcp_workbench.setup.importing.merging import KnownServer, Newcomer
+from mcp_workbench.setup.importing.resolving import is_deep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +38,8 @@ class Target:
         if not isinstance(self.data.get("toolboxes", {}), dict):
             problem = Problem("toolboxes", "should be an object", 'Write { "toolboxes": { … } }')
             raise ConfigError(path, [problem])
+        if is_deep(self.data.get("toolboxes")):
+            raise ConfigError(path, [Problem("toolboxes", "the JSON is nested too deeply", "Flatten it.")])
 
     @property
     def secret_names(self) -> set[str]:
