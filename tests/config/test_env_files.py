@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.config import is_same_program
+from mcp_workbench.config import is_same_program, load_data
 from mcp_workbench.errors import Problem
 from tests.config.loading import load_content, load_server, one_server, problems
 
@@ -41,6 +41,12 @@ def test_a_path_is_relative_to_the_file_or_in_the_home_directory(tmp_path: Path,
     write_env(tmp_path, "A=1")
     environ = {"HERE": str(tmp_path), "HOME": str(tmp_path)}
     assert load_server(tmp_path, {"command": "x", "envFile": path}, environ).env == {"A": "1"}
+
+
+def test_in_a_configuration_without_a_file_it_is_relative_to_the_given_directory(tmp_path: Path) -> None:
+    write_env(tmp_path, "A=1")
+    loaded = load_data(one_server(ENTRY), {}, directory=str(tmp_path))
+    assert loaded.config.toolboxes["dev"].servers["fs"].env == {"A": "1"}
 
 
 def test_its_values_are_masked(tmp_path: Path) -> None:

@@ -71,7 +71,10 @@ def test_the_path_has_only_directories_that_last(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     written = [f"{tmp_path}/a", "relative", "", f"{tmp_path}/none", f"{tmp_path}/.cache"]
     path = os.pathsep.join([*written, f"{tmp_path}/b", f"{tmp_path}/a"])
-    assert lasting_path({"PATH": path}) == os.pathsep.join([f"{tmp_path}/a", f"{tmp_path}/b"])
+    lasting = [f"{tmp_path}/a", f"{tmp_path}/b"]
+    assert lasting_path({"PATH": path}, f"{tmp_path}/.cache/python") == os.pathsep.join(lasting)
+    lasting.insert(1, f"{tmp_path}/.cache")
+    assert lasting_path({"PATH": path}, f"{tmp_path}/a/python") == os.pathsep.join(lasting)
 
 
 def test_variables_are_found_wherever_they_are_needed() -> None:

@@ -150,6 +150,19 @@ def test_a_file_that_others_can_write_to_is_not_trusted(tmp_path: Path) -> None:
         store.get("TOKEN")
 
 
+def test_a_link_in_the_place_of_the_file_is_not_followed(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    store.put("TOKEN", "hunter2")
+    path = tmp_path / "mcp-workbench" / "secrets.json"
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="cannot be read"):
+        store.get("TOKEN")
+    with pytest.raises(StoreError, match="cannot be read"):
+        store.put("TOKEN", "hunter3")
+    assert "hunter2" in (tmp_path / "elsewhere").read_text()
+
+
 def test_a_directory_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "mcp-workbench").write_text("in the way")
     with pytest.raises(StoreError, match=r"secrets\.json\.lock cannot be written: Not a directory"):

@@ -106,13 +106,20 @@ def load_usable(
 def _load(path: StrPath, environ: Mapping[str, str], lookup: SecretLookup) -> LoadedConfig:
     path = os.fspath(path)
     data, status = read(path, usual_name=FILE_NAME, explain_missing=lambda: _missing(path, environ))
-    return _interpret(path, data, environ, status, lookup)
+    return _interpret(path, data, environ, status, lookup, os.path.dirname(path))
 
 
 def load_data(
-    config: Mapping[str, object], environ: Mapping[str, str], *, lookup: SecretLookup = no_secrets
+    config: Mapping[str, object],
+    environ: Mapping[str, str],
+    *,
+    lookup: SecretLookup = no_secrets,
+    directory: str = "",
 ) -> LoadedConfig:
-    """The configuration in a dict of the same form as the file. Raises ConfigError with all the problems."""
+    """The configuration in a dict of the same form as the file. Raises ConfigError with all the problems.
+
+    Paths in it are relative to `directory`; without one, to the working directory.
+    """
     try:
         # As JSON, so that it takes the same steps as a file: what is no JSON could not stand in one.
         data = json.dumps(dict(config)).encode()
@@ -121,7 +128,7 @@ def load_data(
             "", f"this is not JSON data: {error}", "Use dict, list, str, numbers, bool and None."
         )
         raise ConfigError(DATA_NAME, [problem]) from None
-    loaded = _interpret(DATA_NAME, data, environ, None, lookup)
+    loaded = _interpret(DATA_NAME, data, environ, None, lookup, directory)
     if loaded.faults.all:
         raise ConfigError(DATA_NAME, loaded.faults.all)
     return loaded
@@ -133,11 +140,10 @@ def _interpret(
     environ: Mapping[str, str],
     status: os.stat_result | None,
     lookup: SecretLookup,
+    directory: str,
 ) -> LoadedConfig:
     """Return the configuration in the content of a file. Raises ConfigError if there is nothing to use."""
     problems = Problems()
-    # Without a file, paths in the configuration are relative to the working directory.
-    directory = "" if status is None else os.path.dirname(path)
     try:
         tree = parse_in_our_words(path, data, problems, is_file=status is not None)
         # A plain copy: `os.environ` decodes and encodes at every access.

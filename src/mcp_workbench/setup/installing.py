@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 DEFAULT_NAME: Final = "workbench"
 """Name of the workbench's entry in the file of a client."""
 
-REPLACING: Final = "install --replace"
-"""Name in the journal of an installation that took servers out of a client's file."""
-
 _KNOWS_WORKSPACE: Final = frozenset(("cursor", "vscode", "vscode-insiders"))
 """Clients that replace `${workspaceFolder}` in an entry by the directory of the open project."""
 

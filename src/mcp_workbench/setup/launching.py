@@ -85,7 +85,7 @@ def plan_launch(
 ) -> Launch:
     """Return how a client is to start the workbench on a configuration, given the tree of its file."""
     command, args, warning = own_command(environ, executable)
-    env = {"PATH": lasting_path(environ)}
+    env = {"PATH": lasting_path(environ, executable)}
     env |= {name: environ[name] for name in _OUR_DIRECTORIES if os.path.isabs(environ.get(name, ""))}
     warnings = [warning] if warning else []
     needed = referenced_variables(tree)
@@ -139,13 +139,16 @@ def is_temporary(path: str, environ: Mapping[str, str]) -> bool:
     return not _CACHES.isdisjoint(path.replace("\\", "/").split("/"))
 
 
-def lasting_path(environ: Mapping[str, str]) -> str:
-    """Return the PATH with only the directories that are absolute, exist and will last, each once."""
+def lasting_path(environ: Mapping[str, str], executable: str) -> str:
+    """Return the PATH with only the directories that are absolute and exist, each once.
+
+    A temporary environment that this program runs in is left out.
+    """
     directories = dict.fromkeys(environ.get("PATH", "").split(os.pathsep))
+    if is_temporary(executable, environ):
+        directories.pop(os.path.dirname(executable), None)
     return os.pathsep.join(
-        directory
-        for directory in directories
-        if os.path.isabs(directory) and os.path.isdir(directory) and not is_temporary(directory, environ)
+        directory for directory in directories if os.path.isabs(directory) and os.path.isdir(directory)
     )
 
 

@@ -7,7 +7,7 @@ file goes back by one change. Nothing is written here: `file_changes.restore` do
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from mcp_workbench.storage.backups import ChangeRecord
+
+REPLACING: Final = "install --replace"
+"""Name in the journal of an installation that took servers out of a client's file."""
 
 
 class Restoration(msgspec.Struct, frozen=True):
@@ -34,6 +37,8 @@ class Restoration(msgspec.Struct, frozen=True):
     """When the first of these changes was made."""
     is_edited: bool
     """Whether somebody else has changed the file since, so that their changes would be lost."""
+    has_replaced: bool
+    """Whether servers were taken out of the file, which are in the workbench now."""
 
 
 class UndoPlan(msgspec.Struct, frozen=True):
@@ -102,6 +107,7 @@ def _restoration(backups: Backups, records: list[ChangeRecord]) -> Restoration:
         undoes=tuple(record.id for record in records),
         since=first.time,
         is_edited=present != former and _was_edited(records, digest_of(present)),
+        has_replaced=any(record.command == REPLACING for record in records),
     )
 
 

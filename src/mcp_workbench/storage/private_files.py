@@ -224,7 +224,7 @@ def _hide_secret(descriptor: int, status: os.stat_result, path: str) -> None:
         # It may be a hard link to another file of the user that is meant to be readable.
         raise PermissionError(errno.EPERM, f"other users can read {path}, and it has another name. Delete it")
     os.fchmod(descriptor, FILE_MODE)
-    log.warning("%s could be read by other users, and now cannot: consider a new login", path)
+    log.warning("%s could be read by other users, and now cannot: consider new logins and secrets", path)
 
 
 def _write(descriptor: int, pieces: Iterable[bytes], *, durable: bool) -> os.stat_result:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from mcp_workbench.config.source.references import is_secret_name
 from mcp_workbench.errors import StoreError
 from mcp_workbench.storage import keychain
 from mcp_workbench.storage.directories import data_directory
@@ -85,6 +84,8 @@ class SecretStore:
 
     def put(self, name: str, value: str) -> SecretPlace:
         """Store a secret, or replace it, and return where it is kept: in the keyring if there is one."""
+        from mcp_workbench.config.source.references import is_secret_name  # noqa: PLC0415 - not for a lookup
+
         if not is_secret_name(name):
             raise StoreError("a name is made of letters, digits and . _ - and begins with a letter or _")
         if len(value.encode(errors="surrogatepass")) > MAX_VALUE_BYTES:

@@ -20,7 +20,7 @@ from mcp_workbench.config.clients import (
     read_file,
     this_machine,
 )
-from mcp_workbench.config.clients.finding import MAX_FILE_BYTES
+from mcp_workbench.config.clients.parsing import MAX_FILE_BYTES
 from tests.config.clients.places import client_of, make_place
 
 if TYPE_CHECKING:

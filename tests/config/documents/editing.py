@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mcp_workbench.config.documents import Path, open_document
 from mcp_workbench.config.documents.plain import get, has, with_value, without
+from mcp_workbench.config.documents.yaml_style import flow, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,6 +74,37 @@ def json_texts(
         return f"{{{inner}}}" if isinstance(value, dict) else f"[{inner}]"
 
     return draw(gaps) + write(tree) + draw(gaps)
+
+
+@st.composite
+def yaml_texts(draw: Callable[[st.SearchStrategy[str]], str], tree: dict[str, object]) -> str:
+    """YAML text of a value in block style, with comments, empty lines and any indentation."""
+    above = st.sampled_from(["", "", "", "\n", "# own line\n", "\n# own line\n", "  # deeper\n"])
+    behind = st.sampled_from(["", "", "", "  ", " # behind"])
+    steps, offsets = st.sampled_from(["  ", " ", "    "]), st.sampled_from(["", "  ", "   "])
+
+    def write(value: object, indent: str) -> str:
+        if not isinstance(value, dict | list) or not value:
+            return f" {flow(value)}{draw(behind)}\n"
+        if draw(st.sampled_from(["block", "block", "flow"])) == "flow":
+            return f" {flow(value)}{draw(behind)}\n"
+        inner = indent + draw(steps if isinstance(value, dict) else offsets)
+        return f"{draw(behind)}\n{members(value, inner)}"
+
+    def members(value: object, indent: str) -> str:
+        parts = []
+        if isinstance(value, dict):
+            parts = [(f"{indent}{scalar(key)}:", write(item, indent)) for key, item in value.items()]
+        elif isinstance(value, list):
+            parts = [(f"{indent}-", write(item, f"{indent} ")) for item in value]
+        return "".join(
+            "".join(indent + line if line.strip() else line for line in draw(above).splitlines(keepends=True))
+            + head
+            + rest
+            for head, rest in parts
+        )
+
+    return members(tree, "") + draw(above)
 
 
 def paths(data: object, above: Path = ()) -> list[Path]:

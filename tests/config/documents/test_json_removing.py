@@ -90,7 +90,8 @@ def test_a_renamed_member_keeps_its_place_and_its_comments() -> None:
 
 
 def test_a_moved_member_takes_its_comments_along() -> None:
-    before = '{\n  "x": {\n    // about a\n    "a": {\n      "b": 1 // b\n    }, // tail\n    "c": 2\n  },\n  "y": {}\n}\n'
+    member = '    // about a\n    "a": {\n      "b": 1 // b\n    }, // tail\n'
+    before = f'{{\n  "x": {{\n{member}    "c": 2\n  }},\n  "y": {{}}\n}}\n'
     assert edited("json", before, ("move", ("x", "a"), ("y", "z", "a"))) == (
         '{\n  "x": {\n    "c": 2\n  },\n  "y": {\n    "z": {\n      // about a\n      "a": {\n'
         '        "b": 1 // b\n      } // tail\n    }\n  }\n}\n'

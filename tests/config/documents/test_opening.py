@@ -9,6 +9,7 @@ import pytest
 
 from mcp_workbench.config.documents import Format, open_document
 from mcp_workbench.errors import DocumentError
+from tests.config.documents.editing import Change, change
 
 FORMATS: list[Format] = ["json", "toml", "yaml"]
 
@@ -77,26 +78,20 @@ def test_a_value_that_no_file_can_hold_is_refused_and_the_document_stays_as_it_w
     for value in (deep, {1, 2}, float("nan"), {1: 2}, b"x"):
         with pytest.raises(DocumentError):
             document.set(("b",), value)
-    for edit in [
-        lambda: document.set((), 1),
-        lambda: document.set(("a", "b"), 1),
-        lambda: document.append(("a",), 1),
-    ]:
+    edits: list[Change] = [("set", (), 1), ("set", ("a", "b"), 1), ("append", ("a",), 1)]
+    for edit in edits:
         with pytest.raises(DocumentError):
-            edit()
+            change(document, edit)
     assert (document.encode(), document.data) == (before, {"a": 1})
 
 
 def test_a_key_that_is_written_twice_is_refused_only_where_it_matters() -> None:
     source = b'{"x": {"a": 1, "a": 2}, "y": {"b": 1}}'
     document = open_document("json", source)
-    for edit in [
-        lambda: document.set(("x", "b"), 1),
-        lambda: document.set(("x", "a"), 1),
-        lambda: document.remove(("x", "a")),
-    ]:
+    edits: list[Change] = [("set", ("x", "b"), 1), ("set", ("x", "a"), 1), ("remove", ("x", "a"))]
+    for edit in edits:
         with pytest.raises(DocumentError, match='line 1: the key "a" is written twice in the same object'):
-            edit()
+            change(document, edit)
     document.set(("y", "c"), 2)
     assert document.encode() == source.replace(b'"b": 1', b'"b": 1, "c": 2')
 

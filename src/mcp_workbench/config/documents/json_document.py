@@ -61,7 +61,9 @@ class JsonDocument(Document):
         member = members[-1]
         style = json.style(containers[: len(path)], self._newline)
         is_like_it = self._text[member.value] == ("{" if isinstance(value, dict) else "[")
-        is_short = json.is_on_one_line(container.start, container.end) or (is_like_it and self._is_line(member))
+        is_short = json.is_on_one_line(container.start, container.end) or (
+            is_like_it and self._is_line(member)
+        )
         text = style.write(value, json.indent_at(member.start), on_one_line=is_short)
         self._splice([(member.value, member.end, text)])
 
@@ -129,7 +131,8 @@ class JsonDocument(Document):
         comma = json.comma_after(last)
         start = last.end if comma is None else comma + 1
         end = json.after_comments(start)
-        return end == start or (comma is None and "//" not in self._text[start:end] and json.is_on_one_line(start, end))
+        is_plain = "//" not in self._text[start:end] and json.is_on_one_line(start, end)
+        return end == start or (comma is None and is_plain)
 
     def _onto_same_line(self, container: Container, entry: _Entry, style: Style) -> list[Edit]:
         last = container.members[-1]

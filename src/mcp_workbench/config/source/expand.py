@@ -31,7 +31,7 @@ _TOKEN = re.compile(
     r"\$\$\{|\$\{(?:([A-Z_][A-Z0-9_]*)(?::-([^}]*))?\}"
     r"|((?:keyring|input|file|env):[^}]*|userHome|workspace(?:Folder(?:Basename)?|Root)|pathSeparator|/)\})?"
 )
-_ENV = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?")
+_ENV = r"env:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?"
 _READ = ("keyring:", "input:", "file:")
 """How references begin whose values are read from somewhere else than the environment."""
 
@@ -158,7 +158,7 @@ class _Expander:
             if other is not None:
                 if not other.startswith("env:"):
                     return self._other(other, mistakes)
-                if found := _ENV.fullmatch(other):
+                if found := re.fullmatch(_ENV, other):
                     name, default = found.groups()
             if name is not None:
                 return self._variable(name, default, place, mistakes, is_env=other is not None)

@@ -130,6 +130,13 @@ def test_the_entry_can_have_another_name(desk: Desk) -> None:
     assert list(json.loads(desk.file_of("cursor").read_text(encoding="utf-8"))["mcpServers"]) == ["bench"]
 
 
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "\u00e9", "x" * 41, "-"])
+def test_a_name_that_not_every_client_takes_is_refused(desk: Desk, name: str) -> None:
+    with pytest.raises(SystemExit) as caught:
+        desk.run("install", "cursor", "--yes", f"--name={name}")
+    assert (caught.value.code, desk.file_of("cursor").exists()) == (2, False)
+
+
 def test_a_project_has_a_file_of_its_own(desk: Desk) -> None:
     ran = desk.run("install", "cursor", "--scope", "project", "--yes")
     assert ran.code == 0

@@ -21,8 +21,9 @@ from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.config.clients import this_machine
 from mcp_workbench.config.source.references import WORKSPACE_VARIABLE
 from mcp_workbench.errors import CannotChange, ConfigError, DocumentError, StoreError
-from mcp_workbench.setup.installing import REPLACING, plan_install, snippet_for
+from mcp_workbench.setup.installing import plan_install, snippet_for
 from mcp_workbench.setup.launching import load_for_launch, plan_launch
+from mcp_workbench.setup.undoing import REPLACING
 from mcp_workbench.storage.secrets import secret_lookup
 from mcp_workbench.workbench.text.sanitise import show_name
 

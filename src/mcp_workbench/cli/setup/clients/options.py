@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
-if TYPE_CHECKING:
-    import argparse
+MAX_NAME_CHARACTERS = 40
+
 
 INSTALL_DESCRIPTION = """\
 Puts the workbench into the settings of MCP clients: one entry in the file of each, with
@@ -47,7 +48,7 @@ def _add_install(commands: argparse._SubParsersAction[Any], shared: argparse.Arg
         description=INSTALL_DESCRIPTION,
     )
     install.add_argument("clients", nargs="*", metavar="CLIENT", help="such as cursor or claude-desktop")
-    install.add_argument("--name", metavar="NAME", help="name of the entry (default: workbench)")
+    install.add_argument("--name", type=_name, metavar="NAME", help="name of the entry (default: workbench)")
     install.add_argument(
         "--replace",
         action="store_true",
@@ -70,6 +71,14 @@ def _add_install(commands: argparse._SubParsersAction[Any], shared: argparse.Arg
         command.add_argument("--dry-run", action="store_true", help="only show what would be changed")
         command.add_argument("--yes", action="store_true", help="change without asking")
         command.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
+
+
+def _name(text: str) -> str:
+    """Return a name of an entry that every client takes."""
+    is_plain = text.isascii() and text.replace("-", "").replace("_", "").isalnum()
+    if not is_plain or len(text) > MAX_NAME_CHARACTERS:
+        raise argparse.ArgumentTypeError(f"use letters, digits, - and _, at most {MAX_NAME_CHARACTERS}")
+    return text
 
 
 def _add_undo(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:

@@ -31,6 +31,7 @@ class Replacement:
         self._options = options
         self._path = config_path
         self._files = _files(options, machine, clients)
+        self._is_written = False
         self._plan = plan_import(self._files, config_path, machine, secret_lookup(os.environ))
 
     @property
@@ -50,7 +51,7 @@ class Replacement:
 
     def show(self) -> None:
         """Print what is imported, as a diff of the configuration file, and what stays with the clients."""
-        show_found(self._plan, self._files)
+        show_found(self._plan, self._files, show_all=False)
         for warning in self._plan.warnings:
             complain(f"warning: {show_name(warning)}")
         if self._plan.secrets:
@@ -61,7 +62,7 @@ class Replacement:
             show_change(self._plan)
         for one in self._plan.servers:
             if one.state == "refused":
-                reasons = "; ".join(show_name(reason) for reason in one.reasons)
+                reasons = self._plan.mask("; ".join(show_name(reason) for reason in one.reasons))
                 complain(f"{show_name(one.server.name)} stays in {show_name(one.file.path)}: {reasons}")
 
     def write(self) -> None:
@@ -72,6 +73,7 @@ class Replacement:
                 if answer := ask_secret(f"{show_name(question)} ({name}, no echo; return to skip):"):
                     answers[name] = answer
         execute(self._plan, os.environ, SecretStore(os.environ), answers)
+        self._is_written = self.has_change
         if self.has_change and not self._options.json:
             say(f"Written: {show_name(self._path)}")
         for name in self._plan.inputs:
@@ -80,7 +82,7 @@ class Replacement:
 
     def described(self) -> dict[str, object]:
         """Return the import for scripts."""
-        return as_object(self._plan, self._files, is_written=self.has_change and self._options.yes)
+        return as_object(self._plan, self._files, is_written=self._is_written)
 
 
 def _files(options: argparse.Namespace, machine: Machine, clients: Sequence[Client]) -> list[FoundFile]:

@@ -83,7 +83,10 @@ def _restore(restorations: Sequence[Restoration], options: argparse.Namespace) -
     files = f"{len(differing)} file{'s' if len(differing) != 1 else ''}"
     if options.dry_run or (differing and not confirm(f"Restore {files}?", yes=options.yes)):
         return outcomes + [_outcome(it.subject, it.path, "pending") for it in wanted]
-    return outcomes + [_restore_one(it, options) for it in wanted]
+    outcomes += [_restore_one(it, options) for it in wanted]
+    if any(it.has_replaced for it in wanted) and not options.json:
+        say("The servers that were imported stay in the workbench too: mcp-workbench list shows them.")
+    return outcomes
 
 
 def _show(restoration: Restoration) -> None:

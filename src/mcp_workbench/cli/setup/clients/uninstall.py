@@ -17,8 +17,8 @@ from mcp_workbench.cli.setup.clients.naming import resolve_clients
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.config.clients import this_machine
 from mcp_workbench.errors import CannotChange
-from mcp_workbench.setup.installing import REPLACING, plan_uninstall
-from mcp_workbench.setup.undoing import open_commands
+from mcp_workbench.setup.installing import plan_uninstall
+from mcp_workbench.setup.undoing import REPLACING, open_commands
 
 if TYPE_CHECKING:
     import argparse
