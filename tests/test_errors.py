@@ -21,6 +21,7 @@ from mcp_workbench.errors import (
     ConfigUnusable,
     ConnectionClosed,
     Denied,
+    DocumentError,
     ExecutionFailed,
     InputMissing,
     InvalidCall,
@@ -244,6 +245,10 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     "an unusable toolbox": (
         ToolboxUnusable("t", "w.json", [LOCATED]),
         f"Toolbox 't' cannot be used, because of a mistake in the configuration:\n- w.json:7: {LOCATED}",
+    ),
+    "a file that cannot be parsed": (
+        DocumentError("invalid TOML: Invalid value", 2, 5),
+        "line 2, column 5: invalid TOML: Invalid value",
     ),
     "a refused call": (
         CallRefused("n", "s", "t", "read only"),
