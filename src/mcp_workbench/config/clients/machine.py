@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.config.clients.model import System  # noqa: TC001 - msgspec resolves the annotations
-
 from mcp_workbench.config.places import home_directory
 
 if TYPE_CHECKING:
