@@ -21,11 +21,14 @@ from mcp_workbench.errors import (
     ConfigUnusable,
     ConnectionClosed,
     Denied,
+    DocumentError,
+    EditRefused,
     ExecutionFailed,
     InputMissing,
     InvalidCall,
     LoginFailed,
     LoginRequired,
+    NameTaken,
     NoSuchPart,
     NotKept,
     NoTokens,
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
 
 ONE = Problem("toolboxes.dev", "is wrong", "Put it right.")
 TWO = Problem("", "the whole file is wrong", "")
+TAKEN = "Nothing was written. Remove that one first, or choose another name"
 UNUSABLE = (
     "There are no toolboxes, because the configuration file w.json cannot be used. Tell the user. "
     "When it is corrected, it is used within seconds, without a restart."
@@ -244,6 +248,15 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     "an unusable toolbox": (
         ToolboxUnusable("t", "w.json", [LOCATED]),
         f"Toolbox 't' cannot be used, because of a mistake in the configuration:\n- w.json:7: {LOCATED}",
+    ),
+    "a file that cannot be parsed": (
+        DocumentError("invalid TOML: Invalid value", 2, 5),
+        "line 2, column 5: invalid TOML: Invalid value",
+    ),
+    "an edit that cannot be made": (EditRefused("there is no server 'x'"), "there is no server 'x'"),
+    "a name that is taken": (
+        NameTaken("t", "s"),
+        f"the toolbox 't' has another server 's' already. {TAKEN}",
     ),
     "a refused call": (
         CallRefused("n", "s", "t", "read only"),

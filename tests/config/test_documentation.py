@@ -23,11 +23,12 @@ from mcp_workbench.config import (
     load,
 )
 from mcp_workbench.config.tokens import load_tokens
-from tests.config.loading import load_content, one_server
+from tests.config.loading import load_content, one_server, write
 
 DOCS = Path(__file__).parents[2] / "docs"
 REFERENCE = (DOCS / "configuration.md").read_text(encoding="utf-8")
 ENVIRON = {
+    "HOME": "/home/me",
     "PROJECT_ROOT": "/srv/project",
     "GITHUB_TOKEN": "github-token",
     "TRACKER_TOKEN": "tracker-token",
@@ -42,6 +43,11 @@ def blocks_of(page: str) -> list[dict[str, Any]]:
 
 BLOCKS = blocks_of(REFERENCE)
 REMOTE_BLOCKS = blocks_of((DOCS / "remote-servers.md").read_text(encoding="utf-8"))
+OTHER_BLOCKS = [
+    block
+    for name in ("secrets.md", "permissions.md", "clients/README.md")
+    for block in blocks_of((DOCS / name).read_text(encoding="utf-8"))
+]
 
 
 def keys_of(struct: type[msgspec.Struct]) -> set[str]:
@@ -60,6 +66,15 @@ def whole_file(block: dict[str, Any]) -> object:
 @pytest.mark.parametrize("block", [*BLOCKS, *REMOTE_BLOCKS], ids=json.dumps)
 def test_every_example_on_the_page_loads_without_a_warning(tmp_path: Path, block: dict[str, Any]) -> None:
     assert load_content(tmp_path, whole_file(block), ENVIRON).warnings == ()
+
+
+@pytest.mark.parametrize("block", OTHER_BLOCKS, ids=json.dumps)
+def test_every_example_for_newcomers_loads_without_a_warning(tmp_path: Path, block: dict[str, Any]) -> None:
+    (tmp_path / "tracker").mkdir()
+    (tmp_path / "tracker" / ".env").write_text("TRACKER_TOKEN=tracker-token\n", encoding="utf-8")
+    path = write(tmp_path, whole_file(block))
+    stored = {"GITHUB_TOKEN": "github-token"}
+    assert load(path, {"HOME": str(tmp_path)}, lookup=stored.get).warnings == ()
 
 
 @pytest.mark.parametrize("path", sorted(DOCS.glob("examples/*.json")), ids=lambda path: path.name)

@@ -51,7 +51,7 @@ def test_the_own_file_is_in_the_configuration_directory_of_the_system(
     monkeypatch: pytest.MonkeyPatch, system: str, environ: dict[str, str], expected: str
 ) -> None:
     monkeypatch.setattr("sys.platform", system)
-    assert configuration_directory({"HOME": "/home/ada", **environ}) == expected
+    assert configuration_directory({"HOME": "/home/ada", "USERPROFILE": "/home/ada", **environ}) == expected
 
 
 def test_a_user_without_a_home_has_no_file_of_their_own(elsewhere: Path) -> None:

@@ -126,6 +126,7 @@ def test_numbers_in_env_become_their_text_and_null_is_dropped(tmp_path: Path) ->
         ),
         ({"command": "a\0b"}, ".command", NUL),
         ({"command": "\ud800"}, ".command", HALF),
+        (command(isolation="\ud800"), ".isolation", 'should be a string, one of "shared", "client"'),
         (command(args="-y pkg"), ".args", "should be a list of strings, one for each argument, not a string"),
         (command(args=["\0"]), ".args[0]", NUL),
         (command(env=["A=1"]), ".env", "should be an object of strings, not a list"),

@@ -89,4 +89,4 @@ def _calls(program: str, lines: list[str]) -> Iterator[list[str]]:
     for line in lines:
         call = re.match(rf"\s*(?:\$ )?{program}((?:\s.*)?)$", line)
         if call:
-            yield shlex.split(re.split(r"\s(?:[|>]|&&|2>|# )", call[1])[0], comments=True)
+            yield shlex.split(re.split(r"\s(?:[|<>]|&&|2>|# )", call[1])[0], comments=True)

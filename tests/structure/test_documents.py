@@ -214,8 +214,14 @@ def test_commands_are_found_in_blocks_and_in_the_text(tmp_path: Path) -> None:
     document.write_text(
         "Run `mcp-workbench demo`, or `mcp-workbench-config`.\n"
         "```console\n$ mcp-workbench check --connect | less\nmcp-workbench  # serves\n```\n"
-        "```sh\nmcp-workbench schema > my.schema.json\n```\n",
+        "```sh\nmcp-workbench schema > my.schema.json\nmcp-workbench check < my.json\n```\n",
         encoding="utf-8",
     )
-    assert commands(document, "mcp-workbench") == [["check", "--connect"], [], ["schema"], ["demo"]]
+    assert commands(document, "mcp-workbench") == [
+        ["check", "--connect"],
+        [],
+        ["schema"],
+        ["check"],
+        ["demo"],
+    ]
     assert not understood(["chekc"])

@@ -125,13 +125,15 @@ def test_nothing_is_published_before_the_tag_was_checked_and_the_wheel_tested() 
 
 def test_the_commands_of_the_readme_run_on_a_clean_machine() -> None:
     run = commands(workflow("ci")["jobs"]["quickstart"])
-    assert [line for line in run if line.startswith(("make", "pip install .", "mcp-workbench"))] == [
+    assert [line for line in run if line.startswith(("make", "uv", "mkdir", "mcp-workbench"))] == [
         "make demo",
-        "pip install .",
+        "uv tool install .",
+        "mkdir -p ~/notes",
         "mcp-workbench check --connect",
     ]
     assert ["demo"] in commands_in(README, "make")
-    assert ["install", "."] in commands_in(README, "pip")
+    assert ["tool", "install", "."] in commands_in(README, "uv")
+    assert ["-p", "~/notes"] in commands_in(README, "mkdir")
     assert ["check", "--connect"] in commands_in(README, "mcp-workbench")
 
 

@@ -106,7 +106,7 @@ def load_usable(
 def _load(path: StrPath, environ: Mapping[str, str], lookup: SecretLookup) -> LoadedConfig:
     path = os.fspath(path)
     data, status = read(path, usual_name=FILE_NAME, explain_missing=lambda: _missing(path, environ))
-    return _interpret(path, data, environ, status, lookup, os.path.dirname(path))
+    return _interpret(path, data, environ, status, lookup=lookup, directory=os.path.dirname(path))
 
 
 def load_data(
@@ -128,7 +128,7 @@ def load_data(
             "", f"this is not JSON data: {error}", "Use dict, list, str, numbers, bool and None."
         )
         raise ConfigError(DATA_NAME, [problem]) from None
-    loaded = _interpret(DATA_NAME, data, environ, None, lookup, directory)
+    loaded = _interpret(DATA_NAME, data, environ, None, lookup=lookup, directory=directory)
     if loaded.faults.all:
         raise ConfigError(DATA_NAME, loaded.faults.all)
     return loaded
@@ -139,6 +139,7 @@ def _interpret(
     data: bytes,
     environ: Mapping[str, str],
     status: os.stat_result | None,
+    *,
     lookup: SecretLookup,
     directory: str,
 ) -> LoadedConfig:

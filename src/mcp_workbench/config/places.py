@@ -1,4 +1,4 @@
-"""Where the configuration file is: the places that are looked at, in order."""
+"""Where the configuration file is: the places that are looked at, in order, and the user's home."""
 
 from __future__ import annotations
 
@@ -30,6 +30,12 @@ def locate(option: str | None, environ: Mapping[str, str]) -> str:
     return FILE_NAME if os.path.lexists(FILE_NAME) else personal_file(environ)
 
 
+def home_directory(environ: Mapping[str, str]) -> str:
+    """Return the home directory of the current user, as the environment has it."""
+    variable = "USERPROFILE" if sys.platform == "win32" else "HOME"
+    return environ.get(variable) or os.path.expanduser("~")
+
+
 def personal_file(environ: Mapping[str, str]) -> str:
     """Return the path of the user's own configuration file; `./workbench-config.json` without a home."""
     directory = configuration_directory(environ)
@@ -38,9 +44,7 @@ def personal_file(environ: Mapping[str, str]) -> str:
 
 def configuration_directory(environ: Mapping[str, str]) -> str | None:
     """Return the workbench's directory among the user's settings; None for a user without a home."""
-    home = environ.get("HOME") or os.path.expanduser("~")
-    if sys.platform == "win32":
-        home = environ.get("USERPROFILE") or home
+    home = home_directory(environ)
     if not os.path.isabs(home):
         return None
     if sys.platform == "darwin":

@@ -7,6 +7,8 @@ decided in `editing`.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -74,7 +76,7 @@ def edit(
         after, data = document.encode(), document.data
         if after == before:
             return Edited(path, line, is_changed=False, is_new=False, missing=(), data=data)
-        missing = check(old, data, environ)
+        missing = check(old, data, environ, path)
         try:
             apply(FileChange(path, before, after), environ, subject="config", command=command)
         except CannotChange:
@@ -86,9 +88,9 @@ def edit(
 
 
 def check(
-    before: dict[str, object], after: dict[str, object], environ: Mapping[str, str]
+    before: dict[str, object], after: dict[str, object], environ: Mapping[str, str], path: str
 ) -> tuple[Problem, ...]:
-    """Return the values that are missing after an edit, and were not before.
+    """Return the values that are missing after an edit of the file at `path`, and were not before.
 
     Raises EditRefused if the edit makes a mistake. One that was in the file before does not matter, because
     the edit may be there to remove it.
@@ -97,8 +99,10 @@ def check(
         raise EditRefused(_explained("correct the file first", found))
     if found := _new(_mistakes(before, environ), _mistakes(after, environ)):
         raise EditRefused(_explained("this would not be valid, and was not written", found))
-    lookup = stored_names(environ)
-    return tuple(_new(_problems(before, environ, lookup), _problems(after, environ, lookup)))
+    problems = partial(
+        _problems, environ=environ, lookup=stored_names(environ), directory=str(Path(path).parent)
+    )
+    return tuple(_new(problems(before), problems(after)))
 
 
 def stored_names(environ: Mapping[str, str]) -> SecretLookup:
@@ -113,12 +117,14 @@ def stored_names(environ: Mapping[str, str]) -> SecretLookup:
 
 def _mistakes(data: dict[str, object], environ: Mapping[str, str]) -> Sequence[Problem]:
     """Return what is wrong in a configuration itself, whatever variables are set and secrets are stored."""
-    return _problems(_all_disabled(data), environ, no_secrets)
+    return _problems(_all_disabled(data), environ, no_secrets, "")
 
 
-def _problems(data: dict[str, object], environ: Mapping[str, str], lookup: SecretLookup) -> Sequence[Problem]:
+def _problems(
+    data: dict[str, object], environ: Mapping[str, str], lookup: SecretLookup, directory: str
+) -> Sequence[Problem]:
     try:
-        load_data(data, environ, lookup=lookup)
+        load_data(data, environ, lookup=lookup, directory=directory)
     except ConfigError as error:
         return error.problems
     return ()

@@ -43,13 +43,15 @@ class _Info(msgspec.Struct):
     title: str = ""
 
 
-def load_alone(addition: Addition, environ: Mapping[str, str], lookup: SecretLookup) -> LoadedConfig:
+def load_alone(
+    addition: Addition, environ: Mapping[str, str], lookup: SecretLookup, directory: str
+) -> LoadedConfig:
     """Return the configuration of a server as if it were the only one. Raises ConfigError.
 
-    What is wrong elsewhere in the file does not matter for a trial.
+    What is wrong elsewhere in the file does not matter for a trial. `directory` is that of the file.
     """
     toolbox = {"description": addition.description, SERVERS: {addition.server: addition.entry}}
-    return load_data({TOOLBOXES: {addition.toolbox: toolbox}}, environ, lookup=lookup)
+    return load_data({TOOLBOXES: {addition.toolbox: toolbox}}, environ, lookup=lookup, directory=directory)
 
 
 async def try_server(loaded: LoadedConfig, environ: Mapping[str, str]) -> Trial:

@@ -6,6 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
+from mcp_workbench.config.places import home_directory
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -35,7 +37,7 @@ def _directory(
     """Return a directory below `variable` if it is set, else where the platform keeps such files."""
     if configured := environ.get(variable):
         return os.path.join(configured, NAME)
-    home = os.path.expanduser("~")
+    home = home_directory(environ)
     if not os.path.isabs(home):
         # A user without a home directory, as in some containers: nothing can be written, so nothing is kept.
         return os.devnull

@@ -1,4 +1,4 @@
-"""Threads for what the event loop cannot watch. Only `storage.secrets` has others, for the calls of a keyring.
+"""Threads for what the event loop cannot watch. Only `storage.secrets` has others, for calls of a keyring.
 
 They serve regular files and the null device on all systems, every pipe on Windows, the end of a process on
 systems without descriptors for it, and work that may block. All are daemon threads, so that none delays

@@ -95,6 +95,15 @@ def test_older_settings_of_vs_code_are_read(tmp_path: Path) -> None:
     assert convert(file, server, place.machine).inputs == {"t": "T"}
 
 
+def test_settings_without_servers_are_no_file_of_servers(tmp_path: Path) -> None:
+    place = make_place(tmp_path)
+    place.put("~/.config/Code/User/settings.json", '{"editor.fontSize": 12}')
+    place.put("~/.claude.json", '{"projects": {"PROJECT": {}}}')
+    assert [(file.client and file.client.id, file.key) for file in place.found()] == [
+        ("claude-code", ("mcpServers",))
+    ]
+
+
 @pytest.mark.parametrize("content", ['{"fs": {"command": "x"}}', SERVERS])
 def test_the_file_of_a_project_of_claude_code_may_be_flat(tmp_path: Path, content: str) -> None:
     place = make_place(tmp_path)
@@ -176,6 +185,7 @@ def test_a_broken_file_of_another_format_has_an_error(
     assert file.servers == ()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there are no such files on Windows")
 def test_what_is_no_file_has_an_error(tmp_path: Path) -> None:
     place = make_place(tmp_path)
     home = Path(place.machine.home)

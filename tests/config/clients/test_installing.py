@@ -98,6 +98,13 @@ def test_a_file_that_exists_is_written_rather_than_a_new_one(tmp_path: Path) -> 
     assert (install_target(place.machine, windsurf, "user") or ("",))[0] == str(existing)
 
 
+def test_a_path_that_a_variable_names_comes_before_a_file_that_exists(tmp_path: Path) -> None:
+    place = make_place(tmp_path, {"CODEX_HOME": str(tmp_path / "codex")})
+    place.put("~/.codex/config.toml", "")
+    path, _ = install_target(place.machine, client_of("codex"), "user") or ("", None)
+    assert path == str(tmp_path / "codex/config.toml")
+
+
 def test_older_files_are_read_but_not_written(tmp_path: Path) -> None:
     place = make_place(tmp_path)
     place.put("~/.config/Code/User/settings.json", "{}")

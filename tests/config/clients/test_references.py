@@ -57,6 +57,12 @@ def test_the_folder_of_a_project_is_its_path() -> None:
     assert result.entry["args"] == ["/src/site/x site"]
 
 
+def test_a_variable_that_the_client_sets_itself_is_its_value() -> None:
+    text = "${CLAUDE_PROJECT_DIR:-.}/x"
+    assert converted("claude-code", text, "/src/site").entry["args"] == ["/src/site/x"]
+    assert converted("claude-code", text).entry["args"] == [text]
+
+
 def test_what_a_person_is_asked_for_in_the_client_becomes_a_secret_to_ask_for() -> None:
     assert converted("vscode", "${input:token}${input:other id}").inputs == {
         "token": "Your token",

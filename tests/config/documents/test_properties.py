@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from typing import TypeVar, cast
 
 import pytest
 import tomlkit
@@ -15,14 +16,21 @@ from mcp_workbench.config.documents.plain import is_same
 from mcp_workbench.errors import DocumentError
 from tests.config.documents.editing import OBJECTS, VALUES, any_edit, change, json_texts, yaml_texts
 
+T = TypeVar("T")
+
 EXAMPLES = 60
 NEW = "a key that no example has"
 
 
-def has_null(value: object) -> bool:
-    if isinstance(value, dict | list):
-        return any(map(has_null, value.values() if isinstance(value, dict) else value))
-    return value is None
+def without_null(value: T) -> T:
+    """The value with false in the place of each null, which TOML does not have."""
+
+    def fill(node: object) -> object:
+        if isinstance(node, dict):
+            return {key: fill(item) for key, item in node.items()}
+        return [fill(item) for item in node] if isinstance(node, list) else node is not None and node
+
+    return cast("T", fill(value))
 
 
 def without_empty(value: object) -> object:
@@ -71,7 +79,7 @@ def test_a_new_member_of_json_leaves_as_it_came(
 @given(st.data(), OBJECTS, VALUES)
 @settings(deadline=None, max_examples=EXAMPLES)
 def test_toml_holds_what_was_meant(data: st.DataObject, tree: dict[str, object], value: object) -> None:
-    assume(not has_null(tree) and not has_null(value))
+    tree, value = without_null(tree), without_null(value)
     document = written("toml", tree)
     edit, expected = any_edit(data, document.data, value)
     change(document, edit)
@@ -84,7 +92,7 @@ def test_toml_holds_what_was_meant(data: st.DataObject, tree: dict[str, object],
 def test_toml_of_another_writer_holds_what_was_meant(
     data: st.DataObject, tree: dict[str, object], value: object
 ) -> None:
-    assume(not has_null(tree) and not has_null(value))
+    tree, value = without_null(tree), without_null(value)
     source = tomlkit.dumps(tree)
     assume(tomllib.loads(source) == tree)
     document = open_document("toml", source.encode())
@@ -140,7 +148,9 @@ def test_yaml_of_another_writer_holds_what_was_meant(
 @given(OBJECTS, VALUES)
 @settings(deadline=None, max_examples=EXAMPLES)
 def test_what_we_wrote_ourselves_comes_back(form: Format, tree: dict[str, object], value: object) -> None:
-    assume(tree and (form != "toml" or not has_null([tree, value])))
+    assume(tree)
+    if form == "toml":
+        tree, value = without_null(tree), without_null(value)
     document = written(form, tree)
     assert is_same(without_empty(document.data), without_empty(tree))
     before = document.encode()

@@ -39,7 +39,7 @@ q = 1
 when = 1979-05-27 07:32:00
 '''
 
-ENV = "env = { \"K\" = \"v\", L = 'x'"
+ENV = 'env = { "K" = "v", L = \'x\''
 NEW = [
     "[mcp_servers.wb]",
     'command = "npx"',

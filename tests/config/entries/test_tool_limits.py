@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from mcp_workbench.config.entries.dialects import AMP, ANY, GEMINI, SECONDS, Dialect
 from mcp_workbench.config.entries.translate import translate
@@ -181,3 +183,25 @@ def test_a_server_that_is_off_anywhere_is_off(
     tmp_path: Path, keys: dict[str, object], is_disabled: bool
 ) -> None:
     assert load_server(tmp_path, {"command": "x", **keys}).disabled is is_disabled
+
+
+NAMES = st.lists(st.sampled_from(["a", "b", "ab", "a*", "a?", "[a]", "!a"]), max_size=3, unique=True)
+FILTERS = st.lists(st.sampled_from(["a", "b", "*", "a*", "!b", "!a*", "?"]), max_size=3, unique=True)
+
+
+@given(allowed=NAMES, denied=NAMES, filters=FILTERS, dialect=st.sampled_from([SECONDS, GEMINI, ANY]))
+def test_no_combination_of_limits_shows_more_than_each_of_them(
+    allowed: list[str], denied: list[str], filters: list[str], dialect: Dialect
+) -> None:
+    entry: dict[str, Any] = {
+        "command": "x",
+        "enabledTools": allowed,
+        "disabledTools": denied,
+        "toolFilters": filters,
+    }
+    found = Problems()
+    result: Any = translate(entry, (), found, dialect)
+    assume(not found.found)
+    shows, is_wanted = compile_filters(result["toolFilters"]), compile_filters(filters)
+    shown = [name for name in ("a", "b", "ab", "a*", "a?", "[a]", "!a", "other") if shows(name)]
+    assert [name for name in shown if name not in allowed or name in denied or not is_wanted(name)] == []

@@ -72,8 +72,8 @@ def _add(path: str, options: argparse.Namespace) -> int:
         addition = msgspec.structs.replace(addition, replace=True)
         editing.add(document, addition)
     # Before the trial, so that nobody waits for a server that cannot be added.
-    check(data, document.data, environ)
-    trial = NO_TRIAL if options.no_check else _try(addition, options, environ)
+    check(data, document.data, environ, path)
+    trial = NO_TRIAL if options.no_check else _try(addition, options, environ, path)
     if not options.no_check and not _is_accepted(trial, addition, path, options):
         return 1
     if options.description is None:
@@ -84,10 +84,10 @@ def _add(path: str, options: argparse.Namespace) -> int:
     return 0
 
 
-def _try(addition: Addition, options: argparse.Namespace, environ: Mapping[str, str]) -> Trial:
+def _try(addition: Addition, options: argparse.Namespace, environ: Mapping[str, str], path: str) -> Trial:
     """Start the server. Values that are not there are a reason for a failure too."""
     try:
-        loaded = load_alone(addition, environ, secret_lookup(environ))
+        loaded = load_alone(addition, environ, secret_lookup(environ), str(Path(path).parent))
     except ConfigError as error:
         reasons = "; ".join(problem.what for problem in error.problems)
         return Trial(seconds=0.0, error=reasons, hint=" ".join(p.remedy for p in error.problems))

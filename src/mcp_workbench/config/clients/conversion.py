@@ -18,13 +18,14 @@ from mcp_workbench.config.entries.dialects import ANY
 from mcp_workbench.config.entries.our_words import OUR_KEYS
 from mcp_workbench.config.entries.tool_limits import UnclearLimit, both
 from mcp_workbench.config.entries.translate import is_variable, translate
+from mcp_workbench.config.entries.vocabulary import DECORATIONS
 from mcp_workbench.config.validation.problems import Problems
 from mcp_workbench.config.validation.server import TRANSPORT_OF_TYPE, read_server
 
 if TYPE_CHECKING:
     from mcp_workbench.config.clients.found import FoundFile, FoundServer
     from mcp_workbench.config.clients.machine import Machine
-    from mcp_workbench.config.clients.model import References
+    from mcp_workbench.config.clients.model import Client, References
 
 _REFERENCE = re.compile(r"(?<!\$)\$\{")
 _RELATIVE = re.compile(r"\.{1,2}([/\\]|$)")
@@ -45,8 +46,11 @@ def convert(found: FoundFile, server: FoundServer, machine: Machine) -> Converte
     """Return the server as an entry of the configuration file."""
     client = found.client
     converter = ReferenceConverter(found.context, machine, os.path.dirname(found.path))
+    if found.context.project:
+        # Set by the client itself, for the programs that it starts.
+        converter.known["CLAUDE_PROJECT_DIR"] = found.context.project
     problems = Problems()
-    source = dict(server.entry)
+    source = _without_form(client, server.entry)
     asked = _take_env_keys(source, converter) if client is not None and client.asks_for_env_keys else {}
     style: References = client.references if client is not None else "ours"
     special: dict[str, References] = {}
@@ -79,14 +83,22 @@ def convert(found: FoundFile, server: FoundServer, machine: Machine) -> Converte
     )
 
 
+def _without_form(client: Client | None, entry: dict[str, object]) -> dict[str, object]:
+    """Return the entry without the keys that every entry of the client has, and that say nothing."""
+    if client is None:
+        return dict(entry)
+    empty = {"name"} if client.form.has_name else set()
+    empty |= client.form.first.keys() & DECORATIONS
+    return {key: value for key, value in entry.items() if key not in empty}
+
+
 def _take_env_keys(source: dict[str, object], converter: ReferenceConverter) -> dict[str, str]:
     """Return the variables whose values are secrets in the store of the client, as references to ours."""
-    names = source.pop("env_keys", None)
-    asked = {
-        name: converter.secret(name, name)
-        for name in (names if isinstance(names, list) else ())
-        if isinstance(name, str) and is_variable(name)
-    }
+    names = source.get("env_keys")
+    if not isinstance(names, list) or not all(map(is_variable, names)):
+        return {}  # reported by the translation, if it is not just missing
+    del source["env_keys"]
+    asked = {name: converter.secret(name, name) for name in names}
     given = source.get("envs")
     if isinstance(given, dict):
         converter.known |= {name: str(value).replace("${", "$${") for name, value in given.items()}

@@ -67,7 +67,7 @@ def read_file(path: str, client: Client | None, machine: Machine) -> FoundFile:
 
 
 def _read(path: str, client: Client, file: ClientFile, machine: Machine) -> FoundFile | None:
-    """Return a file of a client, or None if it holds nothing for this project."""
+    """Return a file of a client, or None if it has no place for servers."""
     found = FoundFile(client, file.scope, path, file.format, key=file.key)
     try:
         data = parse_file(path, file.format)
@@ -75,7 +75,6 @@ def _read(path: str, client: Client, file: ClientFile, machine: Machine) -> Foun
         return msgspec.structs.replace(found, error=str(error))
     key = _key_in(data, file, machine)
     if key is None:
-        # The servers of a project in the person's own file: most projects have none there.
         return None
     project = machine.directory if file.scope == "project" else ""
     return _with_servers(msgspec.structs.replace(found, key=key), data, FileContext(project=project), machine)
@@ -87,6 +86,9 @@ def _key_in(data: dict[str, object], file: ClientFile, machine: Machine) -> _Key
         return _project_key(data, machine.directory)
     if file.may_be_flat and file.key[0] not in data and _looks_flat(data):
         return ()
+    # Settings that hold much else: most have no servers, and are then no file of servers.
+    if len(file.key) > 1 and not isinstance(data.get(file.key[0]), dict):
+        return None
     return file.key
 
 

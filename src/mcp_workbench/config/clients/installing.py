@@ -30,12 +30,14 @@ def entry_for(client: Client, command: str, args: Sequence[str], env: Mapping[st
 
 
 def install_target(machine: Machine, client: Client, scope: Scope) -> tuple[str, ClientFile] | None:
-    """Return the file that `install` writes: one that exists, else the best path; None if there is none."""
-    candidates = [
-        (path, file)
-        for file in client.files
-        if file.scope == scope and file.is_installable
-        for path in machine.paths_of(file)
-    ]
+    """Return the file that `install` writes, None if the client has none.
+
+    A path that a variable names comes first, then a file that exists, then the usual path.
+    """
+    files = [file for file in client.files if file.scope == scope and file.is_installable]
+    for file in files:
+        if (chosen := machine.chosen_path(file)) is not None:
+            return chosen, file
+    candidates = [(path, file) for file in files for path in machine.paths_of(file)]
     existing = (candidate for candidate in candidates if os.path.lexists(candidate[0]))
     return next(existing, candidates[0] if candidates else None)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.config.clients.model import System  # noqa: TC001 - msgspec resolves the annotations
+from mcp_workbench.config.places import home_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,6 +41,11 @@ class Machine(msgspec.Struct, frozen=True):
             path = self._expand(template, glob.escape if is_glob else str)
             if path is not None:
                 yield from sorted(glob.glob(path)) if is_glob else (path,)
+
+    def chosen_path(self, file: ClientFile) -> str | None:
+        """Return the path that a variable of the client names for a file, or None if none is set."""
+        templates = (template for template in file.paths[self.system] if template.startswith("{env:"))
+        return next((path for template in templates if (path := self._expand(template, str))), None)
 
     def _expand(self, template: str, escape: Callable[[str], str]) -> str | None:
         """Return the path of a template, or None if it needs a variable that is not set."""
@@ -75,6 +81,4 @@ class Machine(msgspec.Struct, frozen=True):
 def this_machine(environ: Mapping[str, str], directory: str) -> Machine:
     """Return the machine that this runs on, with the project in `directory`."""
     system: System = "win32" if sys.platform == "win32" else "darwin" if sys.platform == "darwin" else "linux"
-    variable = "USERPROFILE" if system == "win32" else "HOME"
-    home = environ.get(variable) or os.path.expanduser("~")
-    return Machine(system, home, os.path.abspath(directory), environ)
+    return Machine(system, home_directory(environ), os.path.abspath(directory), environ)

@@ -123,7 +123,7 @@ class JsonDocument(Document):
             self._splice(self._onto_same_line(container, entry, style))
 
     def _may_go_on(self, container: Container) -> bool:
-        """Whether a new member can go onto the line of the last one, and no comment comes to the wrong one."""
+        """Whether a new member can go onto the line of the last, with every comment at its own member."""
         json = self._json
         last = container.members[-1]
         if json.starts_line(last.start):

@@ -14,6 +14,7 @@ from mcp_workbench.config.documents.json_style import Style
 from mcp_workbench.config.documents.lines import Lines
 from mcp_workbench.config.source.json_comments import blank, comments, without_trailing_commas
 from mcp_workbench.config.source.positions import Member, members, skip_space
+from mcp_workbench.config.validation.problems import quoted
 from mcp_workbench.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -99,8 +100,10 @@ class JsonText(Lines):
 
     def refuse_twice(self, member: Member) -> NoReturn:
         """Raise DocumentError for a key that is written twice in the same object."""
-        key = json.dumps(member.key, ensure_ascii=False)
-        raise DocumentError(f"the key {key} is written twice in the same object", self.line_at(member.start))
+        raise DocumentError(
+            f"the key {quoted(str(member.key))} is written twice in the same object",
+            self.line_at(member.start),
+        )
 
     def starts_line(self, position: int) -> bool:
         """Whether nothing but white space and comments is before a position on its line."""

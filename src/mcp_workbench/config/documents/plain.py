@@ -9,6 +9,7 @@ import json
 import math
 from typing import TypeAlias
 
+from mcp_workbench.config.validation.problems import quoted
 from mcp_workbench.errors import DocumentError
 
 Step: TypeAlias = str | int
@@ -73,7 +74,7 @@ def with_value(data: object, path: Path, value: object) -> object:
     if isinstance(data, list) and isinstance(step, int) and 0 <= step <= len(data):
         present = data[step] if step < len(data) else None
         return [*data[:step], with_value(present, rest, value), *data[step + 1 :]]
-    raise DocumentError(f"there is no object for {_shown(step)}: another value is in its place")
+    raise DocumentError(f"there is no object for {quoted(str(step))}: another value is in its place")
 
 
 def without(data: object, path: Path) -> object:
@@ -100,7 +101,3 @@ def _child(data: object, step: Step) -> object:
     if isinstance(data, list) and isinstance(step, int) and 0 <= step < len(data):
         return data[step]
     raise KeyError(step)
-
-
-def _shown(step: Step) -> str:
-    return json.dumps(step, ensure_ascii=False)

@@ -151,6 +151,7 @@ class TomlDocument(Document):
     def _delete_lines(self, start: int, end: int, is_table: bool) -> None:
         """Delete whole lines, and the empty lines next to a table that would be left over."""
         lines = Lines(self._text)
+        end = min(end, len(self._text))  # the line break may have gone with the lines below
         if not start:
             while end < len(self._text) and not lines.line(end):
                 end = lines.next_line(end)

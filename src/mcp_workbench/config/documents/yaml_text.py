@@ -6,7 +6,6 @@ its plain text, list or mapping. Does not change the text.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +16,7 @@ from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, Seq
 
 from mcp_workbench.config.documents.lines import Lines
 from mcp_workbench.config.documents.yaml_style import BlockStyle
+from mcp_workbench.config.validation.problems import quoted
 from mcp_workbench.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 MAX_YAML_BYTES = 2**20
 """Bytes of a YAML file. Reading takes several seconds for each million of them."""
 
-MAX_EXPANDED_CHARACTERS = 8 * 2**20
-"""Characters of all values with every alias replaced by what it stands for. More would be an attack."""
+MAX_ALIASED_CHARACTERS = 4 * 2**20
+"""Characters that all aliases together may stand for. More would be an attack on the reader's memory."""
+
+VALUE_CHARACTERS = 40
+"""Characters that a value counts for in addition to its text, because it takes that much memory."""
 
 _TAG = "tag:yaml.org,2002:"
 _COLON = re.compile(r"[ \t]*(?:\r?\n[ \t]*)?:")
@@ -59,7 +62,8 @@ class YamlText(Lines):
         yaml = YAML(typ="safe", pure=True)
         self._construct = yaml.constructor
         self.root = self._composed(yaml)
-        self._budget = MAX_EXPANDED_CHARACTERS
+        self._budget = MAX_ALIASED_CHARACTERS
+        self._seen: set[int] = set()
         self._open: set[int] = set()
         data = {} if self.root is None else self._plain(self.root)
         if not isinstance(data, dict):
@@ -85,9 +89,11 @@ class YamlText(Lines):
     def _plain(self, node: Node) -> object:
         if id(node) in self._open:
             raise DocumentError("a value contains itself", node.start_mark.line + 1)
-        self._budget -= 1 + (len(node.value) if isinstance(node, ScalarNode) else 0)
-        if self._budget < 0:
-            raise DocumentError("the aliases in the file stand for too much text")
+        if id(node) in self._seen:
+            self._budget -= VALUE_CHARACTERS + (len(node.value) if isinstance(node, ScalarNode) else 0)
+            if self._budget < 0:
+                raise DocumentError("the aliases in the file stand for too much text")
+        self._seen.add(id(node))
         if isinstance(node, ScalarNode):
             return self._scalar(node)
         self._open.add(id(node))
@@ -128,8 +134,7 @@ class YamlText(Lines):
                 continue
             name = str(key.value)
             if name in result:
-                shown = json.dumps(name, ensure_ascii=False)
-                reason = f"the key {shown} is written twice in the same mapping"
+                reason = f"the key {quoted(name)} is written twice in the same mapping"
                 raise DocumentError(reason, key.start_mark.line + 1, key.start_mark.column + 1)
             result[name] = self._plain(value)
         return {**merged, **result}

@@ -1,8 +1,7 @@
 """Translates a server entry in the words of any client into our own.
 
-Owns the target, the environment, headers, switches and timeouts of an entry, and what happens to keys that
-have no meaning here. What limits a server is honoured or refused, never ignored. The result is checked by
-`validation.server`, like an entry in our own words.
+Owns the target, the environment, headers, switches and timeouts of an entry. What limits a server is honoured
+or refused, never ignored. The result is checked by `validation.server`, like an entry in our own words.
 """
 
 from __future__ import annotations
@@ -14,33 +13,30 @@ import msgspec
 
 from mcp_workbench.config.entries.dialects import ANY, Dialect
 from mcp_workbench.config.entries.oauth_words import translate_oauth
+from mcp_workbench.config.entries.other_keys import keep_for_validation
 from mcp_workbench.config.entries.our_words import OUR_KEYS, is_in_our_words
 from mcp_workbench.config.entries.tool_lists import combine_tool_limits
 from mcp_workbench.config.entries.vocabulary import (
-    DECORATIONS,
     ENV_KEYS,
     HEADER_KEYS,
     MILLISECONDS_KEYS,
     NAME_KEYS,
-    SANDBOX_KEYS,
     SECONDS_KEYS,
     SWITCHES,
     SYNONYMS,
-    TRANSLATED,
-    looks_limiting,
 )
 from mcp_workbench.config.validation.fields import kind_of
 from mcp_workbench.config.validation.problems import quoted
 from mcp_workbench.config.validation.server import TRANSPORT_OF_TYPE
-from mcp_workbench.config.validation.suggest import ADVICE, meant_key, right_place
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp_workbench.config.validation.problems import Place, Problems
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _GEMINI_KEYS = frozenset(("httpUrl", "includeTools", "excludeTools", "trust"))
-_PLAIN_KEY = re.compile(r"[\w.$-]+", re.ASCII)
 _TO_SECONDS = 1000
 
 
@@ -101,7 +97,7 @@ class _Translation:
             self._spell("toolFilters", written)
         self._timeouts()
         translate_oauth(source, result)
-        self._other_keys()
+        result |= keep_for_validation(source, self._place, self._problems)
         return result
 
     def _put(self, key: str, value: object, written: str) -> None:
@@ -218,19 +214,19 @@ class _Translation:
             given.append(("apiKey", {"Authorization": f"Bearer {key}"}))
         self._merge("headers", given, str.lower)
 
-    def _merge(self, key: str, given: list[tuple[str, object]], fold: object) -> None:
+    def _merge(self, key: str, given: list[tuple[str, object]], fold: Callable[[str], str]) -> None:
         """Put the objects of several keys into one. A name with two values is a problem, not a choice."""
         if len(given) == 1:
             self._put(key, given[0][1], given[0][0])
             return
         merged: dict[str, object] = {}
-        seen: dict[object, object] = {}
+        seen: dict[str, object] = {}
         for written, value in given:
             if not isinstance(value, dict):
                 self._refuse(written, f"should be an object of strings, not {kind_of(value)}", "Correct it.")
                 continue
             for name, text in value.items():
-                folded = fold(name) if callable(fold) else name
+                folded = fold(name)
                 if seen.setdefault(folded, text) != text:
                     self._refuse(
                         written, f"{quoted(name)} is given twice, with two values", "Keep one of them."
@@ -268,35 +264,6 @@ class _Translation:
         if self._dialect.is_guess or isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
             return False
         return timeout <= 0 or timeout < self._dialect.min_timeout
-
-    def _other_keys(self) -> None:
-        ignored = []
-        for key, value in self._source.items():
-            if key in OUR_KEYS or key in TRANSLATED:
-                continue
-            if key in DECORATIONS or (key in SANDBOX_KEYS and not value):
-                ignored.append(key)
-            elif self._is_for_validation(key):
-                self._result[key] = value
-            elif looks_limiting(key):
-                what = "limits the server in another client, and the workbench does not know how"
-                self._refuse(key, what, 'Use "toolFilters" to choose the tools, or delete this key.')
-            else:
-                ignored.append(key)
-        options = self._source.get("requestOptions")
-        if isinstance(options, dict):
-            ignored.extend(f"requestOptions.{key}" for key in options if key != "headers")
-        if ignored:
-            listed = ", ".join(key if _PLAIN_KEY.fullmatch(key) else quoted(key) for key in ignored)
-            self._problems.warn(
-                self._place, f"the workbench does not use these keys, and ignores them: {listed}"
-            )
-
-    def _is_for_validation(self, key: str) -> bool:
-        """Whether the usual checks say more about a key: a slip, a wrong place, or what to write instead."""
-        if key in SANDBOX_KEYS:
-            return False
-        return key in ADVICE or meant_key(key, OUR_KEYS) is not None or right_place(key) is not None
 
 
 def _seconds(milliseconds: object) -> object:

@@ -13,12 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.config.source.small_files import (
-    UnusableFile,
-    home_directory,
-    read_small_text,
-    resolve_path,
-)
+from mcp_workbench.config.places import home_directory
+from mcp_workbench.config.source.small_files import UnusableFile, read_small_text, resolve_path
 from mcp_workbench.errors import StoreError
 
 if TYPE_CHECKING:

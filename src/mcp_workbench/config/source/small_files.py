@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from typing import TYPE_CHECKING, Final
+
+from mcp_workbench.config.places import home_directory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,12 +26,6 @@ class UnusableFile(Exception):
         super().__init__(what)
         self.what = what
         self.remedy = remedy
-
-
-def home_directory(environ: Mapping[str, str]) -> str:
-    """Return the home directory of the current user, as the environment has it."""
-    variable = "USERPROFILE" if sys.platform == "win32" else "HOME"
-    return environ.get(variable) or os.path.expanduser("~")
 
 
 def resolve_path(path: str, directory: str, environ: Mapping[str, str]) -> str:

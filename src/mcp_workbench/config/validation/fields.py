@@ -102,7 +102,8 @@ def convert_fields(
         if key in entry:
             try:
                 converted[field.name] = msgspec.convert(entry[key], field.type)
-            except msgspec.ValidationError:
+            except (msgspec.ValidationError, UnicodeEncodeError):
+                # Half of a character cannot be compared with the values that a key may have.
                 _report_misfit(key, entry[key], field.type, (*place, key), problems)
     return converted
 
