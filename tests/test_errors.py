@@ -15,6 +15,7 @@ from mcp_workbench.errors import (
     BrokenOff,
     CallError,
     CallRefused,
+    CannotChange,
     CannotListen,
     ConfigError,
     ConfigUnusable,
@@ -89,6 +90,10 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     "a login that cannot be stored": (StoreError("as it is"), "as it is"),
     "a pointer to nothing": (NoSuchPart("as it is"), "as it is"),
     "a regular expression that is none": (BadPattern("as it is"), "as it is"),
+    "a file that cannot be changed": (
+        CannotChange("/mcp.json", "it is read-only", "Make it writable."),
+        "/mcp.json: it is read-only. Make it writable.",
+    ),
     "a login that failed": (
         LoginFailed("the user refused", "Start again"),
         "the user refused. Start again",

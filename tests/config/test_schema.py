@@ -36,6 +36,8 @@ VALID: list[Any] = [
     one_server({"command": "x", "callLimit": 100_000, "messageLimit": 2**30}),
     one_server({"command": "x", "inheritEnv": True, "toolFilters": [], "timeout": 0.5, "cwd": None}),
     one_server({"url": "https://x", "type": "streamableHttp", "headers": {"A": "b"}}),
+    one_server({"url": "https://x", "type": "remote"}),
+    one_server({"command": "x", "type": "local"}),
     one_server({"url": "https://x", "transport": "sse", "command": None}),
     one_server({"command": "x", "oauth": None}),
     one_server({"url": "https://x", "oauth": {}}),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -180,6 +182,36 @@ async def test_without_the_option_a_mistake_stops_the_start(tmp_path: Path, clie
                 await session_of(client_era, client).greet()
                 await client.close()
             assert (await client.wait_exit()).code == code
+
+
+async def test_a_secret_that_is_set_later_mends_the_server_that_needs_it(
+    begin: Begin, tmp_path: Path
+) -> None:
+    needy = server(entry={"env": {"KEY": "${keyring:MY_KEY}"}})
+    async with begin(toolboxes(dev={"a": needy})) as it:
+        refused = failure_of(await it.session.use_tool("dev", "a", "echo"))
+        assert "there is no secret MY_KEY" in refused
+        assert refused.endswith("\nmcp-workbench secret set MY_KEY")
+
+        def set_it() -> None:
+            command = [sys.executable, "-m", "mcp_workbench", "secret", "set", "MY_KEY"]
+            subprocess.run(
+                command, env=clean_environment(tmp_path), input=b"value", check=True, capture_output=True
+            )
+
+        await it.reloaded_by(set_it)
+        assert text_of(await it.session.use_tool("dev", "a", "echo", {"a": 1})) == '{"a": 1}'
+
+
+@pytest.mark.parametrize("entry", [{"envFile": "late.env"}, {"env": {"KEY": "${file:late.env}"}}])
+async def test_a_file_that_is_created_later_mends_the_server_that_needs_it(
+    begin: Begin, tmp_path: Path, entry: Json
+) -> None:
+    async with begin(toolboxes(dev={"a": server(entry=entry)})) as it:
+        assert "there is no such file" in failure_of(await it.session.use_tool("dev", "a", "echo"))
+        late = tmp_path / "late.env"
+        await it.reloaded_by(lambda: late.write_text("KEY=value\n", encoding="utf-8"))
+        assert text_of(await it.session.use_tool("dev", "a", "echo", {"a": 1})) == '{"a": 1}'
 
 
 def box(**servers: object) -> Json:

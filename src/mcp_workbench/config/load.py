@@ -61,6 +61,10 @@ class LoadedConfig(msgspec.Struct, frozen=True):
     """The state of the file when it was read, by which a later change is noticed; None without a file."""
     faults: ConfigFaults = NO_FAULTS
     """The mistakes in spite of which the configuration is used; `load` raises them."""
+    files: frozenset[str] = frozenset()
+    """The paths of other files that the configuration refers to. A change of one is a change of it."""
+    has_secrets: bool = False
+    """Whether the configuration refers to stored secrets."""
 
     @property
     def is_from_file(self) -> bool:
@@ -161,7 +165,16 @@ def _interpret(
     faults = attribute(problems.placed(), layout) if problems.found else NO_FAULTS
     if faults.file:
         config = WorkbenchConfig(toolboxes={})
-    return LoadedConfig(config, path, tuple(problems.warnings), secrets, stamp, faults)
+    return LoadedConfig(
+        config,
+        path,
+        tuple(problems.warnings),
+        secrets,
+        stamp,
+        faults,
+        expansion.files,
+        expansion.has_secrets,
+    )
 
 
 def _missing(path: str, environ: Mapping[str, str]) -> Problem:

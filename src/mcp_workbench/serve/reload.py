@@ -11,8 +11,8 @@ import logging
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from mcp_workbench.errors import ConfigError
-from mcp_workbench.serve.watch import Watcher, is_special
-from mcp_workbench.storage.secrets import secret_lookup
+from mcp_workbench.serve.watch import Watcher, is_special, stamp_at
+from mcp_workbench.storage.secrets import secret_lookup, secrets_path
 from mcp_workbench.wire.threads import in_thread
 
 if TYPE_CHECKING:
@@ -103,14 +103,21 @@ class Reloader:
         self._on_reload = on_reload
         self._loading = BackgroundLoad(self._path, self._read, self._apply)
         self._watcher = Watcher(loaded.path, loaded.stamp, self.reload)
+        self._others: dict[str, Watcher] = {}
+        """The watchers of the other files that the configuration refers to, and of the stored secrets."""
+        self._watch_others(loaded)
 
     def start(self) -> None:
         """Watch the configuration file from now on."""
         self._watcher.start()
+        for watcher in self._others.values():
+            watcher.start()
 
     def close(self) -> None:
         """Stop watching the configuration file, and apply nothing any more."""
         self._watcher.close()
+        for watcher in self._others.values():
+            watcher.close()
         self._loading.close()
 
     def reload(self) -> None:
@@ -139,8 +146,20 @@ class Reloader:
         for warning in loaded.warnings:
             log.warning("warning: %s", warning)
         self._workbench.reconfigure(loaded)
+        for path in self._watch_others(loaded):
+            self._others[path].start()
         self._on_reload(loaded)
         log.info("%s has changed; the configuration is reloaded", loaded.path)
+
+    def _watch_others(self, loaded: LoadedConfig) -> list[str]:
+        """Have a watcher for each other file that a configuration refers to. Return those that are new."""
+        wanted = {*loaded.files, *([secrets_path(self._environ)] if loaded.has_secrets else [])}
+        for path in self._others.keys() - wanted:
+            self._others.pop(path).close()
+        new = sorted(wanted - self._others.keys())
+        for path in new:
+            self._others[path] = Watcher(path, stamp_at(path), self.reload)
+        return new
 
     def _log_unusable(self, problems: Sequence[Problem]) -> None:
         log.error(

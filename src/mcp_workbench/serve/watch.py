@@ -68,6 +68,14 @@ class Watcher:
             self._on_change()
 
 
+def stamp_at(path: str) -> Stamp | None:
+    """Return the present state of a file; None if there is none."""
+    try:
+        return stamp_of(os.stat(path))  # noqa: PTH116 - pathlib costs start-up
+    except OSError:
+        return None
+
+
 def is_special(path: str) -> bool:
     """Whether a path leads to a pipe, a device or a socket. Reading one may block, or never end."""
     try:

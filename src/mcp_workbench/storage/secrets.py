@@ -66,7 +66,7 @@ class SecretStore:
         """
         self._directory = PrivateDirectory(data_directory(environ))
         self._limit = limit
-        self.path = os.path.join(self._directory.path, FILE_NAME)
+        self.path = secrets_path(environ)
         """Path of the file that says where the secrets are, and holds those that no keyring keeps."""
         self.keyring_error = ""
         """Why the last value that was put was not kept in the keyring; empty if it was."""
@@ -171,6 +171,11 @@ class SecretStore:
         except Exception as error:  # noqa: BLE001 - every keyring has errors of its own
             what = f"the system's keyring failed: {str(error) or type(error).__name__}"
         raise StoreError(what)
+
+
+def secrets_path(environ: Mapping[str, str]) -> str:
+    """Return the path of the file that changes whenever a secret is set or removed."""
+    return os.path.join(data_directory(environ), FILE_NAME)
 
 
 def secret_lookup(

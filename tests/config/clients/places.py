@@ -26,7 +26,9 @@ class Place(msgspec.Struct, frozen=True):
 
     def put(self, path: str, content: str | bytes) -> Path:
         """Write a file at a path that begins with `~` (the home) or is relative to the project."""
-        full = Path(self.machine.home, path[2:]) if path.startswith("~/") else Path(self.machine.directory, path)
+        full = (
+            Path(self.machine.home, path[2:]) if path.startswith("~/") else Path(self.machine.directory, path)
+        )
         full.parent.mkdir(parents=True, exist_ok=True)
         data = content.encode() if isinstance(content, str) else content
         full.write_bytes(data.replace(b"PROJECT", self.machine.directory.encode()))

@@ -68,7 +68,7 @@ def cursor(home: str, project: str) -> Servers:
             headers={"X-Api-Key": "value of CURSOR_TOKEN"},
             oauth=OAuthConfig(
                 client_id="cursor-client",
-                client_secret="value of CURSOR_SECRET",
+                client_secret=ENVIRON["CURSOR_SECRET"],
                 scopes=["read", "write"],
             ),
         ),

@@ -102,7 +102,9 @@ def test_a_glob_of_a_client_that_has_globs_stays_one() -> None:
 
 
 def test_a_tool_with_arguments_is_the_tool_for_the_client_that_writes_them() -> None:
-    assert shown({"includeTools": ["read(path)", "list_a"], "excludeTools": ["list_a(x)"]}, GEMINI) == ["read"]
+    assert shown({"includeTools": ["read(path)", "list_a"], "excludeTools": ["list_a(x)"]}, GEMINI) == [
+        "read"
+    ]
 
 
 def test_a_hidden_name_with_an_exclamation_mark_stays_hidden() -> None:

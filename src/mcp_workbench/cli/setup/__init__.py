@@ -18,10 +18,14 @@ MODULES: Final[dict[str, str]] = {
     "add": "add",
     "disable": "edit",
     "enable": "edit",
+    "import": "import_",
+    "install": "clients.install",
     "list": "listing",
     "move": "edit",
     "remove": "edit",
     "secret": "secret",
+    "undo": "clients.undo",
+    "uninstall": "clients.uninstall",
 }
 """The module of each command, which is imported when the command runs."""
 

@@ -3,14 +3,13 @@
 from mcp_workbench.config.clients.conversion import Converted, convert
 from mcp_workbench.config.clients.finding import find_files, read_file
 from mcp_workbench.config.clients.found import FileContext, FoundFile, FoundServer
-from mcp_workbench.config.clients.installing import ENTRY_NAME, entry_for, install_target
+from mcp_workbench.config.clients.installing import entry_for, install_target
 from mcp_workbench.config.clients.machine import Machine, this_machine
 from mcp_workbench.config.clients.model import Client, ClientFile, Scope
 from mcp_workbench.config.clients.table import CLIENTS, client_named
 
 __all__ = [
     "CLIENTS",
-    "ENTRY_NAME",
     "Client",
     "ClientFile",
     "Converted",

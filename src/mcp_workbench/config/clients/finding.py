@@ -6,28 +6,23 @@ Owns how the servers are taken out of a document. What their entries mean is dec
 from __future__ import annotations
 
 import os
-import stat
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from mcp_workbench.config.clients.found import FileContext, FoundFile, FoundServer, Input
-from mcp_workbench.config.clients.limits import outer_limits
+from mcp_workbench.config.clients.limits import outer_limits, project_settings
 from mcp_workbench.config.clients.own_entry import starts_workbench
+from mcp_workbench.config.clients.parsing import UnreadableFile, parse_file
 from mcp_workbench.config.clients.recognition import guess_client, guess_format
 from mcp_workbench.config.clients.table import CLIENTS
-from mcp_workbench.config.documents import open_document
-from mcp_workbench.errors import DocumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_workbench.config.clients.machine import Machine
     from mcp_workbench.config.clients.model import Client, ClientFile
-    from mcp_workbench.config.documents import Format, Step
-
-MAX_FILE_BYTES = 16 * 1024 * 1024
-"""Size of the largest file that is read. Files of clients are small; some grow to a few MiB."""
+    from mcp_workbench.config.documents import Step
 
 _Key = tuple["Step", ...]
 
@@ -62,8 +57,8 @@ def read_file(path: str, client: Client | None, machine: Machine) -> FoundFile:
                     return read
     form = guess_format(path)
     try:
-        data = _parse(path, form)
-    except _UnreadableFile as error:
+        data = parse_file(path, form)
+    except UnreadableFile as error:
         return FoundFile(client, "user", path, form, error=str(error))
     client, key = guess_client(data, path, client)
     project = _project_of(path, client)
@@ -71,16 +66,12 @@ def read_file(path: str, client: Client | None, machine: Machine) -> FoundFile:
     return _with_servers(found, data, FileContext(project=project), machine)
 
 
-class _UnreadableFile(Exception):
-    """A file cannot be read; the text says why, and quotes nothing of it."""
-
-
 def _read(path: str, client: Client, file: ClientFile, machine: Machine) -> FoundFile | None:
     """Return a file of a client, or None if it holds nothing for this project."""
     found = FoundFile(client, file.scope, path, file.format, key=file.key)
     try:
-        data = _parse(path, file.format)
-    except _UnreadableFile as error:
+        data = parse_file(path, file.format)
+    except UnreadableFile as error:
         return msgspec.structs.replace(found, error=str(error))
     key = _key_in(data, file, machine)
     if key is None:
@@ -88,31 +79,6 @@ def _read(path: str, client: Client, file: ClientFile, machine: Machine) -> Foun
         return None
     project = machine.directory if file.scope == "project" else ""
     return _with_servers(msgspec.structs.replace(found, key=key), data, FileContext(project=project), machine)
-
-
-def _parse(path: str, form: Format) -> dict[str, object]:
-    try:
-        status = os.stat(path)
-        if stat.S_ISDIR(status.st_mode):
-            raise _UnreadableFile("this is a directory")
-        if not stat.S_ISREG(status.st_mode):
-            raise _UnreadableFile("this is not a regular file")
-        with open(path, "rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-    except FileNotFoundError:
-        if os.path.islink(path):
-            raise _UnreadableFile("this is a link to a file that does not exist") from None
-        raise _UnreadableFile("there is no such file") from None
-    except (OSError, ValueError) as error:
-        raise _UnreadableFile(getattr(error, "strerror", None) or "the path is not valid") from None
-    if len(content) > MAX_FILE_BYTES:
-        raise _UnreadableFile(f"the file is larger than {MAX_FILE_BYTES // 2**20} MiB")
-    try:
-        return open_document(form, content).data
-    except DocumentError as error:
-        raise _UnreadableFile(str(error)) from None
-    except RecursionError:
-        raise _UnreadableFile("the file is nested too deeply") from None
 
 
 def _key_in(data: dict[str, object], file: ClientFile, machine: Machine) -> _Key | None:
@@ -125,18 +91,8 @@ def _key_in(data: dict[str, object], file: ClientFile, machine: Machine) -> _Key
 
 
 def _project_key(data: dict[str, object], directory: str) -> _Key | None:
-    projects = data.get("projects")
-    if not isinstance(projects, dict):
-        return None
-    wanted = {_same_path(directory), _same_path(os.path.realpath(directory))}
-    for name, project in projects.items():
-        if _same_path(name) in wanted and isinstance(project, dict) and project.get("mcpServers"):
-            return ("projects", name, "mcpServers")
-    return None
-
-
-def _same_path(path: str) -> str:
-    return os.path.normcase(path).replace("\\", "/").rstrip("/")
+    name, project = project_settings(data, directory)
+    return ("projects", name, "mcpServers") if project.get("mcpServers") else None
 
 
 def _looks_flat(data: dict[str, object]) -> bool:

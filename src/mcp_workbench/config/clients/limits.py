@@ -6,13 +6,14 @@ Owns the rules of each client as one function per kind (`Client.outer_limits`). 
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config.clients.found import OuterLimit
+from mcp_workbench.config.clients.parsing import UnreadableFile, parse_file
+from mcp_workbench.config.entries.tool_limits import UnclearLimit, included
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +26,10 @@ Tree = dict[str, object]
 _ALL = ("*",)
 
 
+class _UnclearRule(Exception):
+    """A key that limits servers has a value that cannot be understood; the text names the key."""
+
+
 def outer_limits(
     file: FoundFile, data: Tree, servers: Iterable[FoundServer], machine: Machine
 ) -> dict[str, OuterLimit]:
@@ -32,8 +37,30 @@ def outer_limits(
     rule = _RULES.get(file.client.outer_limits) if file.client is not None else None
     if rule is None:
         return {}
-    limits = {server.name: rule(file, data, server, machine) for server in servers}
-    return {name: limit for name, limit in limits.items() if limit != OuterLimit()}
+    limits: dict[str, OuterLimit] = {}
+    for server in servers:
+        try:
+            limit = rule(file, data, server, machine)
+        except _UnclearRule as error:
+            limit = _refused(f"{error} limits servers in a way that cannot be understood")
+        except UnclearLimit as error:
+            limit = _refused(f"its tools are limited in a way that cannot be said here: {error}")
+        if limit != OuterLimit():
+            limits[server.name] = limit
+    return limits
+
+
+def project_settings(data: Tree, directory: str) -> tuple[str, Tree]:
+    """Return what the person's file of Claude Code has for a project, and the path by which it is there."""
+    wanted = {_same_path(directory), _same_path(os.path.realpath(directory))}
+    for name, project in _tree(data, "projects").items():
+        if _same_path(name) in wanted and isinstance(project, dict):
+            return name, project
+    return directory, {}
+
+
+def _same_path(path: str) -> str:
+    return os.path.normcase(path).replace("\\", "/").rstrip("/")
 
 
 def _disabled(why: str) -> OuterLimit:
@@ -48,7 +75,11 @@ def _texts(node: object, *keys: str) -> list[str]:
     """Return the strings in the list under these keys; nothing if there is no such list."""
     for key in keys:
         node = node.get(key) if isinstance(node, dict) else None
-    return [item for item in node if isinstance(item, str)] if isinstance(node, list) else []
+    if node is None:
+        return []
+    if not isinstance(node, list) or not all(isinstance(item, str) for item in node):
+        raise _UnclearRule(f'"{".".join(keys)}"')
+    return node
 
 
 def _tree(node: object, *keys: str) -> Tree:
@@ -60,13 +91,13 @@ def _tree(node: object, *keys: str) -> Tree:
 def _gemini(_file: FoundFile, data: Tree, server: FoundServer, _machine: Machine) -> OuterLimit:
     name = server.name
     for keys in (("mcp", "allowed"), ("allowMCPServers",)):
-        allowed = _texts(data, *keys)
-        if allowed and name not in allowed:
+        is_given = _tree(data, *keys[:-1]).get(keys[-1]) is not None
+        if is_given and name not in _texts(data, *keys):
             return _disabled(f'"{".".join(keys)}" does not name it')
     for keys in (("mcp", "excluded"), ("excludeMCPServers",)):
         if name in _texts(data, *keys):
             return _disabled(f'"{".".join(keys)}" names it')
-    hidden = []
+    hidden: list[str] = []
     for tool in (*_texts(data, "tools", "exclude"), *_texts(data, "excludeTools")):
         # The arguments of an excluded tool do not matter: it is hidden whatever it is called with.
         whole = tool.partition("(")[0]
@@ -93,7 +124,7 @@ def _opencode(_file: FoundFile, data: Tree, server: FoundServer, _machine: Machi
         if rest == "":
             continue
         if is_shown:
-            if filters:
+            if any(_may_overlap(rest, pattern[1:]) for pattern in filters):
                 return _refused(f'"{glob}" shows tools again that another line hides: write "toolFilters"')
         elif rest is None:
             return _refused(f'"{glob}" hides tools in a way that "toolFilters" cannot say')
@@ -102,6 +133,13 @@ def _opencode(_file: FoundFile, data: Tree, server: FoundServer, _machine: Machi
     if "!*" in filters:
         return OuterLimit(filters=())
     return OuterLimit(filters=tuple(dict.fromkeys(filters)) or _ALL)
+
+
+def _may_overlap(shown: str | None, hidden: str) -> bool:
+    """Whether a tool may match both patterns; two globs are taken to overlap."""
+    if shown is None or (re.search(r"[*?]", shown) and re.search(r"[*?]", hidden)):
+        return True
+    return fnmatchcase(shown, hidden) or fnmatchcase(hidden, shown)
 
 
 def _rest_of_glob(glob: str, prefix: str) -> str | None:
@@ -120,10 +158,9 @@ def _rest_of_glob(glob: str, prefix: str) -> str | None:
 def _claude_code(file: FoundFile, data: Tree, server: FoundServer, machine: Machine) -> OuterLimit:
     name = server.name
     is_shared = os.path.basename(file.path) == ".mcp.json"
-    own = {} if is_shared else data
     settings = [*_claude_settings(machine)]
-    projects = _tree(own or _json(os.path.join(machine.home, ".claude.json")), "projects")
-    project = _tree(projects, machine.directory)
+    personal = _claude_home(machine) if is_shared else data
+    _, project = project_settings(personal, machine.directory)
     sources = [project, *settings]
     if name in _texts(project, "disabledMcpServers"):
         return _disabled("it is turned off for this project")
@@ -143,6 +180,12 @@ def _claude_code(file: FoundFile, data: Tree, server: FoundServer, machine: Mach
     return OuterLimit(filters=tuple(dict.fromkeys(hidden)) or _ALL)
 
 
+def _claude_home(machine: Machine) -> Tree:
+    """Return the person's own file of Claude Code, which has the approvals of projects."""
+    directory = machine.environ.get("CLAUDE_CONFIG_DIR") or machine.home
+    return _settings(os.path.join(directory, ".claude.json"))
+
+
 def _claude_settings(machine: Machine) -> Iterator[Tree]:
     home = machine.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(machine.home, ".claude")
     inside = os.path.join(machine.directory, ".claude")
@@ -151,17 +194,15 @@ def _claude_settings(machine: Machine) -> Iterator[Tree]:
         os.path.join(inside, "settings.json"),
         os.path.join(inside, "settings.local.json"),
     ):
-        yield _json(path)
+        yield _settings(path)
 
 
-def _json(path: str) -> Tree:
-    """Return the object in a JSON file, empty if it cannot be read: the limits in it are then unknown."""
+def _settings(path: str) -> Tree:
+    """Return the content of a file beside that of the servers; empty if the client could not read it."""
     try:
-        with open(path, "rb") as file:
-            data = json.loads(file.read())
-    except (OSError, ValueError, RecursionError):
+        return parse_file(path, "json")
+    except UnreadableFile:
         return {}
-    return data if isinstance(data, dict) else {}
 
 
 def _amazon_q(_file: FoundFile, data: Tree, server: FoundServer, _machine: Machine) -> OuterLimit:
@@ -214,7 +255,7 @@ def _zed(_file: FoundFile, data: Tree, server: FoundServer, _machine: Machine) -
     tools = _tree(chosen, "context_servers", server.name, "tools")
     hidden = [f"!{tool}" for tool, is_shown in tools.items() if is_shown is False]
     if chosen.get("enable_all_context_servers") is False:
-        shown = [tool for tool, is_shown in tools.items() if is_shown is True]
+        shown = [included(tool, is_glob=False) for tool, is_shown in tools.items() if is_shown is True]
         if not shown:
             return _disabled(f'the profile "{profile or "write"}" does not use it')
         return OuterLimit(filters=tuple(shown))

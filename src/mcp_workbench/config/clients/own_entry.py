@@ -32,25 +32,27 @@ def _words(entry: dict[str, object]) -> list[str]:
 def _is_workbench(words: list[str]) -> bool:
     if not words:
         return False
-    if _base(words[0]) in _NAMES:
-        return True
-    if not _LAUNCHERS.fullmatch(_base(words[0])):
-        return False
+    name = _base(words[0])
+    return name in _NAMES or (_LAUNCHERS.fullmatch(name) is not None and _launches_workbench(words))
+
+
+def _launches_workbench(words: list[str]) -> bool:
+    """Whether a launcher, the first word, starts the workbench with the words after it."""
     for index, word in enumerate(words[1:], start=1):
         rest = words[index + 1 :]
-        if word in ("-m", "--from", "--spec", "--with"):
-            if rest and _base(rest[0]) in _NAMES:
-                return True
-        elif word in ("-c", "-Command"):
+        if word == "-m":
+            return bool(rest) and _base(rest[0]) in _NAMES
+        if word in ("-c", "-Command"):
             return bool(rest) and _is_workbench(_split(rest[0]))
-        elif _base(word) in _NAMES:
+        if _base(word) in _NAMES:
             return True
-        elif not (word.startswith("-") or word.lower() in _SUBCOMMANDS or _ASSIGNMENT.fullmatch(word)):
-            # The value of an option looks the same as a program: only a launcher is looked behind.
-            if _LAUNCHERS.fullmatch(_base(word)):
-                return _is_workbench(words[index:])
-            if not words[index - 1].startswith("-"):
-                return False
+        if word.startswith("-") or word.lower() in _SUBCOMMANDS or _ASSIGNMENT.fullmatch(word):
+            continue
+        if _LAUNCHERS.fullmatch(_base(word)):
+            return _is_workbench(words[index:])
+        # After an option, it may be the value of the option rather than a program.
+        if not words[index - 1].startswith("-"):
+            return False
     return False
 
 

@@ -77,16 +77,23 @@ def _holds(data: dict[str, object], key: tuple[str, ...]) -> bool:
 
 
 def _by_path(path: str) -> Client | None:
+    """Return the client whose files have this name, in these directories or whose alone it is."""
     slashed = path.replace(os.sep, "/")
-    for client in CLIENTS:
-        for file in client.files:
-            for templates in file.paths.values():
-                for template in templates:
-                    tail = template.partition("}/")[2]
-                    is_telling = tail and tail not in _COMMON_NAMES and "*" not in tail
-                    if is_telling and slashed.endswith(f"/{tail}"):
-                        return client
-    return None
+    tails = [
+        (tail, client)
+        for client in CLIENTS
+        for file in client.files
+        for templates in file.paths.values()
+        for template in templates
+        if (tail := template.partition("}/")[2]) not in _COMMON_NAMES and tail and "*" not in tail
+    ]
+    for tail, client in tails:
+        if slashed.endswith(f"/{tail}"):
+            return client
+    name = os.path.basename(path)
+    owners = {client.id: client for tail, client in tails if os.path.basename(tail) == name}
+    is_telling = len(owners) == 1 and name not in _COMMON_NAMES
+    return next(iter(owners.values())) if is_telling else None
 
 
 def _by_keys(data: dict[str, object]) -> Client | None:

@@ -60,7 +60,10 @@ class JsonDocument(Document):
         json.require_distinct_keys(container)
         member = members[-1]
         style = json.style(containers[: len(path)], self._newline)
-        is_short = json.is_on_one_line(container.start, container.end) or self._is_line(member)
+        is_like_it = self._text[member.value] == ("{" if isinstance(value, dict) else "[")
+        is_short = json.is_on_one_line(container.start, container.end) or (
+            is_like_it and self._is_line(member)
+        )
         text = style.write(value, json.indent_at(member.start), on_one_line=is_short)
         self._splice([(member.value, member.end, text)])
 
@@ -114,17 +117,30 @@ class JsonDocument(Document):
         style = self._json.style(containers, self._newline)
         if not container.members:
             self._splice(self._into_empty(containers, entry, style))
-        elif self._json.starts_line(container.members[-1].start) or entry.takes_lines:
+        elif entry.takes_lines or not self._may_go_on(container):
             self._splice(self._onto_new_line(container, entry, style))
         else:
             self._splice(self._onto_same_line(container, entry, style))
+
+    def _may_go_on(self, container: Container) -> bool:
+        """Whether a new member can go onto the line of the last one, and no comment comes to the wrong one."""
+        json = self._json
+        last = container.members[-1]
+        if json.starts_line(last.start):
+            return False
+        comma = json.comma_after(last)
+        start = last.end if comma is None else comma + 1
+        end = json.after_comments(start)
+        is_plain = "//" not in self._text[start:end] and json.is_on_one_line(start, end)
+        return end == start or (comma is None and is_plain)
 
     def _onto_same_line(self, container: Container, entry: _Entry, style: Style) -> list[Edit]:
         last = container.members[-1]
         comma = self._json.comma_after(last)
         text = self._written(entry, style, "", on_one_line=True)
         if comma is None:
-            return [(last.end, last.end, style.comma + text)]
+            point = self._json.after_comments(last.end)
+            return [(point, point, style.comma + text)]
         return [(comma + 1, comma + 1, style.comma[1:] + text + ",")]
 
     def _onto_new_line(self, container: Container, entry: _Entry, style: Style) -> list[Edit]:
@@ -134,6 +150,8 @@ class JsonDocument(Document):
         indent = json.indent_at(last.start) if json.starts_line(last.start) else outer + style.unit
         comma = json.comma_after(last)
         point = json.after_comments(last.end if comma is None else comma + 1)
+        if not self._text[point : json.line_end(point)].strip():
+            point = json.line_end(point)
         is_short = self._is_short(container, entry, style, indent)
         text = style.newline + indent + self._written(entry, style, indent, on_one_line=is_short)
         text = self._with_tail(text, entry, "" if comma is None else ",")
@@ -219,7 +237,8 @@ class JsonDocument(Document):
         ends_line = not self._text[tail : json.line_end(tail)].strip(" \t")
         starts_line = not self._text[json.line_start(head) : head].strip(" \t")
         if starts_line and ends_line:
-            edits.append((json.line_start(head), json.next_line(tail), ""))
+            start = json.line_start(head)
+            edits.append((json.line_end(json.previous_line(start)), json.line_end(tail), ""))
         elif after is not None and not ends_line:
             edits.append((head, json.head(container, index + 1), ""))
         else:

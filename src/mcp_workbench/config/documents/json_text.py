@@ -135,7 +135,11 @@ class JsonText(Lines):
     def head(self, container: Container, index: int) -> int:
         """Return the start of the comments above a member with no empty line between; else its own."""
         member = container.members[index]
-        first = self.tail(container, index - 1) if index else self.after_comments(container.start + 1)
+        if index:
+            comma = self.comma_after(container.members[index - 1])
+            first = max(self.tail(container, index - 1), comma or 0)
+        else:
+            first = self.after_comments(container.start + 1)
         spans = [(start, end) for start, end in self.comments.items() if first <= start < member.start]
         head = member.start
         for start, end in reversed(spans):
@@ -166,7 +170,7 @@ class JsonText(Lines):
     def _comma(self, container: Container) -> str | None:
         for one, following in zip(container.members, container.members[1:], strict=False):
             between = self.text[one.end : following.start]
-            if not between.strip(" ,"):
+            if between.startswith(",") and not between[1:].strip(" "):
                 return between
         return None
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import tomlkit
 
 from mcp_workbench.config.documents.document import Document
-from mcp_workbench.config.documents.plain import get, has, is_same
+from mcp_workbench.config.documents.lines import Lines
+from mcp_workbench.config.documents.plain import get, has, is_same, with_value
 from mcp_workbench.config.documents.toml_style import inline, pair, table
 from mcp_workbench.config.documents.toml_text import Statement, TomlText
-from mcp_workbench.errors import DocumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,12 +49,11 @@ class TomlDocument(Document):
         holding = self._toml.holding(path)
         if holding is not None:
             self._edit_value(holding, lambda top: _set(top, path[len(holding.path) :], value))
-        elif isinstance(step, int):
-            if not isinstance(value, dict):
-                raise DocumentError("an array of tables can hold tables only")
-            self._add_table(parent, table(parent, value, in_array=True))
         elif isinstance(value, dict):
-            self._add_table(parent, table(path, value))
+            is_item = isinstance(step, int)
+            self._add_table(parent, table(parent if is_item else path, value, in_array=is_item))
+        elif isinstance(step, int):
+            self._rewrite(parent, with_value(get(self.data, parent), (step,), value))
         else:
             self._add_pair(parent, step, value)
 
@@ -122,10 +121,16 @@ class TomlDocument(Document):
             for key, item in value.items():
                 self._add(path, key, item)
                 self._update()
+        elif isinstance(path[-1], int):
+            self._rewrite(path[:-1], with_value(get(self.data, path[:-1]), path[-1:], value))
         else:
-            self._delete(path)
-            self._update()
-            self._put(path, value)
+            self._rewrite(path, value)
+
+    def _rewrite(self, path: Path, value: object) -> None:
+        """Put a value of another kind in the place of tables."""
+        self._delete(path)
+        self._update()
+        self._put(path, value)
 
     def _delete(self, path: Path) -> None:
         toml = self._toml
@@ -133,37 +138,26 @@ class TomlDocument(Document):
         if holding is not None and holding.path != path:
             self._edit_value(holding, lambda top: _remove(top, path[len(holding.path) :]))
             return
-        for index in reversed(toml.inside(path)):
+        blocks: list[tuple[int, int, bool]] = []
+        for index in toml.inside(path):
             statement = toml.statements[index]
-            if not statement.is_header:
-                self._delete_pair(statement)
-            else:
-                self._delete_header(statement)
-            self._toml = TomlText(self._text)
-            toml = self._toml
+            last = toml.statements[toml.last_of_section(index) if statement.is_header else index]
+            end = toml.next_line(toml.tail(last) if statement.is_header else last.end)
+            if not blocks or statement.start >= blocks[-1][1]:
+                blocks.append((toml.head(statement), end, statement.is_header))
+        for block in reversed(blocks):
+            self._delete_lines(*block)
 
-    def _delete_pair(self, statement: Statement) -> None:
-        toml = self._toml
-        start, end = toml.head(statement), toml.next_line(statement.end)
+    def _delete_lines(self, start: int, end: int, is_table: bool) -> None:
+        """Delete whole lines, and the empty lines next to a table that would be left over."""
+        lines = Lines(self._text)
         if not start:
-            end = self._after_blank_lines(end)
-        self._splice(*toml.up_to_end(start, end), "")
-
-    def _delete_header(self, statement: Statement) -> None:
-        """Delete a header, whose pairs are gone, with an empty line that would be left over."""
-        toml = self._toml
-        start, end = toml.head(statement), toml.next_line(toml.tail(statement))
-        if not start:
-            end = self._after_blank_lines(end)
-        elif end >= len(self._text) or not toml.line(end):
-            while start and not toml.line(toml.previous_line(start)):
-                start = toml.previous_line(start)
-        self._splice(*toml.up_to_end(start, end), "")
-
-    def _after_blank_lines(self, position: int) -> int:
-        while position < len(self._text) and not self._toml.line(position):
-            position = self._toml.next_line(position)
-        return position
+            while end < len(self._text) and not lines.line(end):
+                end = lines.next_line(end)
+        elif is_table and (end >= len(self._text) or not lines.line(end)):
+            while start and not lines.line(lines.previous_line(start)):
+                start = lines.previous_line(start)
+        self._splice(*lines.up_to_end(start, end), "")
 
     def _edit_value(self, statement: Statement, edit: Callable[[Any], None]) -> None:
         """Change what is inside of an inline table or an array, with the formatting of the rest kept."""
@@ -214,4 +208,4 @@ def _is_same_but_for_empty(data: object, expected: object) -> bool:
 
 
 def _is_hollow(value: object) -> bool:
-    return isinstance(value, dict) and all(map(_is_hollow, value.values()))
+    return value == [] or (isinstance(value, dict) and all(map(_is_hollow, value.values())))

@@ -29,7 +29,8 @@ MAX_EXPANDED_CHARACTERS = 8 * 2**20
 """Characters of all values with every alias replaced by what it stands for. More would be an attack."""
 
 _TAG = "tag:yaml.org,2002:"
-_COLON = re.compile(r"[ \t]*:")
+_COLON = re.compile(r"[ \t]*(?:\r?\n[ \t]*)?:")
+_QUESTION = re.compile(r"\?[ \t]+$")
 _ALIAS = re.compile(r"[ \t]*\*[^\s,\[\]{}]+")
 _KEEP = re.compile(r"(?:[&!]\S+\s+)*[|>][0-9]*\+")
 
@@ -153,7 +154,11 @@ class YamlText(Lines):
         colon = _COLON.match(self.text, key.end_mark.index)
         if colon is None:
             raise DocumentError("a key without a colon after it cannot be edited", key.start_mark.line + 1)
-        return self._with_end(str(key.value), key.start_mark.index, colon.end(), value)
+        start = int(key.start_mark.index)
+        question = _QUESTION.search(self.text[self.line_start(start) : start])
+        if question is not None:
+            start -= len(question[0])
+        return self._with_end(str(key.value), start, colon.end(), value)
 
     def _with_end(self, step: Step, start: int, after: int, node: Node) -> YamlMember:
         alias = _ALIAS.match(self.text, after)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _GEMINI_KEYS = frozenset(("httpUrl", "includeTools", "excludeTools", "trust"))
+_PLAIN_KEY = re.compile(r"[\w.$-]+", re.ASCII)
 _TO_SECONDS = 1000
 
 
@@ -286,9 +287,7 @@ class _Translation:
         if isinstance(options, dict):
             ignored.extend(f"requestOptions.{key}" for key in options if key != "headers")
         if ignored:
-            listed = ", ".join(
-                key if key.isidentifier() and key.isascii() else quoted(key) for key in ignored
-            )
+            listed = ", ".join(key if _PLAIN_KEY.fullmatch(key) else quoted(key) for key in ignored)
             self._problems.warn(
                 self._place, f"the workbench does not use these keys, and ignores them: {listed}"
             )

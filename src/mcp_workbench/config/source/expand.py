@@ -41,6 +41,10 @@ class Expansion(msgspec.Struct, frozen=True):
 
     tree: dict[str, object]
     values: dict[str, str]
+    files: frozenset[str] = frozenset()
+    """The paths of the files that the tree refers to, whether they can be read or not."""
+    has_secrets: bool = False
+    """Whether the tree refers to a stored secret, whether there is one or not."""
 
 
 def no_secrets(_name: str) -> None:
@@ -66,7 +70,12 @@ def expand(
     """
     expander = _Expander(environ, problems, directory, lookup)
     expanded = expander.mapping(tree, ())
-    return Expansion(expanded, expander.values | expander.secrets)
+    return Expansion(
+        expanded,
+        expander.values | expander.secrets,
+        frozenset(expander.files),
+        expander.has_secrets,
+    )
 
 
 class _Expander:
@@ -85,6 +94,8 @@ class _Expander:
         self.values: dict[str, str] = {}
         self.secrets: dict[str, str] = {}
         """The values that are secret under whatever name, kept apart: their labels win over the others."""
+        self.files: set[str] = set()
+        self.has_secrets = False
 
     def node(self, node: object, place: Place) -> object:
         """Return a value of the tree with its references replaced."""
@@ -131,12 +142,12 @@ class _Expander:
         path, env = entry["envFile"], entry.get("env", {})
         if not isinstance(path, str) or not isinstance(env, dict):
             return  # reported when the entry is checked
+        resolved = resolve_path(path, self._directory, self._environ)
+        self.files.add(resolved)
         try:
             entry["env"] = read_env_file(path, self._directory, self._environ) | env
         except UnusableFile as error:
-            shown = Secrets(self.values | self.secrets).mask(
-                resolve_path(path, self._directory, self._environ)
-            )
+            shown = Secrets(self.values | self.secrets).mask(resolved)
             self._problems.add(place, f"{error.what}: {shown}", error.remedy)
 
     def _text(self, text: str, place: Place) -> str:
@@ -189,6 +200,10 @@ class _Expander:
 
         if self._references is None:
             self._references = References(self._environ, self._directory, self._lookup)
+        if body.startswith("file:"):
+            self.files.add(self._references.path_of(body.removeprefix("file:")))
+        elif body.startswith(_READ):
+            self.has_secrets = True
         try:
             resolved = self._references.resolve(body)
         except Unresolved as error:

@@ -80,6 +80,10 @@ class References:
         self._lookup = lookup
         self._known: dict[str, Resolved | Unresolved] = {}
 
+    def path_of(self, path: str) -> str:
+        """Return the path of the file that `${file:PATH}` names."""
+        return resolve_path(path, self._directory, self._environ)
+
     def resolve(self, body: str) -> Resolved:
         """Return the value of the reference with this text between the braces. Raises Unresolved."""
         outcome = self._known.get(body)
@@ -124,7 +128,7 @@ class References:
         if not path.strip():
             raise Unresolved("${file:} names no file", "Write for example ${file:~/.config/token}")
         try:
-            text = read_small_text(resolve_path(path, self._directory, self._environ))
+            text = read_small_text(self.path_of(path))
         except UnusableFile as error:
             raise Unresolved(f"${{file:{path}}}: {error.what}", error.remedy) from None
         # As a shell's `$(cat FILE)` does, but one line break only: more may be meant.

@@ -1,0 +1,309 @@
+"""Plans the change of a client's file that puts the workbench into it, or takes it out.
+
+Owns which entry is written where, and what happens to an entry of the same name. Nothing is written here:
+`file_changes.apply` does that.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from mcp_workbench.config.clients import entry_for, find_files, install_target
+from mcp_workbench.config.clients.own_entry import starts_workbench
+from mcp_workbench.config.documents import open_document
+from mcp_workbench.config.documents.plain import get, has, is_same, with_value, without
+from mcp_workbench.config.source.references import WORKSPACE_VARIABLE
+from mcp_workbench.errors import CannotChange, DocumentError
+from mcp_workbench.setup.file_changes import FileChange, read_for_change
+from mcp_workbench.setup.previews import mask_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from mcp_workbench.config.clients import Client, ClientFile, FoundFile, FoundServer, Machine, Scope
+    from mcp_workbench.config.documents import Document, Format, Path
+    from mcp_workbench.setup.launching import Launch
+
+DEFAULT_NAME: Final = "workbench"
+"""Name of the workbench's entry in the file of a client."""
+
+_KNOWS_WORKSPACE: Final = frozenset(("cursor", "vscode", "vscode-insiders"))
+"""Clients that replace `${workspaceFolder}` in an entry by the directory of the open project."""
+
+_NEW_SESSION: Final = "Start a new session of {title}."
+_RELOAD: Final = "Reload the window of {title}, or restart it."
+_RELOAD_EDITOR: Final = "Reload the window of the editor that {title} runs in."
+_NEXT_STEPS: Final = {
+    "claude-code": "Start a new session of {title}; /mcp shows its servers.",
+    "claude-desktop": "Quit {title} completely, and start it again.",
+    "vscode": "Reload the window of {title}; the command 'MCP: List Servers' starts it.",
+    "vscode-insiders": "Reload the window of {title}; the command 'MCP: List Servers' starts it.",
+    **dict.fromkeys(
+        ("amazon-q", "amp", "codex", "copilot-cli", "crush", "gemini-cli", "goose", "opencode"), _NEW_SESSION
+    ),
+    **dict.fromkeys(("cursor", "kiro", "windsurf"), _RELOAD),
+    **dict.fromkeys(("cline", "continue", "roo-code"), _RELOAD_EDITOR),
+}
+"""What a person does after an installation, by client. The others have to be restarted."""
+
+_NEW_FILES: Final[dict[str, dict[str, object]]] = {
+    "continue": {"name": "Local Config", "version": "1.0.0", "schema": "v1"},
+}
+"""What clients want at the top of a new file."""
+
+Effect = Literal["add", "update", "overwrite", "same", "remove", "absent"]
+"""What a change of a client's file does with the entry of the workbench."""
+
+
+class ClientChange(msgspec.Struct, frozen=True):
+    """The change of a client's file, with what it does and what the file is to hold afterwards."""
+
+    client: Client
+    change: FileChange
+    format: Format
+    effect: Effect
+    names: tuple[str, ...]
+    """Names of the entries of the workbench that are written or removed."""
+    replaced: tuple[str, ...] = ()
+    """Names of the client's own servers that are taken out."""
+    expected: object = None
+    """Content of the file after the change, as plain data."""
+
+    @property
+    def lacks_workspace(self) -> bool:
+        """Whether the client does not tell servers which project is open."""
+        return self.client.id not in _KNOWS_WORKSPACE
+
+    @property
+    def next_step(self) -> str:
+        """What the person does now, so that the client takes the change up."""
+        return _NEXT_STEPS.get(self.client.id, "Restart {title}.").format(title=self.client.title)
+
+    @property
+    def path(self) -> str:
+        """Path of the client's file."""
+        return self.change.path
+
+    def diff(self) -> list[str]:
+        """Return the change as the lines of a unified diff, with the secrets of the file masked."""
+        contents = (self.change.before, self.change.after)
+        return self.change.diff(mask_of(self.format, *contents, is_public=starts_workbench))
+
+
+def find_target(machine: Machine, client: Client, scope: Scope) -> tuple[str, ClientFile]:
+    """Return the file of a client that the workbench is installed in. Raises CannotChange without one."""
+    target = install_target(machine, client, scope)
+    if target is None:
+        other = "user" if scope == "project" else "project"
+        raise CannotChange(client.title, f"it has no file for the scope {scope}", f"Use --scope {other}.")
+    return target
+
+
+def found_at(machine: Machine, client: Client, scope: Scope, path: str) -> FoundFile | None:
+    """Return the servers in a file of a client; None if there is no file. Raises CannotChange on damage."""
+    found = next(
+        (file for file in find_files(machine, [client]) if file.path == path and file.scope == scope), None
+    )
+    if found is not None and found.error:
+        raise CannotChange(path, found.error, "Nothing was written. Mend the file first.")
+    return found
+
+
+def plan_install(
+    machine: Machine,
+    client: Client,
+    scope: Scope,
+    launch: Launch,
+    *,
+    name: str | None = None,
+    may_overwrite: Callable[[str, str], bool] = lambda _path, _name: False,
+    replaces: Collection[tuple[str, Path]] = (),
+) -> ClientChange:
+    """Return the change that puts the workbench into the file of a client.
+
+    `may_overwrite` is asked with a path and a name where an entry of another program has the name.
+    `replaces` has the servers to take out, by the path of the file and the place in it. Raises CannotChange.
+    """
+    path, kind = find_target(machine, client, scope)
+    before = read_for_change(path)
+    found = None if before is None else found_at(machine, client, scope, path)
+    document = _opened(path, kind.format, before)
+    key = kind.key if found is None else found.key
+    servers = _checked(path, document, () if found is None else found.servers)
+    present = _present(servers, name)
+    chosen = present.name if present is not None else name or DEFAULT_NAME
+    effect: Effect = "update" if present is not None and present.is_workbench else "add"
+    taken_out = [server for server in servers if (path, server.path) in replaces]
+    if effect == "add" and present not in taken_out and _is_taken(document, key, kind, present, chosen):
+        effect = "overwrite"
+        if not may_overwrite(path, chosen):
+            remedy = f"Nothing was written. Choose another name: --name {DEFAULT_NAME}-2"
+            raise CannotChange(path, f"another server has the name '{chosen}' there", remedy)
+    entry = _entry(client, launch, chosen)
+    try:
+        expected: object = document.data if before is not None else _begin(document, client)
+        if present is not None:
+            value = _merged(present.entry, entry) if effect == "update" else entry
+            expected = with_value(expected, present.path, value)
+            document.set(present.path, value)
+        else:
+            expected = _add(document, (*key, _next(document, key) if kind.is_list else chosen), entry)
+        expected = _remove(document, expected, [server for server in taken_out if server is not present])
+        after = document.encode()
+    except DocumentError as error:
+        raise _cannot_edit(path, error) from error
+    return ClientChange(
+        client=client,
+        change=FileChange(path, before, after),
+        format=kind.format,
+        effect="same" if after == before else effect,
+        names=(chosen,),
+        replaced=tuple(server.name for server in taken_out),
+        expected=expected,
+    )
+
+
+def plan_uninstall(machine: Machine, client: Client, scope: Scope) -> list[ClientChange]:
+    """Return the changes that take the workbench out of the files of a client. Raises CannotChange."""
+    changes = []
+    for found in find_files(machine, [client]):
+        if found.scope != scope or not any(server.is_workbench for server in found.servers):
+            continue
+        before = read_for_change(found.path)
+        document = _opened(found.path, found.format, before)
+        ours = [server for server in _checked(found.path, document, found.servers) if server.is_workbench]
+        try:
+            expected = _remove(document, document.data, ours)
+            after = document.encode()
+        except DocumentError as error:
+            raise _cannot_edit(found.path, error) from error
+        changes.append(
+            ClientChange(
+                client=client,
+                change=FileChange(found.path, before, after),
+                format=found.format,
+                effect="remove",
+                names=tuple(server.name for server in ours),
+                expected=expected,
+            )
+        )
+    return changes
+
+
+def snippet_for(launch: Launch) -> str:
+    """Return the entry of the workbench as JSON, in the form that most clients take."""
+    entry = {"command": launch.command, "args": list(launch.args), "env": launch.env}
+    return json.dumps({"mcpServers": {DEFAULT_NAME: entry}}, indent=2, ensure_ascii=False)
+
+
+def verify(change: ClientChange) -> None:
+    """Read a file again that was written, and check what it holds. Raises CannotChange if that is wrong."""
+    written = read_for_change(change.path)
+    remedy = f"Restore it by: mcp-workbench undo {change.client.id}"
+    try:
+        data = open_document(change.format, written or b"").data
+    except DocumentError as error:
+        raise CannotChange(change.path, f"it cannot be parsed after the change: {error}", remedy) from error
+    if not is_same(data, change.expected):
+        raise CannotChange(change.path, "it does not hold what was written", remedy)
+
+
+def _present(servers: Sequence[FoundServer], name: str | None) -> FoundServer | None:
+    """Return the entry that is to be replaced: the one of that name, or else ours under any name.
+
+    Who names the entry may want several, for several configurations.
+    """
+    same_name = [server for server in servers if server.name == (name or DEFAULT_NAME)]
+    ours = [server for server in servers if server.is_workbench]
+    if name is None and not any(server.is_workbench for server in same_name):
+        return next(iter([*ours, *same_name]), None)
+    return next(iter(same_name), None)
+
+
+def _entry(client: Client, launch: Launch, name: str) -> dict[str, object]:
+    env = dict(launch.env)
+    if launch.needs_workspace and client.id in _KNOWS_WORKSPACE:
+        env[WORKSPACE_VARIABLE] = "${workspaceFolder}"
+    entry = entry_for(client, launch.command, launch.args, env)
+    return {**entry, "name": name} if client.form.has_name else entry
+
+
+def _add(document: Document, path: Path, entry: dict[str, object]) -> object:
+    """Write a new entry into the document, and return the content that is expected then."""
+    *above, last = path
+    if isinstance(last, str):
+        expected = with_value(document.data, path, entry)
+        document.set(path, entry)
+        return expected
+    listed = get(document.data, tuple(above)) if last else []
+    expected = with_value(document.data, tuple(above), [*(listed if isinstance(listed, list) else []), entry])
+    document.append(tuple(above), entry)
+    return expected
+
+
+def _remove(document: Document, expected: object, servers: Sequence[FoundServer]) -> object:
+    """Remove entries from the document, and return the content that is expected then."""
+    # In a list the last go first, so that the others keep their places.
+    for server in sorted(servers, key=lambda server: _last_index(server.path), reverse=True):
+        document.remove(server.path)
+        expected = without(expected, server.path)
+    return expected
+
+
+def _begin(document: Document, client: Client) -> dict[str, object]:
+    """Write what a client wants at the top of a new file, and return the content that is expected then."""
+    for key, value in _NEW_FILES.get(client.id, {}).items():
+        document.set((key,), value)
+    return document.data
+
+
+def _is_taken(
+    document: Document, key: Path, kind: ClientFile, present: FoundServer | None, name: str
+) -> bool:
+    """Whether a server of another program has the name, or anything else that was left out as no server."""
+    return present is not None or (not kind.is_list and has(document.data, (*key, name)))
+
+
+def _next(document: Document, key: Path) -> int:
+    """Return the index that a new entry gets in the list of servers."""
+    listed = get(document.data, key) if has(document.data, key) else None
+    return len(listed) if isinstance(listed, list) else 0
+
+
+def _merged(present: dict[str, object], entry: dict[str, object]) -> dict[str, object]:
+    """Return our entry with what the person or the client has added to it, such as variables."""
+    merged = dict(present)
+    for key, value in entry.items():
+        old = present.get(key)
+        merged[key] = {**old, **value} if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _opened(path: str, format_: Format, before: bytes | None) -> Document:
+    try:
+        return open_document(format_, before or b"")
+    except DocumentError as error:
+        raise _cannot_edit(path, error) from error
+
+
+def _cannot_edit(path: str, error: DocumentError) -> CannotChange:
+    place = "".join(f":{number}" for number in (error.line, error.column) if number is not None)
+    return CannotChange(f"{path}{place}", error.reason, "Nothing was written.")
+
+
+def _checked(path: str, document: Document, servers: Sequence[FoundServer]) -> list[FoundServer]:
+    """Return the servers, if they stand where they were found when the file was read before."""
+    for server in servers:
+        if not has(document.data, server.path) or get(document.data, server.path) != server.entry:
+            raise CannotChange(
+                path, "it has changed meanwhile", "Nothing was written. Run the command again."
+            )
+    return list(servers)
+
+
+def _last_index(path: Path) -> int:
+    """Return the index in a list that a path ends with: later ones are removed first."""
+    return path[-1] if path and isinstance(path[-1], int) else 0
