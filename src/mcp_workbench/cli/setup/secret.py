@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_workbench.cli.servers import configuration_path
-from mcp_workbench.cli.setup.asking import ask_secret
+from mcp_workbench.cli.setup.asking import ask_secret, is_interactive
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.config.masking.recognition import is_literal_secret
 from mcp_workbench.config.source.parse import parse
 from mcp_workbench.config.source.references import is_secret_name, secret_names_in
 from mcp_workbench.config.validation.problems import Problems
 from mcp_workbench.errors import ConfigError, StoreError
-from mcp_workbench.storage.secrets import MAX_VALUE_BYTES, SecretStore
+from mcp_workbench.storage.secrets import KEYRING_TIMEOUT_SECONDS, MAX_VALUE_BYTES, SecretStore
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ UNLOCK_SECONDS = 120.0
 
 def run(options: argparse.Namespace) -> int:
     """Run one of the actions `set`, `list` and `remove`, and return the exit code."""
-    store = SecretStore(os.environ, limit=UNLOCK_SECONDS)
+    limit = UNLOCK_SECONDS if is_interactive() else KEYRING_TIMEOUT_SECONDS
+    store = SecretStore(os.environ, limit=limit)
     try:
         if options.action == "set":
             return _set(store, options.name)

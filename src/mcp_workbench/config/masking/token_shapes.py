@@ -29,7 +29,7 @@ _SHAPES: Final = (
     ("GOOGLE_TOKEN", r"ya29\.[\w-]{16,}|GOCSPX-[\w-]{16,}"),
     ("JWT", r"eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}"),
     ("NPM_TOKEN", r"npm_[A-Za-z0-9]{16,}"),
-    ("PYPI_TOKEN", r"pypi-(?=[\w-]*\d)[\w-]{24,}"),
+    ("PYPI_TOKEN", r"pypi-(?=[\w-]*\d)(?=[\w-]*[A-Z])[\w-]{24,}"),
     ("HF_TOKEN", r"hf_[A-Za-z0-9]{16,}"),
     ("LINEAR_API_KEY", r"lin_(?:api|oauth)_\w{16,}"),
     ("NOTION_TOKEN", r"ntn_[A-Za-z0-9]{16,}|secret_(?=\w*\d)[A-Za-z0-9]{20,}"),
