@@ -1,4 +1,4 @@
-"""Moving in, as a person does it: import, install, a real client that starts what was written, and undo."""
+"""Moving in, as a person does it: import, install, official SDKs that start what was written, and undo."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import yaml
 
 from mcp_workbench.config.source.json_comments import without_comments
 from tests.cli.commands import Bench
+from tests.cli.logins import FILE_ONLY
 from tests.real.clients import KINDS, Call, Program
 from tests.support.configs import server, tool
 
@@ -127,7 +128,7 @@ def written_entry(home: Bench, client: str) -> Program:
 
 
 def succeed(home: Bench, *words: str) -> str:
-    done = home.run(*words)
+    done = home.run(*words, env=FILE_ONLY)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -259,4 +259,9 @@ def test_a_file_of_another_shape_is_refused(data: dict[str, object]) -> None:
 def test_a_new_toolbox_is_described_by_the_name_and_the_title_of_its_server(
     title: str, description: str
 ) -> None:
-    assert editing.describe_toolbox("time", title) == description
+    assert editing.describe_toolbox("time", {}, title) == description
+
+
+def test_a_new_toolbox_for_a_server_of_a_known_kind_says_what_it_is_for() -> None:
+    entry: dict[str, object] = {"command": "uvx", "args": ["mcp-server-git"]}
+    assert editing.describe_toolbox("git", entry, "Git") == "Source code, git and pull requests: git"

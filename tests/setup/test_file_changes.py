@@ -21,6 +21,7 @@ from mcp_workbench.setup.file_changes import (
     restore,
 )
 from mcp_workbench.storage.backups import Backups
+from tests.support.privileges import ordinary_user
 from tests.support.waiting import PATIENCE
 
 OLD, NEW = b'{"a": 1}\n', b'{"a": 2}\n'
@@ -190,10 +191,14 @@ def test_a_file_of_another_user_is_refused(file: Path) -> None:
     assert "it belongs to another user (uid 65534)" in refused(file)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_directory_that_is_not_writable_is_refused(file: Path) -> None:
-    file.parent.chmod(0o555)
-    assert f"its directory {file.parent} is not writable" in refused(file)
+def test_a_directory_that_is_not_writable_is_refused() -> None:
+    with ordinary_user() as directory:
+        file = directory / "mcp.json"
+        file.write_bytes(OLD)
+        directory.chmod(0o555)
+        reason = refused(file)
+        directory.chmod(0o755)
+    assert f"its directory {directory} is not writable" in reason
 
 
 def test_without_a_place_for_backups_nothing_is_written(file: Path, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ import msgspec
 
 from mcp_workbench.config.source.expand import is_disabled
 from mcp_workbench.errors import EditRefused, NameTaken
+from mcp_workbench.setup.importing.categories import OTHER, category_of
+from mcp_workbench.setup.importing.grouping import GroupedServer, describe
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:
@@ -110,8 +112,14 @@ def choose_toolbox(data: Mapping[str, object], wanted: str | None) -> str:
     return toolboxes[0] if toolboxes else DEFAULT_TOOLBOX
 
 
-def describe_toolbox(server: str, title: str = "") -> str:
-    """Return a description for a toolbox that is made for one server, with the title that it gives itself."""
+def describe_toolbox(server: str, entry: Mapping[str, object], title: str = "") -> str:
+    """Return a description for a toolbox that is made for one server: what servers of its kind are for.
+
+    If its kind is not known, it is described by the title that it gives itself.
+    """
+    category = category_of(server, entry)
+    if category is not OTHER:
+        return describe(category.name, [GroupedServer(server, category)])
     title = " ".join(title.split())
     shown = f"{title} ({server})" if title and title.lower() != server.lower() else server
     text = f"Tools of {shown}"

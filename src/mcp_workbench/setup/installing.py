@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from mcp_workbench.config.clients import entry_for, find_files, install_target
+from mcp_workbench.config.clients.installing import ENTRY_NAME
 from mcp_workbench.config.clients.own_entry import starts_workbench
 from mcp_workbench.config.documents import open_document
 from mcp_workbench.config.documents.plain import get, has, is_same, with_value, without
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from mcp_workbench.config.clients import Client, ClientFile, FoundFile, FoundServer, Machine, Scope
     from mcp_workbench.config.documents import Document, Format, Path
     from mcp_workbench.setup.launching import Launch
-
-DEFAULT_NAME: Final = "workbench"
-"""Name of the workbench's entry in the file of a client."""
 
 _KNOWS_WORKSPACE: Final = frozenset(("cursor", "vscode", "vscode-insiders"))
 """Clients that replace `${workspaceFolder}` in an entry by the directory of the open project."""
@@ -134,13 +132,13 @@ def plan_install(
     key = kind.key if found is None else found.key
     servers = _checked(path, document, () if found is None else found.servers)
     present = _present(servers, name)
-    chosen = present.name if present is not None else name or DEFAULT_NAME
+    chosen = present.name if present is not None else name or ENTRY_NAME
     effect: Effect = "update" if present is not None and present.is_workbench else "add"
     taken_out = [server for server in servers if (path, server.path) in replaces]
     if effect == "add" and present not in taken_out and _is_taken(document, key, kind, present, chosen):
         effect = "overwrite"
         if not may_overwrite(path, chosen):
-            remedy = f"Nothing was written. Choose another name: --name {DEFAULT_NAME}-2"
+            remedy = f"Nothing was written. Choose another name: --name {ENTRY_NAME}-2"
             raise CannotChange(path, f"another server has the name '{chosen}' there", remedy)
     entry = _entry(client, launch, chosen)
     try:
@@ -196,7 +194,7 @@ def plan_uninstall(machine: Machine, client: Client, scope: Scope) -> list[Clien
 def snippet_for(launch: Launch) -> str:
     """Return the entry of the workbench as JSON, in the form that most clients take."""
     entry = {"command": launch.command, "args": list(launch.args), "env": launch.env}
-    return json.dumps({"mcpServers": {DEFAULT_NAME: entry}}, indent=2, ensure_ascii=False)
+    return json.dumps({"mcpServers": {ENTRY_NAME: entry}}, indent=2, ensure_ascii=False)
 
 
 def verify(change: ClientChange) -> None:
@@ -216,7 +214,7 @@ def _present(servers: Sequence[FoundServer], name: str | None) -> FoundServer | 
 
     Who names the entry may want several, for several configurations.
     """
-    same_name = [server for server in servers if server.name == (name or DEFAULT_NAME)]
+    same_name = [server for server in servers if server.name == (name or ENTRY_NAME)]
     ours = [server for server in servers if server.is_workbench]
     if name is None and not any(server.is_workbench for server in same_name):
         return next(iter([*ours, *same_name]), None)

@@ -22,6 +22,7 @@ from mcp_workbench.config.clients import (
 )
 from mcp_workbench.config.clients.parsing import MAX_FILE_BYTES
 from tests.config.clients.places import client_of, make_place
+from tests.support.privileges import ordinary_user
 
 if TYPE_CHECKING:
     from mcp_workbench.config.clients.model import System
@@ -203,11 +204,13 @@ def test_what_is_no_file_has_an_error(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read_has_an_error(tmp_path: Path) -> None:
-    place = make_place(tmp_path)
-    place.put(CURSOR, SERVERS).chmod(0)
-    assert [file.error for file in place.found()] == ["Permission denied"]
+@pytest.mark.skipif(os.name == "nt", reason="there are no such permissions on Windows")
+def test_a_file_that_may_not_be_read_has_an_error() -> None:
+    with ordinary_user() as directory:
+        place = make_place(directory)
+        place.put(CURSOR, SERVERS).chmod(0)
+        errors = [file.error for file in place.found()]
+    assert errors == ["Permission denied"]
 
 
 @pytest.mark.parametrize(

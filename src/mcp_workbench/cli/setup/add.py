@@ -60,7 +60,7 @@ def _add(path: str, options: argparse.Namespace) -> int:
         toolbox=editing.choose_toolbox(data, options.toolbox),
         server=options.name,
         entry=entry,
-        description=options.description or editing.describe_toolbox(options.name),
+        description=options.description or editing.describe_toolbox(options.name, entry),
     )
     try:
         editing.add(document, addition)
@@ -77,7 +77,7 @@ def _add(path: str, options: argparse.Namespace) -> int:
     if not options.no_check and not _is_accepted(trial, addition, path, options):
         return 1
     if options.description is None:
-        description = editing.describe_toolbox(options.name, trial.title)
+        description = editing.describe_toolbox(options.name, entry, trial.title)
         addition = msgspec.structs.replace(addition, description=description)
     edited = edit(path, environ, lambda document: editing.add(document, addition), command="add")
     _report(edited, addition, trial, options)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config.clients.machine import Machine
     from mcp_workbench.config.clients.model import Client, ClientFile, Scope
 
-ENTRY_NAME = "mcp-workbench"
+ENTRY_NAME = "workbench"
 """The name of the entry of the workbench in a client."""
 
 
