@@ -166,7 +166,10 @@ class _Installation:
             # The servers are in the workbench before they are taken out of a client.
             replacement.write()
         command = "install" if replacement is None else REPLACING
-        self._outcomes += [write_change(change, self._options, command) for change in changes]
+        written = [write_change(change, self._options, command) for change in changes]
+        self._outcomes += written
+        if not self._options.json and any("next" in outcome for outcome in written):
+            say("To take it back: mcp-workbench undo")
 
 
 def _indented(text: str) -> str:
