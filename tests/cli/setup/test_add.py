@@ -57,7 +57,7 @@ def test_the_first_server_makes_the_file_of_the_person_and_a_toolbox(bench: Benc
     assert done.stderr == f"Configuration: {path}\n"
     assert done.stdout.endswith("Next, put the workbench into your client: mcp-workbench install\n")
     assert json.loads(path.read_text()) == {
-        "toolboxes": {"main": {"description": "Tools of files", "mcpServers": {"files": TWO_TOOLS}}}
+        "toolboxes": {"main": {"description": "Files and folders: files", "mcpServers": {"files": TWO_TOOLS}}}
     }
 
 
