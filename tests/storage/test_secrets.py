@@ -14,7 +14,8 @@ import pytest
 
 from mcp_workbench.errors import StoreError
 from mcp_workbench.storage.private_files import try_lock
-from mcp_workbench.storage.secrets import MAX_VALUE_BYTES, SecretStore, secret_lookup
+from mcp_workbench.storage.secret_lookup import secret_lookup
+from mcp_workbench.storage.secrets import MAX_VALUE_BYTES, SecretStore
 from tests.servers.keyrings.backends import Kept, Silent
 
 if TYPE_CHECKING:

@@ -171,7 +171,7 @@ def _serve(config: str | None, log_level: str, log_format: str, *, keep_going: b
     from mcp_workbench.errors import ConfigError
     from mcp_workbench.serve.logs import report, set_up
     from mcp_workbench.serve.stdio import run as run_stdio
-    from mcp_workbench.storage.secrets import secret_lookup
+    from mcp_workbench.storage.secret_lookup import secret_lookup
 
     log_handler = set_up(log_level, log_format)
     path = locate(config, os.environ)

@@ -12,7 +12,7 @@ from mcp_workbench.serve.address import read_address
 from mcp_workbench.serve.admission import load_credentials
 from mcp_workbench.serve.http import run as run_http
 from mcp_workbench.serve.logs import report, set_up
-from mcp_workbench.storage.secrets import secret_lookup
+from mcp_workbench.storage.secret_lookup import secret_lookup
 
 
 def run(config: str | None, *, address: str, token_file: str | None, log_level: str, log_format: str) -> int:

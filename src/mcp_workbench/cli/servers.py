@@ -14,7 +14,7 @@ from mcp_workbench.config import load, locate
 from mcp_workbench.config.places import FILE_NAME
 from mcp_workbench.errors import ConfigError, StartError
 from mcp_workbench.serve.logs import report, set_up
-from mcp_workbench.storage.secrets import secret_lookup
+from mcp_workbench.storage.secret_lookup import secret_lookup
 from mcp_workbench.workbench.text.sanitise import clean_text, show_name
 
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ def run(name: str, expires: str | None = None) -> int:
 
 def run_list(token_file: str) -> int:
     """Print the tokens of a file with toolboxes, expiry and last use. Return 0, or 2 for a bad file."""
-    from mcp_workbench.storage.secrets import secret_lookup
+    from mcp_workbench.storage.secret_lookup import secret_lookup
     from mcp_workbench.storage.token_use import TokenUseFile, tag_of
 
     try:

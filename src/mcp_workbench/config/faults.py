@@ -36,17 +36,18 @@ class ConfigFaults(msgspec.Struct, frozen=True):
     """Mistakes because of which a setting has its default value."""
 
 
-class Layout(msgspec.Struct):
+class Layout:
     """Where the toolboxes and servers stand in a file, which need not spell its keys right."""
 
-    toolboxes: Place | None = None
-    """The place of the object with the toolboxes; None if there is none."""
-    names: dict[Place, str] = {}
-    """The names of the toolboxes, by their places."""
-    server_lists: dict[Place, str] = {}
-    """The name of the toolbox, by the place of the object with its servers."""
-    servers: dict[Place, tuple[str, str]] = {}
-    """The names of the servers' toolboxes and the servers, by their places."""
+    def __init__(self) -> None:
+        self.toolboxes: Place | None = None
+        """The place of the object with the toolboxes; None if there is none."""
+        self.names: dict[Place, str] = {}
+        """The names of the toolboxes, by their places."""
+        self.server_lists: dict[Place, str] = {}
+        """The name of the toolbox, by the place of the object with its servers."""
+        self.servers: dict[Place, Origin] = {}
+        """The names of the servers' toolboxes and the servers, by their places."""
 
 
 def attribute(problems: Sequence[tuple[Place, Problem]], layout: Layout) -> ConfigFaults:

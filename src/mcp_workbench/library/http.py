@@ -37,7 +37,7 @@ def http_app(
     from mcp_workbench.config.tokens import load_tokens  # noqa: PLC0415 - see above
     from mcp_workbench.library.asgi import HttpApp  # noqa: PLC0415 - see above
     from mcp_workbench.serve.admission.files import OPEN_TO_OTHERS, needs_token  # noqa: PLC0415 - see above
-    from mcp_workbench.storage.secrets import secret_lookup  # noqa: PLC0415 - see above
+    from mcp_workbench.storage.secret_lookup import secret_lookup  # noqa: PLC0415 - see above
 
     if not path.startswith("/"):
         raise ValueError(f"the path has to begin with a slash: {path!r}")

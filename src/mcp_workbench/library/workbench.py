@@ -12,7 +12,7 @@ from mcp_workbench.library.awaited_call import PROGRAM, AwaitedCall, PendingCall
 from mcp_workbench.library.log_masking import masking_handler
 from mcp_workbench.library.typed_results import read_findings, read_opening
 from mcp_workbench.serve.running import Service, begin
-from mcp_workbench.storage.secrets import secret_lookup
+from mcp_workbench.storage.secret_lookup import secret_lookup
 from mcp_workbench.surface.listing.open_request import DEFAULT_LIMIT, read_open
 from mcp_workbench.wire.message import encode
 from mcp_workbench.wire.shared import outcome_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from mcp_workbench.errors import ConfigError
 from mcp_workbench.serve.watch import Watcher, is_special, stamp_at
-from mcp_workbench.storage.secrets import secret_lookup, secrets_path
+from mcp_workbench.storage.secret_lookup import secret_lookup, secrets_path
 from mcp_workbench.wire.threads import in_thread
 
 if TYPE_CHECKING:

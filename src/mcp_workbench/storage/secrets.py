@@ -20,6 +20,7 @@ from mcp_workbench.errors import StoreError
 from mcp_workbench.storage import keychain
 from mcp_workbench.storage.directories import data_directory
 from mcp_workbench.storage.private_files import POLL_SECONDS, PrivateDirectory, try_lock
+from mcp_workbench.storage.secret_lookup import FILE_NAME, KEYRING_TIMEOUT_SECONDS, secrets_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,14 +31,10 @@ if TYPE_CHECKING:
 SecretPlace = Literal["keyring", "file"]
 """The place where the value of a secret is kept."""
 
-FILE_NAME: Final = "secrets.json"
-"""Name of the file in the data directory."""
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 """Size above which the file is not read."""
 MAX_VALUE_BYTES: Final = 64 * 1024
 """Size of the longest value that is stored."""
-KEYRING_TIMEOUT_SECONDS: Final = 10.0
-"""Time that a keyring has to answer while no person is there to unlock it."""
 LOCK_TIMEOUT_SECONDS: Final = 60.0
 """Time to wait for another process that changes secrets: more than its keyring can take."""
 
@@ -171,37 +168,6 @@ class SecretStore:
         except Exception as error:  # noqa: BLE001 - every keyring has errors of its own
             what = f"the system's keyring failed: {str(error) or type(error).__name__}"
         raise StoreError(what)
-
-
-def secrets_path(environ: Mapping[str, str]) -> str:
-    """Return the path of the file that changes whenever a secret is set or removed."""
-    return os.path.join(data_directory(environ), FILE_NAME)
-
-
-def secret_lookup(
-    environ: Mapping[str, str], *, limit: float = KEYRING_TIMEOUT_SECONDS
-) -> Callable[[str], str | None]:
-    """Return a function that returns the value of a secret by its name, or None. It raises StoreError.
-
-    It touches nothing before it is first called, and asks for each secret once. After a keyring has failed,
-    it is not asked again, so that a locked one costs its timeout once.
-    """
-    store = SecretStore(environ, limit=limit)
-    known: dict[str, str | None] = {}
-    failures: list[str] = []
-
-    def lookup(name: str) -> str | None:
-        if name not in known:
-            if failures and store.places().get(name) == "keyring":
-                raise StoreError(failures[0])
-            try:
-                known[name] = store.get(name)
-            except StoreError as error:
-                failures.append(str(error))
-                raise
-        return known[name]
-
-    return lookup
 
 
 def _key(name: str) -> str:

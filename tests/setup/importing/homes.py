@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_workbench.config.clients import Machine, find_files, read_file
 from mcp_workbench.setup.importing.plan import ImportPlan, execute, plan_import
-from mcp_workbench.storage.secrets import SecretStore, secret_lookup
+from mcp_workbench.storage.secret_lookup import secret_lookup
+from mcp_workbench.storage.secrets import SecretStore
 from tests.support.client import clean_environment
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 from mcp_workbench.config.load import load
 from mcp_workbench.errors import CannotChange, ConfigError, DocumentError
 from mcp_workbench.setup.importing.plan import execute
-from mcp_workbench.storage.secrets import secret_lookup
+from mcp_workbench.storage.secret_lookup import secret_lookup
 from tests.setup.importing.homes import GITHUB_TOKEN, LINEAR_KEY, NPX_GITHUB, Home
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from mcp_workbench.setup import editing
 from mcp_workbench.setup.config_file import check, edit, read_document
 from mcp_workbench.setup.new_entry import entry_of
 from mcp_workbench.setup.trial import Trial, load_alone, try_server
-from mcp_workbench.storage.secrets import secret_lookup
+from mcp_workbench.storage.secret_lookup import secret_lookup
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from mcp_workbench.config.model.results import TOOLBOX as RESERVED
 from mcp_workbench.errors import CannotChange, ConfigError, DocumentError, StoreError
 from mcp_workbench.setup.importing.plan import execute, plan_import
 from mcp_workbench.setup.importing.target import is_configuration
-from mcp_workbench.storage.secrets import SecretStore, secret_lookup
+from mcp_workbench.storage.secret_lookup import secret_lookup
+from mcp_workbench.storage.secrets import SecretStore
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:

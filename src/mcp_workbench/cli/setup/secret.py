@@ -18,7 +18,8 @@ from mcp_workbench.config.source.parse import parse
 from mcp_workbench.config.source.references import is_secret_name, secret_names_in
 from mcp_workbench.config.validation.problems import Problems
 from mcp_workbench.errors import ConfigError, StoreError
-from mcp_workbench.storage.secrets import KEYRING_TIMEOUT_SECONDS, MAX_VALUE_BYTES, SecretStore
+from mcp_workbench.storage.secret_lookup import KEYRING_TIMEOUT_SECONDS
+from mcp_workbench.storage.secrets import MAX_VALUE_BYTES, SecretStore
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:

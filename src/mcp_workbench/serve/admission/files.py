@@ -18,7 +18,7 @@ from mcp_workbench.serve.admission.admission import Admission
 from mcp_workbench.serve.admission.last_use import LastUse
 from mcp_workbench.serve.reload import BackgroundLoad
 from mcp_workbench.serve.watch import Watcher, is_special
-from mcp_workbench.storage.secrets import secret_lookup
+from mcp_workbench.storage.secret_lookup import secret_lookup
 from mcp_workbench.storage.token_use import TokenUseFile
 
 if TYPE_CHECKING:

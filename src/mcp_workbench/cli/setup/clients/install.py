@@ -24,7 +24,7 @@ from mcp_workbench.errors import CannotChange, ConfigError, DocumentError, Store
 from mcp_workbench.setup.installing import plan_install, snippet_for
 from mcp_workbench.setup.launching import load_for_launch, plan_launch
 from mcp_workbench.setup.undoing import REPLACING
-from mcp_workbench.storage.secrets import secret_lookup
+from mcp_workbench.storage.secret_lookup import secret_lookup
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:

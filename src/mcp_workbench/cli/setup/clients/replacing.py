@@ -11,7 +11,8 @@ from mcp_workbench.cli.terminal import complain, say
 from mcp_workbench.errors import CannotChange
 from mcp_workbench.setup.importing.plan import execute, plan_import
 from mcp_workbench.setup.installing import find_target, found_at
-from mcp_workbench.storage.secrets import SecretStore, secret_lookup
+from mcp_workbench.storage.secret_lookup import secret_lookup
+from mcp_workbench.storage.secrets import SecretStore
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:
