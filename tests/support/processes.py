@@ -26,6 +26,16 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
+def ignores(pid: int, number: int) -> bool:
+    """Whether a process ignores a signal; True where there is no /proc to ask."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    (mask,) = [line.split()[1] for line in status.splitlines() if line.startswith("SigIgn:")]
+    return bool(int(mask, 16) >> (number - 1) & 1)
+
+
 async def wait_until_gone(pids: Iterable[int], within: float = PATIENCE) -> None:
     wanted = list(pids)
     await poll(lambda: not any(map(is_running, wanted)), within)

@@ -13,7 +13,7 @@ import pytest
 
 from mcp_workbench.wire.processes import guard as guard_module
 from mcp_workbench.wire.processes.guard import MARK, Guard
-from tests.support.processes import is_running, wait_until_gone
+from tests.support.processes import ignores, is_running, wait_until_gone
 from tests.support.waiting import poll
 from tests.wire.children import DISTANT_HELPER, HELPER, IGNORE_END, open_descriptors, started
 from tests.wire.hosts import host, seconds_until_gone
@@ -75,6 +75,8 @@ async def test_a_polite_child_finishes_its_work(tmp_path: Path) -> None:
 async def test_a_signal_to_go_does_not_move_the_guard() -> None:
     async with host(STUBBORN) as it:
         pid = await it.pid()
+        # On a busy machine its shell may not have read the script yet.
+        await poll(lambda: ignores(it.guard, signal.SIGTERM))
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             os.kill(it.guard, number)
         await it.kill()
