@@ -81,7 +81,8 @@ def test_it_says_what_to_do_next(person: Person) -> None:
     person.write_six_clients()
     shown = person.command("--yes").stdout
     assert "A secret is missing: mcp-workbench secret set pg-password\n" in shown
-    assert f"secrets are in {person.store.path}, which only you can read" in shown
+    why = "there is no usable keyring on this system"
+    assert f"Secrets are in {person.store.path}, which only you can read: {why}" in shown
     assert "mcp-workbench check --connect" in shown
     assert "mcp-workbench install" in shown
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config.clients import FoundFile
     from mcp_workbench.setup.importing.plan import ImportedServer, ImportPlan
     from mcp_workbench.setup.importing.secret_names import NewSecret
+    from mcp_workbench.storage.secrets import SecretStore
 
 _INDENT: Final = "    "
 _MAX_WIDTH: Final = 40
@@ -50,6 +51,15 @@ def show_secrets(title: str, secrets: Sequence[NewSecret]) -> None:
         for secret in secrets:
             stored = " (stored already)" if secret.is_stored else ""
             say(f"  {secret.name}{stored}: {', '.join(map(show_name, secret.places))}")
+
+
+def kept_in_file(store: SecretStore) -> str:
+    """Return in one sentence that secrets are in a file, and why; empty if a keyring keeps them all."""
+    if not store.keyring_error:
+        return ""
+    return (
+        f"secrets are in {show_name(store.path)}, which only you can read: {show_name(store.keyring_error)}"
+    )
 
 
 def summary(plan: ImportPlan) -> str:
