@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.config.clients.places import make_place
+from mcp_workbench.config.clients import convert, read_file
+from tests.config.clients.places import client_of, make_place
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -228,3 +229,31 @@ def test_what_a_person_limits_everywhere_is_limited_in_a_project_too(
     place.put(path, json.dumps(limits))
     place.put(project, json.dumps({key: {"git": {"command": "x"}}}))
     assert place.converted(client)["git"].entry == {"command": "x", **entry}
+
+
+def test_a_tool_that_goose_never_allows_is_hidden(tmp_path: Path) -> None:
+    place = make_place(tmp_path)
+    server = {"name": "My Git", "cmd": "x", "type": "stdio", "enabled": True}
+    place.put("~/.config/goose/config.yaml", json.dumps({"extensions": {"mygit": server}}))
+    never = ["mygit__push", "other__log"]
+    permissions = {"user": {"always_allow": ["mygit__log"], "ask_before": [], "never_allow": never}}
+    place.put("~/.config/goose/permission.yaml", json.dumps(permissions))
+    assert place.converted("goose")["mygit"].entry == {"command": "x", "toolFilters": ["!push"]}
+
+
+@pytest.mark.parametrize(
+    ("beside", "client", "entry"),
+    [
+        ({"mcp": {"excluded": ["git"]}}, "gemini-cli", {"disabled": True}),
+        ({"tools": {"exclude": ["git__push"]}}, "gemini-cli", {"toolFilters": ["!push"]}),
+        ({"tools": ["@git/log"]}, "amazon-q", {"toolFilters": ["log"]}),
+    ],
+)
+def test_limits_in_a_copy_of_a_file_are_recognised_wherever_it_is(
+    tmp_path: Path, beside: dict[str, Any], client: str, entry: dict[str, Any]
+) -> None:
+    place = make_place(tmp_path)
+    path = place.put("copy.json", json.dumps({"mcpServers": {"git": {"command": "x"}}, **beside}))
+    found = read_file(str(path), None, place.machine)
+    assert found.client == client_of(client)
+    assert convert(found, found.servers[0], place.machine).entry == {"command": "x", **entry}

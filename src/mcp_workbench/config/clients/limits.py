@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config.clients.found import FoundFile, FoundServer
     from mcp_workbench.config.clients.machine import Machine
     from mcp_workbench.config.clients.model import OuterLimits
+    from mcp_workbench.config.documents import Format
 
 Tree = dict[str, object]
 _ALL = ("*",)
@@ -240,10 +241,10 @@ def _claude_settings(machine: Machine) -> Iterator[Tree]:
         yield _settings(path)
 
 
-def _settings(path: str) -> Tree:
+def _settings(path: str, form: Format = "json") -> Tree:
     """Return the content of a file beside that of the servers; empty if the client could not read it."""
     try:
-        return parse_file(path, "json")
+        return parse_file(path, form)
     except UnreadableFile:
         return {}
 
@@ -356,11 +357,26 @@ def _zed_denied(permissions: Tree, prefix: str) -> list[str]:
     return [f"!{tool}" for tool, setting in settings.items() if setting.get("default") == "deny"]
 
 
+def _goose(file: FoundFile, _data: Tree, server: FoundServer, _machine: Machine) -> OuterLimit:
+    """Read the tools that a person has forbidden, by full name, in the file beside that of the servers."""
+    permissions = _settings(os.path.join(os.path.dirname(file.path), "permission.yaml"), "yaml")
+    names = {str(name) for name in (server.name, server.entry.get("name")) if name}
+    prefixes = [_NOT_IN_A_TOOL.sub("_", re.sub(r"\s", "", name)).lower() + "__" for name in sorted(names)]
+    hidden = [
+        f"!{tool.removeprefix(prefix)}"
+        for tool in _texts(permissions, "user", "never_allow")
+        for prefix in prefixes
+        if tool.startswith(prefix)
+    ]
+    return OuterLimit(filters=tuple(dict.fromkeys(hidden)) or _ALL)
+
+
 _RULES: dict[OuterLimits, Callable[[FoundFile, Tree, FoundServer, Machine], OuterLimit]] = {
     "amazon-q": _amazon_q,
     "amp": _amp,
     "claude-code": _claude_code,
     "gemini": _gemini,
+    "goose": _goose,
     "opencode": _opencode,
     "zed": _zed,
 }
