@@ -78,7 +78,7 @@ def convert(found: FoundFile, server: FoundServer, machine: Machine) -> Converte
     )
     return Converted(
         {key: value for key, value in entry.items() if key in OUR_KEYS},
-        (*limit.notes, *problems.warnings),
+        (*limit.notes, *dict.fromkeys(converter.notes), *problems.warnings),
         tuple(dict.fromkeys(refusals)),
         converter.inputs,
     )
