@@ -105,6 +105,37 @@ def test_a_keyring_that_does_not_answer_is_given_up_and_the_file_used(
     assert store.remove("TOKEN")
 
 
+def test_many_values_wait_once_for_a_keyring_that_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_silent_keyring(monkeypatch)
+    store = store_in(tmp_path, limit=0.5)
+    started = time.monotonic()
+    assert {store.put(f"TOKEN_{number}", "hunter2") for number in range(20)} == {"file"}
+    assert time.monotonic() - started < 5
+    assert store.keyring_error == "the system's keyring did not answer within 0.5 s: is it locked?"
+
+
+def test_a_value_that_must_be_new_replaces_no_other(tmp_path: Path, ring: Path) -> None:
+    store = store_in(tmp_path)
+    store.put("TOKEN", "hunter2", may_replace=False)
+    store.put("TOKEN", "hunter2", may_replace=False)
+    with pytest.raises(StoreError, match=r"^another secret TOKEN was stored meanwhile"):
+        store.put("TOKEN", "hunter3", may_replace=False)
+    assert store.get("TOKEN") == "hunter2"
+    ring.write_text("{}")
+    store.put("TOKEN", "hunter3", may_replace=False)
+    assert store.get("TOKEN") == "hunter3"
+
+
+def test_a_value_that_a_keyring_quotes_is_not_told(tmp_path: Path, ring: Path) -> None:
+    ring.mkdir()  # so that its path is in the keyring's error, and stands for the value
+    store = store_in(tmp_path)
+    store.put("TOKEN", str(ring))
+    assert store.keyring_error.startswith("the system's keyring failed: ")
+    assert str(ring) not in store.keyring_error
+
+
 def test_a_secret_in_a_keyring_that_does_not_answer_is_an_error_and_stays(
     tmp_path: Path, ring: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

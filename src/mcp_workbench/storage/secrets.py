@@ -66,7 +66,9 @@ class SecretStore:
         self.path = secrets_path(environ)
         """Path of the file that says where the secrets are, and holds those that no keyring keeps."""
         self.keyring_error = ""
-        """Why the last value that was put was not kept in the keyring; empty if it was."""
+        """Why a value that was put was not kept in the keyring, the last one of them; empty if all were."""
+        self._silence = ""
+        """What is said about a keyring that did not answer: it is not waited for with every value."""
 
     def places(self) -> dict[str, SecretPlace]:
         """Return the names of all secrets, each with the place where its value is kept."""
@@ -79,8 +81,11 @@ class SecretStore:
             return None if entry is None else entry.value
         return self._in_keyring(lambda: keychain.get(_key(name)))
 
-    def put(self, name: str, value: str) -> SecretPlace:
-        """Store a secret, or replace it, and return where it is kept: in the keyring if there is one."""
+    def put(self, name: str, value: str, *, may_replace: bool = True) -> SecretPlace:
+        """Store a secret, or replace it, and return where it is kept: in the keyring if there is one.
+
+        Without `may_replace`, another value under the name is an error.
+        """
         from mcp_workbench.config.source.references import is_secret_name  # noqa: PLC0415 - not for a lookup
 
         if not is_secret_name(name):
@@ -89,13 +94,10 @@ class SecretStore:
             raise StoreError(f"the value is longer than {MAX_VALUE_BYTES:,} bytes")
         with self._locked():
             entries = self._read()
-            self.keyring_error = ""
-            try:
-                self._in_keyring(lambda: keychain.put(_key(name), value))
-                entry = _Kept("keyring")
-            except StoreError as error:
-                self.keyring_error = str(error)
-                entry = _Kept("file", value)
+            if not may_replace and name in entries and self.get(name) not in (None, value):
+                what = f"another secret {name} was stored meanwhile. Nothing was written"
+                raise StoreError(f"{what}. Run the command again.")
+            entry = self._kept(name, value)
             try:
                 self._write({**entries, name: entry})
             except StoreError:
@@ -104,6 +106,19 @@ class SecretStore:
                         self._in_keyring(lambda: _forget(_key(name)))
                 raise
         return entry.kept
+
+    def _kept(self, name: str, value: str) -> _Kept:
+        """Try to put a value into the keyring, and return how it is kept."""
+        error = self._silence
+        if not error:
+            try:
+                self._in_keyring(lambda: keychain.put(_key(name), value))
+                return _Kept("keyring")
+            except StoreError as failure:
+                error = str(failure)
+        # A keyring may quote what it cannot store.
+        self.keyring_error = error.replace(value, "<secret>") if value else error
+        return _Kept("file", value)
 
     def remove(self, name: str) -> bool:
         """Delete a secret from the keyring and from the file, and return whether there was one."""
@@ -162,7 +177,9 @@ class SecretStore:
         try:
             return _within(work, self._limit)
         except TimeoutError:
-            what = f"the system's keyring did not answer within {self._limit:g} s: is it locked?"
+            what = self._silence = (
+                f"the system's keyring did not answer within {self._limit:g} s: is it locked?"
+            )
         except keychain.NoKeychain as error:
             what = str(error)
         except Exception as error:  # noqa: BLE001 - every keyring has errors of its own

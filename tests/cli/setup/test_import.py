@@ -81,7 +81,8 @@ def test_it_says_what_to_do_next(person: Person) -> None:
     person.write_six_clients()
     shown = person.command("--yes").stdout
     assert "A secret is missing: mcp-workbench secret set pg-password\n" in shown
-    assert f"secrets are in {person.store.path}, which only you can read" in shown
+    why = "there is no usable keyring on this system"
+    assert f"Secrets are in {person.store.path}, which only you can read: {why}" in shown
     assert "mcp-workbench check --connect" in shown
     assert "mcp-workbench install" in shown
 
@@ -119,6 +120,22 @@ def test_no_output_shows_a_secret(person: Person) -> None:
         done = person.command(*args)
         shown += [done.stdout, done.stderr]
     assert [text for text in shown if GITHUB_TOKEN in text or LINEAR_KEY in text] == []
+
+
+def test_a_name_with_a_secret_in_it_is_not_shown(person: Person) -> None:
+    address = "https://mcp.example.com/mcp?token=abc123def456"
+    servers = {address: {"url": address}, f"{address}&x": {"url": address, "sandbox": True}}
+    person.write(".cursor/mcp.json", {"mcpServers": servers})
+    for args in (["--dry-run"], ["--dry-run", "--json"], ["--yes"]):
+        done = person.command(*args)
+        assert "abc123def456" not in done.stdout + done.stderr
+    assert "abc123def456" not in person.config.read_text()
+
+
+def test_a_very_long_name_does_not_push_the_others_aside(person: Person) -> None:
+    person.write(".cursor/mcp.json", {"mcpServers": {"n" * 500: {"command": "a"}, "fetch": FETCH}})
+    lines = person.command("--dry-run").stdout.splitlines()
+    assert f"  {'fetch'.ljust(40)}  new: main/fetch" in lines
 
 
 def test_a_person_is_asked_for_the_keyring_for_the_file_and_for_inputs(person: Person) -> None:

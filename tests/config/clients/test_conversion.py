@@ -31,6 +31,15 @@ def converted(entry: dict[str, Any]) -> Converted:
         ({"command": "x", "disabledTools": "all"}, "disabledTools: should be a list of the names of tools"),
         ({"command": "x", "enabled": "no"}, "enabled: should be true or false"),
         ({"command": "x", "sandbox": {"network": False}}, "sandbox: limits the server in another client"),
+        ({"command": "x", "toolFilters": "read"}, "toolFilters: should be a list"),
+        ({"command": "x", "toolFilters": "read", "disabledTools": ["a"]}, "toolFilters: should be a list"),
+        ({"command": "x", "toolFilters": ["a", 1], "disabledTools": ["a"]}, "toolFilters[1]: should be"),
+        ({"command": "x", "selectedTools": ["a"]}, "selectedTools: limits the server in another client"),
+        ({"command": "x", "tool_names": ["a"]}, "tool_names: limits the server in another client"),
+        ({"command": "x", "toolsets": "repos"}, "toolsets: limits the server in another client"),
+        ({"command": "x", "roots": ["/srv"]}, "roots: limits the server in another client"),
+        ({"command": "x", "network": "none"}, "network: limits the server in another client"),
+        ({"command": "x", "active": "no"}, "active: should be true or false"),
     ],
 )
 def test_an_entry_that_would_not_load_is_refused(entry: dict[str, Any], start: str) -> None:
@@ -103,3 +112,12 @@ def test_keys_without_a_meaning_here_are_one_note() -> None:
         {"command": "x"},
         notes=("the workbench does not use these keys, and ignores them: gallery, autoApprove, icon",),
     )
+
+
+def test_a_limit_without_a_value_is_none() -> None:
+    entry = {"command": "x", "enabled_tools": None, "permissions": None, "sandbox": None, "active": None}
+    assert (converted(entry).entry, converted(entry).refusals) == ({"command": "x"}, ())
+
+
+def test_a_server_that_is_not_active_is_disabled() -> None:
+    assert converted({"command": "x", "active": False}).entry == {"command": "x", "disabled": True}

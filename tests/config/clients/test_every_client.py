@@ -169,9 +169,9 @@ def antigravity(_home: str, _project: str) -> Servers:
 def zed(_home: str, _project: str) -> Servers:
     return {
         "new": ServerConfig(
-            command="new-server", args=["--x"], env={"A": "${B}"}, tool_filters=["!delete", "!push"]
+            command="new-server", args=["--x"], env={"A": "${B}"}, tool_filters=["read", "!delete", "!push"]
         ),
-        "old": ServerConfig(command="old-server", args=["-y"], env={"C": "d"}),
+        "old": ServerConfig(command="old-server", args=["-y"], env={"C": "d"}, disabled=True),
         "remote": remote(headers={"Authorization": "Bearer fake"}, disabled=True),
     }
 

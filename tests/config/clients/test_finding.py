@@ -277,3 +277,9 @@ def test_this_machine_has_the_home_of_its_environment(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}
     machine = this_machine(environ, str(tmp_path))
     assert machine == Machine(machine.system, str(tmp_path), str(tmp_path), environ)
+
+
+def test_servers_at_the_top_of_a_file_are_found_by_any_key_of_a_target(tmp_path: Path) -> None:
+    place = make_place(tmp_path)
+    path = place.put("flat.json", '{"a": {"command": "x"}, "b": {"serverUrl": "https://b.example/mcp"}}')
+    assert [server.name for server in read_file(str(path), None, place.machine).servers] == ["a", "b"]

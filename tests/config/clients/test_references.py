@@ -97,3 +97,13 @@ def test_a_reference_in_a_file_of_an_unknown_client_stays(tmp_path: Path) -> Non
     file = read_file(str(path), None, place.machine)
     assert file.client is None
     assert convert(file, file.servers[0], place.machine) == Converted(entry)
+
+
+def test_a_question_that_is_answered_by_its_default_is_noted(tmp_path: Path) -> None:
+    place = make_place(tmp_path)
+    question = {"id": "region", "type": "pickString", "description": "Region", "default": "eu"}
+    servers = {"fs": {"command": "x", "args": ["${input:region}", "${input:region}"]}}
+    place.put(".vscode/mcp.json", json.dumps({"inputs": [question], "servers": servers}))
+    result = place.converted("vscode")["fs"]
+    assert result.entry == {"command": "x", "args": ["eu", "eu"]}
+    assert result.notes == ("is not asked for, and has its default value: Region",)

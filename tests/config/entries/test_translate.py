@@ -189,3 +189,20 @@ def test_other_options_of_requests_are_ignored_with_the_other_keys(tmp_path: Pat
 def test_an_entry_in_our_words_is_left_as_it_is(entry: dict[str, object]) -> None:
     assert is_in_our_words(entry)
     assert translate(entry, (), Problems()) is entry
+
+
+def test_the_references_of_opencode_are_replaced(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("in a file\n")
+    entry = {
+        "type": "local",
+        "command": ["x", "{env:A}"],
+        "environment": {"K": "{file:key}", "J": "{{env:A}}"},
+    }
+    server = load_server(tmp_path, entry, {"A": "value"})
+    assert (server.args, server.env) == (["value"], {"K": "in a file", "J": "{{env:A}}"})
+
+
+def test_a_variable_that_another_client_would_replace_is_told_how_to_write_it(tmp_path: Path) -> None:
+    entry = {"httpUrl": URL, "headers": {"Authorization": "Bearer $API_TOKEN", "X-Price": "5$ or $ 6"}}
+    what = "$API_TOKEN is taken as it is; to refer to the variable, write ${API_TOKEN}"
+    assert load_content(tmp_path, one_server(entry)).warnings == (f"{FS}.headers.Authorization: {what}",)

@@ -140,6 +140,7 @@ def test_a_server_that_a_client_has_for_all_projects_is_of_no_project() -> None:
         ("${HOME}", "HOME}"),
         ("///", "server"),
         ("with-s3cr3t", "server"),
+        ("ghp_AbCdEfGhIjKlMnOpQrStUvWx", "server"),
         ("x" * 100, "x" * 64),
     ],
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.config.load import load
-from mcp_workbench.errors import CannotChange, ConfigError, DocumentError
+from mcp_workbench.errors import CannotChange, ConfigError, DocumentError, StoreError
 from mcp_workbench.setup.importing.plan import execute
 from mcp_workbench.storage.secret_lookup import secret_lookup
 from tests.setup.importing.homes import GITHUB_TOKEN, LINEAR_KEY, NPX_GITHUB, Home
@@ -382,6 +382,21 @@ def test_a_configuration_that_changed_since_is_not_written(home: Home) -> None:
     with pytest.raises(CannotChange):
         execute(plan, home.environ, home.store)
     assert home.config.read_text() == '{"toolboxes": {} }'
+
+
+def test_of_two_imports_at_once_none_replaces_the_secret_of_the_other(home: Home) -> None:
+    one = home.write("one.json", {"mcpServers": {"a": {"command": "a", "env": {"WIKI_KEY": "abc123def456"}}}})
+    other = home.write(
+        "two.json", {"mcpServers": {"b": {"command": "b", "env": {"WIKI_KEY": "xyz789uvw012"}}}}
+    )
+    later = home.plan(other)
+    home.run(one)
+    (secret,) = later.secrets
+    with pytest.raises(StoreError):
+        execute(later, home.environ, home.store)
+    assert home.store.get(secret.name) == "abc123def456"
+    home.run(other)
+    assert len(home.servers) == len(home.store.places()) == 2
 
 
 def test_an_import_that_ended_between_secrets_and_file_is_finished_by_the_next(home: Home) -> None:

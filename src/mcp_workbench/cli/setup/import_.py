@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.cli.servers import configuration_path
 from mcp_workbench.cli.setup.asking import ask, ask_secret, confirm, is_interactive
-from mcp_workbench.cli.setup.import_display import as_object, show_change, show_found, show_secrets, summary
+from mcp_workbench.cli.setup.import_display import (
+    as_object,
+    kept_in_file,
+    show_change,
+    show_found,
+    show_secrets,
+    summary,
+)
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.config.clients import CLIENTS, client_named, find_files, read_file, this_machine
 from mcp_workbench.config.model.results import TOOLBOX as RESERVED
@@ -106,7 +113,10 @@ class _Import:
         may_write = self._options.yes and not self._options.dry_run
         is_written = plan.change is not None and may_write
         if is_written:
-            execute(plan, self._machine.environ, SecretStore(self._machine.environ))
+            store = SecretStore(self._machine.environ)
+            execute(plan, self._machine.environ, store)
+            if kept := kept_in_file(store):
+                complain(kept)
         print_json(as_object(plan, self._files, is_written=is_written))
         is_refused = plan.change is not None and not may_write and not self._options.dry_run
         if is_refused:
@@ -135,8 +145,8 @@ class _Import:
         store = SecretStore(self._machine.environ)
         execute(plan, self._machine.environ, store, answers)
         say(f"Written: {show_name(self._path)}")
-        if store.keyring_error and (plan.secrets or answers):
-            say(f"There is no keyring, so secrets are in {store.path}, which only you can read.")
+        if kept := kept_in_file(store):
+            say(f"{kept[:1].upper()}{kept[1:]}")
         for name in plan.inputs:
             if name not in answers:
                 say(f"A secret is missing: mcp-workbench secret set {name}")

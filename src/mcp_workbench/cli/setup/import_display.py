@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from mcp_workbench.config.clients import FoundFile
     from mcp_workbench.setup.importing.plan import ImportedServer, ImportPlan
     from mcp_workbench.setup.importing.secret_names import NewSecret
+    from mcp_workbench.storage.secrets import SecretStore
 
 _INDENT: Final = "    "
+_MAX_WIDTH: Final = 40
+"""Width of the column of names, in characters. Longer names stand out."""
 
 
 def show_found(plan: ImportPlan, files: Sequence[FoundFile], *, show_all: bool) -> None:
@@ -50,6 +53,15 @@ def show_secrets(title: str, secrets: Sequence[NewSecret]) -> None:
             say(f"  {secret.name}{stored}: {', '.join(map(show_name, secret.places))}")
 
 
+def kept_in_file(store: SecretStore) -> str:
+    """Return in one sentence that secrets are in a file, and why; empty if a keyring keeps them all."""
+    if not store.keyring_error:
+        return ""
+    return (
+        f"secrets are in {show_name(store.path)}, which only you can read: {show_name(store.keyring_error)}"
+    )
+
+
 def summary(plan: ImportPlan) -> str:
     """Return in one line how many servers are added, are present, and are refused."""
     count = {state: sum(one.state == state for one in plan.servers) for state in ("added", "refused")}
@@ -70,7 +82,7 @@ def as_object(plan: ImportPlan, files: Sequence[FoundFile], *, is_written: bool)
         "found": [_file_object(plan, file) for file in files],
         "added": [f"{one.toolbox}/{one.name}" for one in plan.servers if one.state == "added"],
         "present": sorted({f"{one.toolbox}/{one.name}" for one in plan.servers if one.state == "present"}),
-        "refused": [one.server.name for one in plan.servers if one.state == "refused"],
+        "refused": [plan.mask(one.server.name) for one in plan.servers if one.state == "refused"],
         "secrets": [secret.name for secret in plan.secrets],
         "missing": sorted(plan.inputs),
         "warnings": list(plan.warnings),
@@ -80,7 +92,7 @@ def as_object(plan: ImportPlan, files: Sequence[FoundFile], *, is_written: bool)
 def _file_object(plan: ImportPlan, file: FoundFile) -> dict[str, object]:
     servers = [
         {
-            "server": one.server.name,
+            "server": plan.mask(one.server.name),
             "state": one.state,
             "toolbox": one.toolbox or None,
             "name": one.name or None,
@@ -106,7 +118,7 @@ def _lines(file: FoundFile, servers: Sequence[ImportedServer]) -> Iterator[str]:
     elif not servers:
         yield "no servers"
     yield from map(show_name, file.notes)
-    width = max((len(show_name(one.server.name)) for one in servers), default=0)
+    width = min(max((len(show_name(one.server.name)) for one in servers), default=0), _MAX_WIDTH)
     for one in servers:
         yield f"{show_name(one.server.name).ljust(width)}  {_fate(one)}"
         yield from (f"{_INDENT}{show_name(text)}" for text in (*one.reasons, *one.notes))

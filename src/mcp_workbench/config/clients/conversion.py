@@ -17,6 +17,7 @@ from mcp_workbench.config.clients.references import ReferenceConverter
 from mcp_workbench.config.entries.dialects import ANY
 from mcp_workbench.config.entries.our_words import OUR_KEYS
 from mcp_workbench.config.entries.tool_limits import UnclearLimit, both
+from mcp_workbench.config.entries.tool_lists import own_filters
 from mcp_workbench.config.entries.translate import is_variable, translate
 from mcp_workbench.config.entries.vocabulary import DECORATIONS
 from mcp_workbench.config.validation.problems import Problems
@@ -77,7 +78,7 @@ def convert(found: FoundFile, server: FoundServer, machine: Machine) -> Converte
     )
     return Converted(
         {key: value for key, value in entry.items() if key in OUR_KEYS},
-        (*limit.notes, *problems.warnings),
+        (*limit.notes, *dict.fromkeys(converter.notes), *problems.warnings),
         tuple(dict.fromkeys(refusals)),
         converter.inputs,
     )
@@ -129,8 +130,9 @@ def _apply(limit: OuterLimit, entry: dict[str, object]) -> list[str]:
     """Put the limits outside of the entry into it. Return why that is not possible."""
     if limit.is_disabled:
         entry["disabled"] = True
-    own = entry.get("toolFilters")
-    filters = [text for text in own if isinstance(text, str)] if isinstance(own, list) else ["*"]
+    filters = own_filters(entry.get("toolFilters"))
+    if filters is None:
+        return []  # reported when the entry is checked
     try:
         filters = both(filters, list(limit.filters))
     except UnclearLimit as error:

@@ -14,7 +14,7 @@ from mcp_workbench.config.clients.found import FileContext, FoundFile, FoundServ
 from mcp_workbench.config.clients.limits import outer_limits, project_settings
 from mcp_workbench.config.clients.own_entry import starts_workbench
 from mcp_workbench.config.clients.parsing import UnreadableFile, parse_file
-from mcp_workbench.config.clients.recognition import guess_client, guess_format
+from mcp_workbench.config.clients.recognition import guess_client, guess_format, looks_flat
 from mcp_workbench.config.clients.table import CLIENTS
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _key_in(data: dict[str, object], file: ClientFile, machine: Machine) -> _Key
     """Return the keys that lead to the servers in this document, or None if it has no place for them."""
     if file.key[0] == "projects":
         return _project_key(data, machine.directory)
-    if file.may_be_flat and file.key[0] not in data and _looks_flat(data):
+    if file.may_be_flat and file.key[0] not in data and looks_flat(data):
         return ()
     # Settings that hold much else: most have no servers, and are then no file of servers.
     if len(file.key) > 1 and not isinstance(data.get(file.key[0]), dict):
@@ -95,12 +95,6 @@ def _key_in(data: dict[str, object], file: ClientFile, machine: Machine) -> _Key
 def _project_key(data: dict[str, object], directory: str) -> _Key | None:
     name, project = project_settings(data, directory)
     return ("projects", name, "mcpServers") if project.get("mcpServers") else None
-
-
-def _looks_flat(data: dict[str, object]) -> bool:
-    return bool(data) and all(
-        isinstance(entry, dict) and ("command" in entry or "url" in entry) for entry in data.values()
-    )
 
 
 def _with_servers(

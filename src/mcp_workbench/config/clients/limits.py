@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.config.clients.found import OuterLimit
 from mcp_workbench.config.clients.parsing import UnreadableFile, parse_file
-from mcp_workbench.config.entries.tool_limits import UnclearLimit, included
+from mcp_workbench.config.entries.tool_limits import UnclearLimit, both, included
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from mcp_workbench.config.clients.found import FoundFile, FoundServer
     from mcp_workbench.config.clients.machine import Machine
     from mcp_workbench.config.clients.model import OuterLimits
+    from mcp_workbench.config.documents import Format
 
 Tree = dict[str, object]
 _ALL = ("*",)
+_NOT_IN_A_TOOL = re.compile(r"[^A-Za-z0-9_-]")
+"""Characters in the name of a server that clients replace by `_` in the full names of its tools."""
 
 
 class _UnclearRule(Exception):
@@ -37,10 +40,11 @@ def outer_limits(
     rule = _RULES.get(file.client.outer_limits) if file.client is not None else None
     if rule is None:
         return {}
+    sources = [data, *_of_the_person(file, machine)]
     limits: dict[str, OuterLimit] = {}
     for server in servers:
         try:
-            limit = rule(file, data, server, machine)
+            limit = _together([rule(file, source, server, machine) for source in sources])
         except _UnclearRule as error:
             limit = _refused(f"{error} limits servers in a way that cannot be understood")
         except UnclearLimit as error:
@@ -48,6 +52,27 @@ def outer_limits(
         if limit != OuterLimit():
             limits[server.name] = limit
     return limits
+
+
+def _of_the_person(file: FoundFile, machine: Machine) -> Iterator[Tree]:
+    """Yield the person's own files of the client, whose limits hold for the servers of a project too."""
+    if file.scope == "user" or file.client is None:
+        return
+    for known in file.client.files:
+        if known.scope == "user" and known.is_installable:
+            yield from (_settings(path) for path in machine.paths_of(known))
+
+
+def _together(limits: list[OuterLimit]) -> OuterLimit:
+    filters = list(_ALL)
+    for limit in limits:
+        filters = both(filters, list(limit.filters))
+    return OuterLimit(
+        is_disabled=any(limit.is_disabled for limit in limits),
+        filters=tuple(filters),
+        notes=tuple(dict.fromkeys(note for limit in limits for note in limit.notes)),
+        refusals=tuple(dict.fromkeys(reason for limit in limits for reason in limit.refusals)),
+    )
 
 
 def project_settings(data: Tree, directory: str) -> tuple[str, Tree]:
@@ -88,6 +113,19 @@ def _tree(node: object, *keys: str) -> Tree:
     return node if isinstance(node, dict) else {}
 
 
+def _spellings(name: str) -> list[str]:
+    """Return the name of a server as it is, and as it is written in the full names of its tools."""
+    return list(dict.fromkeys((name, _NOT_IN_A_TOOL.sub("_", name))))
+
+
+def _hidden_tools(glob: str, prefixes: list[str]) -> list[str]:
+    """Return the patterns that hide what a glob over full names of tools matches. Raises _UnclearRule."""
+    rests = [_rest_of_glob(glob, prefix) for prefix in prefixes]
+    if None in rests:
+        raise _UnclearRule(f'"{glob}"')
+    return [f"!{rest}" for rest in dict.fromkeys(rests) if rest]
+
+
 def _gemini(_file: FoundFile, data: Tree, server: FoundServer, _machine: Machine) -> OuterLimit:
     name = server.name
     for keys in (("mcp", "allowed"), ("allowMCPServers",)):
@@ -103,8 +141,9 @@ def _gemini(_file: FoundFile, data: Tree, server: FoundServer, _machine: Machine
         whole = tool.partition("(")[0]
         owners = [
             (other, whole.removeprefix(prefix))
-            for other in _tree(data, "mcpServers")
-            for prefix in (f"mcp__{other}__", f"mcp_{other}_", f"{other}__")
+            for other in dict.fromkeys((name, *_tree(data, "mcpServers")))
+            for spelling in _spellings(other)
+            for prefix in (f"mcp__{spelling}__", f"mcp_{spelling}_", f"{spelling}__")
             if whole.startswith(prefix)
         ]
         hidden.extend(f"!{bare}" for owner, bare in owners or [(name, whole)] if owner == name)
@@ -113,11 +152,15 @@ def _gemini(_file: FoundFile, data: Tree, server: FoundServer, _machine: Machine
 
 def _opencode(_file: FoundFile, data: Tree, server: FoundServer, _machine: Machine) -> OuterLimit:
     """Read `tools` and `permission`, whose keys are globs over `server_tool`; the last that matches wins."""
-    prefix = re.sub(r"[^A-Za-z0-9_-]", "_", server.name) + "_"
+    prefix = _NOT_IN_A_TOOL.sub("_", server.name) + "_"
     permission = data.get("permission")
     rules: list[tuple[str, bool]] = [("*", False)] if permission == "deny" else []
     rules += [(glob, value is not False) for glob, value in _tree(data, "tools").items()]
-    rules += [(glob, value != "deny") for glob, value in _tree(permission).items() if isinstance(value, str)]
+    for glob, value in _tree(permission).items():
+        if isinstance(value, str) or value == {"*": "deny"}:
+            rules.append((glob, value in ("allow", "ask")))
+        elif _rest_of_glob(glob, prefix) != "" and value is not None:
+            raise _UnclearRule(f'"permission.{glob}"')
     filters: list[str] = []
     for glob, is_shown in rules:
         rest = _rest_of_glob(glob, prefix)
@@ -147,7 +190,7 @@ def _rest_of_glob(glob: str, prefix: str) -> str | None:
 
     Empty if it does not concern the server, None if it is not clear.
     """
-    head = re.split(r"[*?]", glob)[0]
+    head = re.split(r"[*?[{]", glob)[0]
     if head.startswith(prefix):
         return glob.removeprefix(prefix)
     if glob == head or not prefix.startswith(head):
@@ -171,12 +214,13 @@ def _claude_code(file: FoundFile, data: Tree, server: FoundServer, machine: Mach
         is_open = any(source.get("enableAllProjectMcpServers") is True for source in sources)
         if approved and name not in approved and not is_open:
             return _disabled('"enabledMcpjsonServers" does not name it')
-    hidden = []
+    hidden: list[str] = []
+    whole = [f"mcp__{spelling}" for spelling in _spellings(name)]
     for rule in (text for source in settings for text in _texts(source, "permissions", "deny")):
-        if rule in (f"mcp__{name}", f"mcp__{name}__*", "mcp__*"):
-            return _disabled('"permissions.deny" names it')
-        if rule.startswith(f"mcp__{name}__"):
-            hidden.append("!" + rule.removeprefix(f"mcp__{name}__").partition("(")[0])
+        bare = rule.partition("(")[0]
+        hidden += ["!*"] if bare in whole else _hidden_tools(bare, [f"{prefix}__" for prefix in whole])
+    if "!*" in hidden:
+        return _disabled('"permissions.deny" names it')
     return OuterLimit(filters=tuple(dict.fromkeys(hidden)) or _ALL)
 
 
@@ -197,10 +241,10 @@ def _claude_settings(machine: Machine) -> Iterator[Tree]:
         yield _settings(path)
 
 
-def _settings(path: str) -> Tree:
+def _settings(path: str, form: Format = "json") -> Tree:
     """Return the content of a file beside that of the servers; empty if the client could not read it."""
     try:
-        return parse_file(path, "json")
+        return parse_file(path, form)
     except UnreadableFile:
         return {}
 
@@ -223,23 +267,58 @@ def _amazon_q(_file: FoundFile, data: Tree, server: FoundServer, _machine: Machi
 
 def _amp(_file: FoundFile, data: Tree, server: FoundServer, _machine: Machine) -> OuterLimit:
     rules = data.get("amp.mcpPermissions")
-    for rule in rules if isinstance(rules, list) else ():
+    if not isinstance(rules, list | None):
+        raise _UnclearRule('"amp.mcpPermissions"')
+    for rule in rules or ():
         if not isinstance(rule, dict) or not isinstance(matches := rule.get("matches"), dict):
             return _refused('"amp.mcpPermissions" has a rule of an unknown form')
         if all(_matches(server.entry, key, glob) for key, glob in matches.items()):
             if rule.get("action") != "allow":
                 return _disabled('"amp.mcpPermissions" rejects it')
             break
+    prefixes = [f"mcp__{spelling}__" for spelling in _spellings(server.name)]
+    hidden = _amp_disabled(_texts(data, "amp.tools.disable"), prefixes)
+    if "!*" in hidden:
+        return _disabled('"amp.tools.disable" hides all its tools')
+    hidden += _amp_rejected(data.get("amp.permissions"), prefixes)
+    if data.get("amp.tools.enable") is None:
+        return OuterLimit(filters=tuple(dict.fromkeys(hidden)) or _ALL)
+    enabled = _texts(data, "amp.tools.enable")
+    shown = [pattern[1:] for glob in enabled for pattern in _hidden_tools(glob, prefixes)]
+    if not shown:
+        return _disabled('"amp.tools.enable" does not name it')
+    return OuterLimit(filters=tuple(both(shown, list(dict.fromkeys(hidden)) or list(_ALL))))
+
+
+def _amp_disabled(globs: list[str], prefixes: list[str]) -> list[str]:
+    """Return the patterns that hide what these globs hide, by full names or by names without the server."""
     hidden = []
-    for glob in _texts(data, "amp.tools.disable"):
-        prefix = f"mcp__{server.name}__"
-        if glob.startswith(prefix):
-            hidden.append("!" + glob.removeprefix(prefix))
-        elif glob in ("*", "mcp__*"):
-            return _disabled('"amp.tools.disable" hides all its tools')
-        elif not glob.startswith(("builtin:", "mcp__")):
-            hidden.append(f"!{glob}")
-    return OuterLimit(filters=tuple(dict.fromkeys(hidden)) or _ALL)
+    for glob in globs:
+        is_bare = not glob.startswith(("builtin:", "mcp__"))
+        hidden += _hidden_tools(glob, prefixes) or ([f"!{glob}"] if is_bare else [])
+    return hidden
+
+
+def _amp_rejected(rules: object, prefixes: list[str]) -> list[str]:
+    """Return the patterns for the tools that `amp.permissions` rejects, of which the first match counts."""
+    if not isinstance(rules, list | None):
+        raise _UnclearRule('"amp.permissions"')
+    hidden: list[str] = []
+    shown: list[str] = []
+    for rule in rules or ():
+        tool = rule.get("tool") if isinstance(rule, dict) else None
+        if not isinstance(tool, str):
+            raise _UnclearRule('"amp.permissions"')
+        patterns = _hidden_tools(tool, prefixes)
+        if rule.get("action") in ("allow", "ask"):
+            shown += patterns
+            continue
+        is_partial = not rule.keys() <= {"tool", "action"}
+        is_shown = any(_may_overlap(one[1:], other[1:]) for one in shown for other in patterns)
+        if patterns and (is_partial or is_shown):
+            raise _UnclearRule('"amp.permissions"')
+        hidden += patterns
+    return hidden
 
 
 def _matches(entry: Tree, key: str, glob: object) -> bool:
@@ -250,19 +329,45 @@ def _matches(entry: Tree, key: str, glob: object) -> bool:
 
 def _zed(_file: FoundFile, data: Tree, server: FoundServer, _machine: Machine) -> OuterLimit:
     agent = _tree(data, "agent")
-    profile = agent.get("default_profile")
-    chosen = _tree(agent, "profiles", profile if isinstance(profile, str) else "write")
+    profile = agent.get("default_profile", "write")
+    chosen = _tree(agent, "profiles", str(profile))
     tools = _tree(chosen, "context_servers", server.name, "tools")
-    hidden = [f"!{tool}" for tool, is_shown in tools.items() if is_shown is False]
-    if chosen.get("enable_all_context_servers") is False:
+    filters = [f"!{tool}" for tool, is_shown in tools.items() if is_shown is False]
+    filters += _zed_denied(_tree(agent, "tool_permissions"), f"mcp:{server.name}:")
+    # Of the profiles that Zed comes with, this one alone has all servers.
+    if not chosen.get("enable_all_context_servers", profile == "write"):
         shown = [included(tool, is_glob=False) for tool, is_shown in tools.items() if is_shown is True]
         if not shown:
-            return _disabled(f'the profile "{profile or "write"}" does not use it')
-        return OuterLimit(filters=tuple(shown))
-    for name, setting in _tree(agent, "tool_permissions", "tools").items():
-        prefix = f"mcp:{server.name}:"
-        if name.startswith(prefix) and _tree(setting).get("default") == "deny":
-            hidden.append("!" + name.removeprefix(prefix))
+            return _disabled(f'the profile "{profile}" does not use it')
+        filters = both(shown, filters or list(_ALL))
+    return OuterLimit(filters=tuple(dict.fromkeys(filters)) or _ALL)
+
+
+def _zed_denied(permissions: Tree, prefix: str) -> list[str]:
+    """Return the patterns that hide the tools of a server that Zed never runs. Raises _UnclearRule."""
+    if permissions.get("default") == "deny":
+        raise _UnclearRule('"agent.tool_permissions.default"')
+    settings = {
+        name.removeprefix(prefix): _tree(setting)
+        for name, setting in _tree(permissions, "tools").items()
+        if name.startswith(prefix)
+    }
+    if any(setting.get("always_deny") for setting in settings.values()):
+        raise _UnclearRule('"agent.tool_permissions"')
+    return [f"!{tool}" for tool, setting in settings.items() if setting.get("default") == "deny"]
+
+
+def _goose(file: FoundFile, _data: Tree, server: FoundServer, _machine: Machine) -> OuterLimit:
+    """Read the tools that a person has forbidden, by full name, in the file beside that of the servers."""
+    permissions = _settings(os.path.join(os.path.dirname(file.path), "permission.yaml"), "yaml")
+    names = {str(name) for name in (server.name, server.entry.get("name")) if name}
+    prefixes = [_NOT_IN_A_TOOL.sub("_", re.sub(r"\s", "", name)).lower() + "__" for name in sorted(names)]
+    hidden = [
+        f"!{tool.removeprefix(prefix)}"
+        for tool in _texts(permissions, "user", "never_allow")
+        for prefix in prefixes
+        if tool.startswith(prefix)
+    ]
     return OuterLimit(filters=tuple(dict.fromkeys(hidden)) or _ALL)
 
 
@@ -271,6 +376,7 @@ _RULES: dict[OuterLimits, Callable[[FoundFile, Tree, FoundServer, Machine], Oute
     "amp": _amp,
     "claude-code": _claude_code,
     "gemini": _gemini,
+    "goose": _goose,
     "opencode": _opencode,
     "zed": _zed,
 }

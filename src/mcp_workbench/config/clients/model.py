@@ -11,7 +11,7 @@ Scope = Literal["user", "project"]
 System = Literal["linux", "darwin", "win32"]
 References = Literal["none", "ours", "shell", "dollar", "command", "editor", "opencode", "continue"]
 """How a client writes a value that it looks up: the cases of `clients.references`."""
-OuterLimits = Literal["", "amazon-q", "amp", "claude-code", "gemini", "opencode", "zed"]
+OuterLimits = Literal["", "amazon-q", "amp", "claude-code", "gemini", "goose", "opencode", "zed"]
 """Which keys outside of the entries limit servers: the cases of `clients.limits`."""
 
 

@@ -23,6 +23,17 @@ _KEYS = {
     "extensions": "goose",
     "servers": "vscode",
 }
+_TARGETS = frozenset(("command", "cmd", "url", "serverUrl", "httpUrl", "uri"))
+"""Keys of which every server has one."""
+_GEMINI_KEYS = (
+    ("mcp", "allowed"),
+    ("mcp", "excluded"),
+    ("tools", "exclude"),
+    ("allowMCPServers",),
+    ("excludeMCPServers",),
+    ("excludeTools",),
+)
+"""Keys beside the servers that limit them in Gemini CLI."""
 _FORM_OF_MANY = "Claude, Cursor and many other clients"
 _TOML = re.compile(rb"^\s*\[\[?\s*\"?mcp_servers\b", re.MULTILINE)
 _YAML_LIST = re.compile(rb"^mcpServers:\s*(#.*)?$", re.MULTILINE)
@@ -44,10 +55,14 @@ def guess_client(
     for key in (*keys, ("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp",)):
         if _holds(data, key):
             return client, key
-    is_flat = bool(data) and all(
-        isinstance(entry, dict) and ("command" in entry or "url" in entry) for entry in data.values()
+    return client, () if looks_flat(data) else keys[0] if keys else ("mcpServers",)
+
+
+def looks_flat(data: dict[str, object]) -> bool:
+    """Whether a document has servers at its top, without a key that leads to them."""
+    return bool(data) and all(
+        isinstance(entry, dict) and not _TARGETS.isdisjoint(entry) for entry in data.values()
     )
-    return client, () if is_flat else keys[0] if keys else ("mcpServers",)
 
 
 def name_of_form(tree: dict[str, object]) -> str:
@@ -102,6 +117,12 @@ def _by_keys(data: dict[str, object]) -> Client | None:
             return client_named(name)
     if isinstance(data.get("mcpServers"), list):
         return client_named("continue")
+    if isinstance(data.get("mcpServers"), dict):
+        # What is beside the servers of an agent, or of settings, may limit them.
+        if isinstance(data.get("tools"), list):
+            return client_named("amazon-q")
+        if any(_holds(data, key) for key in _GEMINI_KEYS):
+            return client_named("gemini-cli")
     servers = data.get("mcp")
     if not isinstance(servers, dict):
         return None

@@ -44,6 +44,7 @@ class ReferenceConverter:
         """Variables that the entry itself gives a value: what to write in place of a reference to them."""
         self.inputs: dict[str, str] = {}
         self.refusals: list[str] = []
+        self.notes: list[str] = []
 
     def tree(self, node: object, style: References, special: Mapping[str, References]) -> object:
         """Return a value with its references converted; `special` has the styles under certain keys."""
@@ -142,6 +143,7 @@ class ReferenceConverter:
     def _input(self, _whole: str, name: str) -> str:
         described = self._context.inputs.get(name)
         if described is not None and described.default is not None:
+            self.notes.append(f"is not asked for, and has its default value: {described.prompt}")
             return _literal(described.default)
         return self.secret(name, described.prompt if described is not None else name)
 

@@ -304,6 +304,7 @@ CLIENTS: tuple[Client, ...] = (
         aliases=("block-goose",),
         header_references="dollar",
         asks_for_env_keys=True,
+        outer_limits="goose",
         skipped_types=("builtin", "platform", "frontend", "inline_python"),
         files=(
             ClientFile(

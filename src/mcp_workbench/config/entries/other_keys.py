@@ -23,7 +23,7 @@ def keep_for_validation(source: dict[str, object], place: Place, problems: Probl
     for key, value in source.items():
         if key in OUR_KEYS or key in TRANSLATED:
             continue
-        if key in DECORATIONS or (key in SANDBOX_KEYS and not value):
+        if value is None or key in DECORATIONS or (key in SANDBOX_KEYS and not value):
             ignored.append(key)
         elif _is_for_validation(key):
             kept[key] = value

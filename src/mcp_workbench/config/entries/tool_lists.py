@@ -41,7 +41,9 @@ def combine_tool_limits(
     if not limits:
         return None
     own = entry.get("toolFilters")
-    total = _texts(own)
+    total = own_filters(own)
+    if total is None:
+        return None
     for key, filters in limits.items():
         try:
             total = both(total, filters)
@@ -54,10 +56,15 @@ def _is_limit(key: str) -> bool:
     return key in ALLOW_KEYS or key in DENY_KEYS or key == TOOLS_KEY
 
 
-def _texts(value: object) -> Filters:
-    """Return filters of an entry; all tools if it has none, or wrong ones, which are reported later."""
+def own_filters(value: object) -> Filters | None:
+    """Return the `toolFilters` of an entry, all tools if it has none; None if they are wrong.
+
+    Wrong ones have to stay in the entry, so that they are reported when it is checked.
+    """
+    if value is None:
+        return ["*"]
     is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return list(value) if isinstance(value, list) and is_list else ["*"]
+    return list(value) if isinstance(value, list) and is_list else None
 
 
 class _Reader:

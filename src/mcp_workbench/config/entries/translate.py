@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _GEMINI_KEYS = frozenset(("httpUrl", "includeTools", "excludeTools", "trust"))
+_OPENCODE_REFERENCE = re.compile(r"(?<![${])\{((?:env|file):[^{}\s]+)\}(?!\})")
+_BARE_VARIABLE = re.compile(r"(?:[A-Za-z]+ +)?\$([A-Z_][A-Z0-9_]*)")
 _TO_SECONDS = 1000
 
 
@@ -44,9 +46,13 @@ def translate(
     entry: dict[str, object], place: Place, problems: Problems, dialect: Dialect = ANY
 ) -> dict[str, object]:
     """Return the entry in our words. Report what limits the server in a way that we do not know."""
-    if dialect.is_guess and is_in_our_words(entry):
+    if not dialect.is_guess:
+        return _Translation(entry, place, problems, dialect).run()
+    if is_in_our_words(entry):
         return entry
-    return _Translation(entry, place, problems, _guess(entry) if dialect.is_guess else dialect).run()
+    source = {key: _with_our_references(value) for key, value in entry.items()}
+    _warn_of_bare_variables(source, place, problems)
+    return _Translation(source, place, problems, _guess(source)).run()
 
 
 def reference_to(variable: str) -> str:
@@ -57,6 +63,27 @@ def reference_to(variable: str) -> str:
 def is_variable(name: object) -> bool:
     """Whether a value is the name of one environment variable, and no glob or text."""
     return isinstance(name, str) and _VARIABLE.fullmatch(name) is not None
+
+
+def _with_our_references(node: object) -> object:
+    """Return a value with the references of OpenCode, `{env:X}` and `{file:X}`, as ours."""
+    if isinstance(node, str):
+        return _OPENCODE_REFERENCE.sub(r"${\1}", node)
+    if isinstance(node, list):
+        return [_with_our_references(item) for item in node]
+    if isinstance(node, dict):
+        return {key: _with_our_references(value) for key, value in node.items()}
+    return node
+
+
+def _warn_of_bare_variables(entry: dict[str, object], place: Place, problems: Problems) -> None:
+    """Warn of `$NAME` in the environment and in headers, which some clients replace and we do not."""
+    for key in (*ENV_KEYS, *HEADER_KEYS):
+        values = entry.get(key)
+        for name, value in values.items() if isinstance(values, dict) else ():
+            if isinstance(value, str) and (found := _BARE_VARIABLE.fullmatch(value)):
+                what = f"${found[1]} is taken as it is; to refer to the variable, write ${{{found[1]}}}"
+                problems.warn((*place, key, name), what)
 
 
 def _guess(entry: dict[str, object]) -> Dialect:

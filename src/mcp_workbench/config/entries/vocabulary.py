@@ -21,7 +21,7 @@ HEADER_KEYS = ("headers", "http_headers")
 NAME_KEYS = ("env_vars", "env_keys")
 """Keys with the names of variables that the server takes from the client's environment."""
 
-SWITCHES = {"enabled": True, "isActive": True, "disabled": False}
+SWITCHES = {"enabled": True, "isActive": True, "active": True, "disabled": False}
 """Keys that turn a server on and off, each with the value that means on."""
 
 ALLOW_KEYS = (
@@ -140,7 +140,8 @@ TRANSLATED = frozenset(
 
 _LIMITING = re.compile(
     r"allow|den(y|ied)|block|blacklist|whitelist|exclu|includ|disabl|enabl|restrict|sandbox|read_?only"
-    r"|permi(ssion|t)|filter|forbid|polic(y|ies)|scope|limit|isolat|confin|(^|_)(only|hid(e|den)|except)(_|$)"
+    r"|permi(ssion|t)|filter|forbid|polic(y|ies)|scope|limit|isolat|confin"
+    r"|(^|_)(only|hid(e|den)|except|tools|toolsets?|tool_names?|roots|network|off|inactive)(_|$)"
 )
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 

@@ -43,11 +43,19 @@ _HARMLESS_NAME: Final = re.compile(
     r"|IMAGE|TAG|MODEL|SCOPES?|AUTHOR|SOCK|STRATEGY|PROVIDER|ALGORITHM|FORMAT|PARALLELISM|TOKENS|PUBLIC_KEY)$"
 )
 _FLAG: Final = re.compile(r"--?([A-Za-z][\w.-]*)")
-_ASSIGNMENT: Final = re.compile(r"(?:--?)?([A-Za-z_][\w.-]*)=(.+)", re.DOTALL)
+_OPTION: Final = re.compile(r"--?([A-Za-z][\w.-]*)=(.+)", re.DOTALL)
+_ASSIGNMENT: Final = re.compile(r"([A-Za-z_][\w.-]*)=(.+)", re.DOTALL)
+_COMMAND_FLAG: Final = re.compile(r"-[a-z]*c|(?i:-command|/c|/k)")
+"""An option of a shell, after which a whole command line is one argument."""
+_WORD: Final = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""")
+_QUOTES: Final = re.compile(r"[\"']")
 _HEADER: Final = re.compile(r"([A-Za-z][A-Za-z0-9-]*):\s*(\S.*)", re.DOTALL)
 _SCHEME: Final = re.compile(r"(?i:Basic|Bearer|Token|ApiKey|Bot|Key) +(\S+)\s*")
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
 _PASSWORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://([^:/?#\s@]*):([^/?#\s]+)@")
+_USER: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://([^:/?#\s@]+)@")
+_SEGMENT: Final = re.compile(r"(?<=[^/:]/)[^/\s]+")
+_COMMIT: Final = re.compile(r"\b(?:[0-9a-f]{40}|[0-9a-f]{64})\b")
 _PARAMETER: Final = re.compile(r"[?&;]([^=&#\s]+)=([^&#\s]+)")
 _MEMBER: Final = re.compile(r'"([^"\\]{1,80})"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _REFERENCE: Final = re.compile(r"\$\$\{|\$\{[^}]*\}")
@@ -148,13 +156,31 @@ def _strings(
 
 def _parts_of_argument(before: str, text: str) -> list[_Part]:
     """Return the secret parts of an argument. The argument before it may be a flag that names it."""
-    if assignment := _ASSIGNMENT.fullmatch(text):
-        return _parts_of(assignment[1], assignment[2])
-    if (header := _HEADER.fullmatch(text)) and not header[2].startswith("//"):
-        return _parts_of(header[1], header[2])
+    if option := _OPTION.fullmatch(text):
+        return _parts_of_value(option[1], option[2])
+    if _COMMAND_FLAG.fullmatch(before) and " " in text:
+        return [*_parts_of_command_line(text), *_parts_of("", text)]
     flag = _FLAG.fullmatch(before)
     is_flag = text.startswith("-") and not is_random(text)
-    return _parts_of(flag[1] if flag and not is_flag else "", text)
+    return _parts_of_value(flag[1] if flag and not is_flag else "", text)
+
+
+def _parts_of_value(option: str, text: str) -> list[_Part]:
+    """Return the secret parts of the value of an option, which may have its own name: `-e NAME=value`."""
+    if not _is_like_a_secret(_label(option)):
+        if assignment := _ASSIGNMENT.fullmatch(text):
+            return _parts_of(assignment[1], assignment[2])
+        if (header := _HEADER.fullmatch(text)) and not header[2].startswith("//"):
+            return _parts_of(header[1], header[2])
+    return _parts_of(option, text)
+
+
+def _parts_of_command_line(text: str) -> Iterator[_Part]:
+    before = ""
+    for quoted in _WORD.findall(text):
+        word = _QUOTES.sub("", quoted)
+        yield from (part for part in _parts_of_argument(before, word) if part[1] in text)
+        before = word
 
 
 def _parts_of(name: str, text: str) -> list[_Part]:
@@ -181,6 +207,12 @@ def _parts_of_address(label: str, text: str) -> Iterator[_Part]:
     found = _PASSWORD.match(text)
     if found and found[1] != found[2] and not is_placeholder(found[2]):
         yield f"{prefix}PASSWORD", found[2]
+    if (user := _USER.match(text)) and is_random(user[1], MIN_MIXED_CHARACTERS):
+        yield f"{prefix}TOKEN", user[1]
+    # Some services have the key in the path. The id of a commit there is none.
+    for segment in _SEGMENT.findall(re.split(r"[?#]", text)[0]):
+        if is_random(segment) and not _COMMIT.search(segment):
+            yield f"{prefix}TOKEN", segment
     for name, value in _PARAMETER.findall(text):
         if _is_secret(_label(name), value):
             yield _label(name), value

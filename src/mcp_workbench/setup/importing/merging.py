@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mcp_workbench.config.masking.token_shapes import known_tokens
 from mcp_workbench.setup.importing.grouping import free_name
 from mcp_workbench.setup.importing.identity import LOCAL, NO_LIMITS, TUNING, limits_of
 from mcp_workbench.workbench.text.sanitise import clean_text
@@ -112,7 +113,8 @@ def usable_name(name: str, secrets: Collection[str] = ()) -> str:
     cleaned = " ".join(clean_text(name).replace("${", "").split())
     # Some clients call a server by the address of its source.
     last = re.split(r"[\\/]", cleaned.rstrip("\\/"))[-1].strip()[:MAX_NAME_CHARACTERS].strip()
-    return "server" if not last or any(secret in last for secret in secrets) else last
+    is_secret = any(known_tokens(last)) or any(secret in last for secret in secrets)
+    return "server" if not last or is_secret else last
 
 
 def _are_equal(one: Candidate, other: Candidate) -> bool:

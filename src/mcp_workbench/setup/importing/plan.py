@@ -125,7 +125,8 @@ def execute(
     """
     for secret in plan.secrets:
         if not secret.is_stored:
-            store.put(secret.name, secret.value)
+            # Another import may have taken the name since: its server must not get this secret.
+            store.put(secret.name, secret.value, may_replace=False)
     for name, value in (answers or {}).items():
         store.put(name, value)
     if plan.change is not None:

@@ -53,8 +53,9 @@ class Target:
         try:
             load(self.path, environ, lookup=lookup)
         except ConfigError as error:
-            count = f"{len(error.problems)} problem{'s' if len(error.problems) != 1 else ''}"
-            return [f"{self.path} has {count}, which stay: mcp-workbench check"]
+            number = len(error.problems)
+            stay = "1 problem, which stays" if number == 1 else f"{number} problems, which stay"
+            return [f"{self.path} has {stay}: mcp-workbench check"]
         return []
 
     def known(self, resolver: Resolver) -> list[KnownServer]:

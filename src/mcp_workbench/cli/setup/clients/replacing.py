@@ -6,7 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 from mcp_workbench.cli.setup.asking import ask_secret
-from mcp_workbench.cli.setup.import_display import as_object, show_change, show_found, show_secrets
+from mcp_workbench.cli.setup.import_display import (
+    as_object,
+    kept_in_file,
+    show_change,
+    show_found,
+    show_secrets,
+)
 from mcp_workbench.cli.terminal import complain, say
 from mcp_workbench.errors import CannotChange
 from mcp_workbench.setup.importing.plan import execute, plan_import
@@ -63,8 +69,9 @@ class Replacement:
             show_change(self._plan)
         for one in self._plan.servers:
             if one.state == "refused":
-                reasons = self._plan.mask("; ".join(show_name(reason) for reason in one.reasons))
-                complain(f"{show_name(one.server.name)} stays in {show_name(one.file.path)}: {reasons}")
+                reasons = "; ".join(show_name(reason) for reason in one.reasons)
+                stays = f"{show_name(one.server.name)} stays in {show_name(one.file.path)}: {reasons}"
+                complain(self._plan.mask(stays))
 
     def write(self) -> None:
         """Store the secrets, asking for those that no file has, and write the configuration file."""
@@ -73,7 +80,10 @@ class Replacement:
             for name, question in self._plan.inputs.items():
                 if answer := ask_secret(f"{show_name(question)} ({name}, no echo; return to skip):"):
                     answers[name] = answer
-        execute(self._plan, os.environ, SecretStore(os.environ), answers)
+        store = SecretStore(os.environ)
+        execute(self._plan, os.environ, store, answers)
+        if kept := kept_in_file(store):
+            complain(kept)
         self._is_written = self.has_change
         if self.has_change and not self._options.json:
             say(f"Written: {show_name(self._path)}")
