@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from mcp_workbench.cli.setup.asking import ask_secret
+from mcp_workbench.cli.setup.asking import ask_secrets
 from mcp_workbench.cli.setup.import_display import as_object, show_change, show_found, show_secrets
 from mcp_workbench.cli.terminal import complain, say
 from mcp_workbench.errors import CannotChange
@@ -68,11 +68,7 @@ class Replacement:
 
     def write(self) -> None:
         """Store the secrets, asking for those that no file has, and write the configuration file."""
-        answers: dict[str, str] = {}
-        if not self._options.json:
-            for name, question in self._plan.inputs.items():
-                if answer := ask_secret(f"{show_name(question)} ({name}, no echo; return to skip):"):
-                    answers[name] = answer
+        answers = {} if self._options.json else ask_secrets(self._plan.inputs)
         execute(self._plan, os.environ, SecretStore(os.environ), answers)
         self._is_written = self.has_change
         if self.has_change and not self._options.json:
