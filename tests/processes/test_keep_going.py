@@ -179,6 +179,7 @@ async def test_a_mistake_that_is_made_later_costs_only_what_it_is_in(begin: Begi
         found = await opened(it, "dev")
         assert [failed["server"] for failed in found["failed_servers"]] == ["b"]
         assert found["servers_connected"] == 1
+        assert "[dev/b] has a mistake in its configuration; its running processes end" in it.client.stderr
 
 
 async def test_without_the_option_a_mistake_stops_the_start(tmp_path: Path, client_era: Era) -> None:
