@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
@@ -15,7 +16,6 @@ from tests.support.sessions import Era, Session, session_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-    from pathlib import Path
 
     from tests.support.authorizing import Authority
 
@@ -35,6 +35,18 @@ class Connect(Protocol):
     """The same, with a session of the client's era open on it."""
 
     async def __call__(self, config: Json, *args: str, env: Mapping[str, str] | None = None) -> Session: ...
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _home_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what runs in this process away from the home and the settings of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        # Its settings may be what allows git to read this clone.
+        patch.setenv("GIT_CONFIG_GLOBAL", str(Path.home() / ".gitconfig"))
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        for name in ("WORKBENCH_CONFIG", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+            patch.delenv(name, raising=False)
+        yield
 
 
 @pytest.fixture(params=["legacy", "modern"])

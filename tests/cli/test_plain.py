@@ -42,6 +42,7 @@ def test_both_read_the_same(command: list[str]) -> None:
         ["--config"],
         ["--config", "--log-level"],
         ["--config", "--keep-going"],
+        ["--config", "--keep-going", "a.json"],
         ["--keep-going=yes"],
         ["--config", "a.json", "serve"],
         ["--log-level", "loud"],

@@ -158,3 +158,14 @@ def test_utf_16_is_recognised(tmp_path: Path) -> None:
     assert problems(tmp_path, '{"toolboxes": {}}'.encode("utf-16")) == [
         Problem("line 1", "the file is UTF-16", "Save it with the encoding UTF-8.")
     ]
+
+
+def test_a_file_without_an_end_is_not_read_into_memory(tmp_path: Path) -> None:
+    huge = tmp_path / "huge.json"
+    with huge.open("wb") as file:
+        file.truncate(16 * 1024 * 1024 + 1)
+    too_large = Problem("", "the file is larger than 16,777,216 bytes", "Check that it is the right one.")
+    for path in (huge, Path("/dev/zero")):
+        with pytest.raises(ConfigError) as refused:
+            load(path, {})
+        assert refused.value.problems == (too_large,)

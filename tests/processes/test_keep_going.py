@@ -84,6 +84,8 @@ async def test_a_toolbox_that_cannot_be_read_costs_only_itself(begin: Begin) -> 
         start = "Toolbox 'ops' cannot be used, because of a mistake in the configuration:\n"
         assert refused.startswith(f"{start}- {it.path}:1: toolboxes.ops: should be an object")
         assert "mcpServers: is missing" in failure_of(await it.session.use_tool("web", "x", "y"))
+        searched = await it.session.call("open_toolbox", {"toolbox_name": "ops", "query": "files"})
+        assert failure_of(searched) == refused
         assert (await opened(it, "dev"))["servers_connected"] == 1
 
 
@@ -128,6 +130,12 @@ async def test_a_file_that_is_no_json_still_serves_and_every_answer_says_why(
             await it.session.use_tool("dev", "a", "echo"),
         ]
         assert [failure_of(answer) for answer in answers] == [explained] * 4
+        for method, params in (
+            ("resources/read", {"uri": "workbench:dev/a/file:///x"}),
+            ("prompts/get", {"name": "dev/a/greet"}),
+        ):
+            refused = await it.session.request(method, params)
+            assert explained in refused["error"]["message"]
 
 
 async def test_a_file_that_is_corrected_is_used_and_the_client_is_told(begin: Begin, tmp_path: Path) -> None:
@@ -171,6 +179,7 @@ async def test_a_mistake_that_is_made_later_costs_only_what_it_is_in(begin: Begi
         found = await opened(it, "dev")
         assert [failed["server"] for failed in found["failed_servers"]] == ["b"]
         assert found["servers_connected"] == 1
+        assert "[dev/b] has a mistake in its configuration; its running processes end" in it.client.stderr
 
 
 async def test_without_the_option_a_mistake_stops_the_start(tmp_path: Path, client_era: Era) -> None:

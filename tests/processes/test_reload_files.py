@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.processes.reloading import Changing
+    from tests.support.client import Json
 
 BEFORE = toolboxes(dev={"a": versatile()})
 AFTER = toolboxes(dev={"a": versatile()}, ops={"b": versatile()})
@@ -98,3 +99,13 @@ async def test_warnings_about_a_changed_file_are_given_as_at_the_start(it: Chang
         f"warning: {it.path}:1: colour: the workbench does not know this key and ignores it"
         in it.client.stderr
     )
+
+
+@pytest.mark.parametrize("entry", [{"envFile": "late.env"}, {"env": {"KEY": "${file:late.env}"}}])
+async def test_a_refused_file_is_used_when_the_other_file_that_it_needs_is_there(
+    it: Changing, tmp_path: Path, entry: Json
+) -> None:
+    needy = toolboxes(dev={"a": versatile()}, ops={"b": versatile(entry=entry)})
+    assert "there is no such file" in await it.refused_by(lambda: it.replace(json.dumps(needy)))
+    await it.reloaded_by(lambda: (tmp_path / "late.env").write_text("KEY=value\n", encoding="utf-8"))
+    assert await serves_as_after(it)

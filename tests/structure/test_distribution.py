@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import tomllib
 
 import pytest
 
 from tests.structure.package import ROOT
+from tests.structure.tracked import in_a_clone, project_texts
 
 INSTALLER = (
     r"(?:pip3?\s+install|pipx\s+(?:install|run|upgrade|inject)"
@@ -28,14 +28,11 @@ def wrong_names(text: str) -> list[str]:
     return [call[0] for call in found if "workbench-mcp" not in call[0]]
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a clone knows which files are the project's")
+@in_a_clone
 def test_nobody_is_told_to_install_the_project_of_somebody_else() -> None:
-    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    tracked = subprocess.run(listing, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
-    paths = [ROOT / name for name in tracked if name]
-    assert ROOT / "README.md" in paths
-    texts = {path.relative_to(ROOT): path.read_text("utf-8", "replace") for path in paths if path.is_file()}
-    assert {str(path): found for path, text in texts.items() if (found := wrong_names(text))} == {}
+    texts = project_texts()
+    assert "README.md" in texts
+    assert {path: found for path, text in texts.items() if (found := wrong_names(text))} == {}
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
 
 import pytest
 
-from tests.structure.package import ROOT
+from tests.structure.tracked import in_a_clone, project_texts
 
 # These forbid what this file itself must not hold: hence the brackets in them, and the joins further down.
 MACHINE_PATH = re.compile(r"(?<![\w.~])/(?:root|work|tmp|var/folders)[/][\w.]")
@@ -25,14 +24,11 @@ def findings(text: str) -> list[str]:
     return [found[0] for pattern in (MACHINE_PATH, REGISTRY) for found in pattern.finditer(text)]
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a clone knows which files are the project's")
+@in_a_clone
 def test_no_file_names_a_path_of_a_machine_or_a_registry() -> None:
-    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    tracked = subprocess.run(listing, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
-    paths = [ROOT / name for name in tracked if name]
-    assert ROOT / "Makefile" in paths
-    texts = {path.relative_to(ROOT): path.read_text("utf-8", "replace") for path in paths if path.is_file()}
-    assert {str(path): found for path, text in texts.items() if (found := findings(text))} == {}
+    texts = project_texts()
+    assert "Makefile" in texts
+    assert {path: found for path, text in texts.items() if (found := findings(text))} == {}
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,11 @@ def serve_command(config: Path, *args: str) -> list[str]:
 
 
 def clean_environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Just enough environment to run, with caches inside the test's own directory."""
+    """Just enough environment to run, with caches inside the test's own directory, and without a keyring."""
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(home),
+        "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
         "XDG_CACHE_HOME": str(home / "cache"),
         **(extra or {}),
     }

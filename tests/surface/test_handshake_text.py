@@ -35,3 +35,10 @@ def test_many_toolboxes_keep_their_names_and_what_fits_into_a_line() -> None:
         line = next(it for it in words.instructions.splitlines() if it.startswith(f"- {box.name} ("))
         assert "What there is to say about this toolbox, in a" in line
         assert f'"{box.name}"'.encode() in words.tools
+
+
+@pytest.mark.parametrize("count", [0, 1, 20])
+def test_mistakes_are_counted_within_the_length_at_which_clients_cut(count: int) -> None:
+    words = handshake_text(boxes(count, SENTENCE * 5), mistakes=12)
+    assert "Mistakes in the configuration: 12." in words.instructions[:2000]
+    assert len(words.instructions) <= 2000

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.errors import ToolboxNotFound
+from mcp_workbench.config import load_usable
+from mcp_workbench.errors import ToolboxNotFound, ToolboxUnusable
 from mcp_workbench.workbench.client_view import ClientView
 from mcp_workbench.workbench.principal import Principal
+from mcp_workbench.workbench.registry import build
+from tests.support.client import write_config
 from tests.support.configs import server, toolboxes
 from tests.support.processes import is_running, wait_until_gone
 from tests.workbench.test_reconfigure import built, loaded
@@ -120,3 +123,15 @@ async def test_a_client_that_is_gone_takes_its_servers_with_it_and_no_others(
     assert is_running(kept)
     await workbench.close()
     await wait_until_gone([kept])
+
+
+async def test_an_error_that_answers_every_call_keeps_nothing_of_the_calls(tmp_path: Path) -> None:
+    path = write_config(tmp_path, {"toolboxes": {"dev": []}})
+    workbench = build(load_usable(path, {}), environ={}, cache=tmp_path / "cache")
+    view = ClientView(workbench)
+    depths = set()
+    for _ in range(3):
+        with pytest.raises(ToolboxUnusable) as refused:
+            view.toolbox_server("dev", "a")
+        depths.add(len(refused.traceback))
+    assert len(depths) == 1

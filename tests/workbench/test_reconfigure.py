@@ -6,7 +6,9 @@ import asyncio
 import os
 from typing import TYPE_CHECKING
 
-from mcp_workbench.config import load
+import pytest
+
+from mcp_workbench.config import load, load_usable
 from mcp_workbench.errors import CallError
 from mcp_workbench.workbench.client_view import ClientView
 from mcp_workbench.workbench.registry import ToolboxRegistry, build
@@ -89,4 +91,28 @@ async def test_a_configuration_without_a_difference_leaves_everything_in_its_pla
     before = dict(workbench.toolbox_servers)
     workbench.reconfigure(loaded(tmp_path, config))
     assert list(workbench.toolbox_servers.items()) == list(before.items())
+    await workbench.close()
+
+
+async def test_a_server_ends_when_its_entry_breaks_and_starts_again_when_it_is_corrected(
+    tmp_path: Path, journal: Journal
+) -> None:
+    good = toolboxes(dev={"a": server(journal)})
+    workbench = built(tmp_path, good)
+    view = ClientView(workbench)
+    await view.open("dev", modern=True)
+    before = workbench.toolbox_servers["dev", "a"].watches
+    mistakes: list[Json] = [toolboxes(dev={"a": {"command": 5}}), {"toolboxes": {"dev": {"mcpServers": []}}}]
+    for broken in mistakes:
+        workbench.reconfigure(load_usable(write_config(tmp_path, broken), {}))
+        view.refresh()
+        with pytest.raises(CallError, match="should be"):
+            await view.open("dev", modern=True)
+        await wait_until_gone(journal.pids)
+        workbench.reconfigure(loaded(tmp_path, good))
+        view.refresh()
+        assert (await view.open("dev", modern=True)).failures == []
+        # The subscriptions of clients are still valid.
+        assert workbench.toolbox_servers["dev", "a"].watches is before
+    assert len(set(journal.pids)) == 3
     await workbench.close()

@@ -34,9 +34,12 @@ def read_plain(arguments: Sequence[str]) -> Plain | None:
     if rest[:1] == ["serve"]:
         del rest[0]
     found: dict[str, str] = {}
-    keep_going = KEEP_GOING in rest
-    rest = [argument for argument in rest if argument != KEEP_GOING]
+    keep_going = False
     while rest:
+        if rest[0] == KEEP_GOING:
+            keep_going = True
+            del rest[0]
+            continue
         option, equals, value = rest.pop(0).partition("=")
         if option not in _OPTIONS or not (equals or rest):
             return None

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from mcp_workbench.errors import ConfigError
+from mcp_workbench.config import load_usable
 from mcp_workbench.serve.watch import Watcher, is_special, stamp_at
 from mcp_workbench.storage.secret_lookup import secret_lookup, secrets_path
 from mcp_workbench.wire.threads import in_thread
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mcp_workbench.config import LoadedConfig
-    from mcp_workbench.config.source.expand import SecretLookup
-    from mcp_workbench.errors import Problem, StrPath
+    from mcp_workbench.config.faults import ConfigFaults
+    from mcp_workbench.errors import Problem
     from mcp_workbench.serve.logs import SecretSink
     from mcp_workbench.workbench.registry import ToolboxRegistry
 
@@ -30,14 +30,6 @@ LOAD_TIMEOUT_SECONDS: Final = 60.0
 """Time after which a file that is being loaded is given up: more than a locked keyring costs."""
 
 log = logging.getLogger(__name__)
-
-
-class Load(Protocol):
-    """Loads a configuration file: `config.load` or `config.load_usable`."""
-
-    def __call__(
-        self, path: StrPath, environ: Mapping[str, str], *, lookup: SecretLookup
-    ) -> LoadedConfig: ...
 
 
 class BackgroundLoad(Generic[T]):
@@ -83,7 +75,11 @@ def log_faults(loaded: LoadedConfig) -> None:
 
 
 class Reloader:
-    """Keeps a workbench in step with its configuration file, until it is closed."""
+    """Keeps a workbench in step with its configuration file, until it is closed.
+
+    A file with a mistake is not applied. With `keeps_going` it is, and the mistake costs what it is in; but a
+    file of which nothing can be used does not replace one that works.
+    """
 
     def __init__(
         self,
@@ -93,11 +89,11 @@ class Reloader:
         log_handler: SecretSink,
         on_reload: Callable[[LoadedConfig], None],
         *,
-        load: Load,
+        keeps_going: bool,
     ) -> None:
         self._path = loaded.path
         self._environ = environ
-        self._load = load
+        self._keeps_going = keeps_going
         self._workbench = workbench
         self._log_handler = log_handler
         self._on_reload = on_reload
@@ -127,29 +123,34 @@ class Reloader:
             return
         self._loading.start()
 
-    def _read(self) -> LoadedConfig | ConfigError:
-        try:
-            return self._load(self._path, self._environ, lookup=secret_lookup(self._environ))
-        except ConfigError as error:
-            return error
+    def _read(self) -> LoadedConfig:
+        return load_usable(self._path, self._environ, lookup=secret_lookup(self._environ))
 
-    def _apply(self, loaded: LoadedConfig | ConfigError) -> None:
-        if isinstance(loaded, ConfigError):
-            self._log_unusable(loaded.problems)
+    def _apply(self, loaded: LoadedConfig) -> None:
+        # Even if it is refused: the mistake may be that another file or a secret is not there yet.
+        for path in self._watch_others(loaded):
+            self._others[path].start()
+        if refused := self._refused(loaded.faults):
+            log.error(
+                "%s has changed and cannot be used; the configuration stays as it was: %s",
+                self._path,
+                "; ".join(problem.brief for problem in refused),
+            )
             return
-        if loaded.faults.file and self._workbench.unusable is None:
-            # What worked so far is better than nothing.
-            self._log_unusable(loaded.faults.file)
-            return
-        log_faults(loaded)
         self._log_handler.hide(loaded.secrets)
+        log_faults(loaded)
         for warning in loaded.warnings:
             log.warning("warning: %s", warning)
         self._workbench.reconfigure(loaded)
-        for path in self._watch_others(loaded):
-            self._others[path].start()
         self._on_reload(loaded)
         log.info("%s has changed; the configuration is reloaded", loaded.path)
+
+    def _refused(self, faults: ConfigFaults) -> Sequence[Problem]:
+        """Return the mistakes because of which a configuration is not applied, or nothing if it is."""
+        if not self._keeps_going:
+            return faults.all
+        # What worked so far is better than nothing.
+        return faults.file if self._workbench.unusable is None else ()
 
     def _watch_others(self, loaded: LoadedConfig) -> list[str]:
         """Have a watcher for each other file that a configuration refers to. Return those that are new."""
@@ -160,10 +161,3 @@ class Reloader:
         for path in new:
             self._others[path] = Watcher(path, stamp_at(path), self.reload)
         return new
-
-    def _log_unusable(self, problems: Sequence[Problem]) -> None:
-        log.error(
-            "%s has changed and cannot be used; the configuration stays as it was: %s",
-            self._path,
-            "; ".join(problem.brief for problem in problems),
-        )

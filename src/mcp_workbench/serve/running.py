@@ -7,7 +7,7 @@ import gc
 import logging
 from typing import TYPE_CHECKING
 
-from mcp_workbench.config.load import STATE_KEY, load, load_usable
+from mcp_workbench.config.load import STATE_KEY
 from mcp_workbench.serve import call_log
 from mcp_workbench.serve.call_log import CallLog
 from mcp_workbench.serve.reload import Reloader, log_faults
@@ -78,7 +78,7 @@ class Service:
         keeps_going: bool = False,
     ) -> None:
         self.loaded = loaded
-        self.keeps_going = keeps_going
+        self._keeps_going = keeps_going
         """Whether a mistake in the configuration costs only what it is in, and not the whole file."""
         self.environ = environ
         self.log_handler = log_handler
@@ -102,7 +102,7 @@ class Service:
                 self.workbench,
                 self.log_handler,
                 on_reload,
-                load=load_usable if self.keeps_going else load,
+                keeps_going=self._keeps_going,
             )
             self._reloader = reloader
             reloader.start()

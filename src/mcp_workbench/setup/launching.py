@@ -17,7 +17,7 @@ import msgspec
 from mcp_workbench.config.entries.whole_file import parse_in_our_words
 from mcp_workbench.config.load import load_usable
 from mcp_workbench.config.masking.secret_values import is_plain
-from mcp_workbench.config.source.expand import explain_unset
+from mcp_workbench.config.source.reference_mistakes import explain_unset
 from mcp_workbench.config.source.references import WORKSPACE_VARIABLE
 from mcp_workbench.config.validation.problems import Problems
 from mcp_workbench.errors import ConfigError

@@ -272,7 +272,8 @@ class ClientConnection:
         try:
             self._requests.check_limit()
             if (unusable := self._client_session.view.unusable) is not None:
-                raise unusable
+                # The same error every time: it would keep the frames of every call that it has answered.
+                raise unusable.with_traceback(None)
             if params.name == metatools.OPEN_TOOLBOX:
                 self._requests.answer_later(
                     request_id, partial(self._open_toolbox, params.arguments, caller), caller

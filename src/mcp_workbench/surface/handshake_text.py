@@ -65,34 +65,29 @@ def handshake_text(
     """
     if unusable is not None:
         return HandshakeText(str(unusable)[:INSTRUCTIONS_CHARACTERS], definitions((), 0))
-    text = _fitting_text(toolboxes)
-    if not mistakes:
-        return text
-    return msgspec.structs.replace(text, instructions=text.instructions + MISTAKES.format(mistakes))
-
-
-def _fitting_text(toolboxes: Sequence[ToolboxSummary]) -> HandshakeText:
+    note = MISTAKES.format(mistakes) if mistakes else ""
     for widths in WIDTHS:
-        if (text := _text(toolboxes, widths)).tokens <= BUDGET_TOKENS:
+        if (text := _text(toolboxes, widths, note)).tokens <= BUDGET_TOKENS:
             return text
-    return _text(toolboxes, MIN_WIDTHS)
+    return _text(toolboxes, MIN_WIDTHS, note)
 
 
-def _text(toolboxes: Sequence[ToolboxSummary], widths: tuple[int, int]) -> HandshakeText:
+def _text(toolboxes: Sequence[ToolboxSummary], widths: tuple[int, int], note: str) -> HandshakeText:
     in_instructions, in_definition = widths
-    return HandshakeText(instructions(toolboxes, in_instructions), definitions(toolboxes, in_definition))
+    instructions = _instructions(toolboxes, in_instructions, note)
+    return HandshakeText(instructions, definitions(toolboxes, in_definition))
 
 
-def instructions(toolboxes: Sequence[ToolboxSummary], longest: int = DESCRIPTION_CHARACTERS) -> str:
-    """Return the instructions. Descriptions are shortened to `longest` or to fit; names never."""
+def _instructions(toolboxes: Sequence[ToolboxSummary], longest: int, note: str) -> str:
+    """Return the instructions, and a note. Descriptions are shortened to `longest` or to fit; names never."""
     if not toolboxes:
-        return EMPTY
+        return EMPTY + note
     example = encode(toolboxes[0].name).decode()
     usage = (
         "\n\nopen_toolbox connects a toolbox's servers and returns their tools, or finds tools in all "
         "toolboxes by a query; use_tool calls one by its structured identifier:\n"
         f'{{"tool": {{"toolbox": {example}, "server": "<source_server>", "tool": "<name>"}}, '
-        '"arguments": {}}'
+        f'"arguments": {{}}}}{note}'
     )
     text = ""
     for width in filter(longest.__ge__, INSTRUCTION_WIDTHS):

@@ -110,11 +110,6 @@ class ClientView:
         """Limits the lists of all open servers' resources or prompts over all clients."""
         return self._workbench.joint_lists
 
-    @property
-    def keeps_results(self) -> bool:
-        """Whether large results of any server in this view are kept, to be read in parts."""
-        return self.client_results is not None
-
     def refresh(self, principal: Principal | None = None) -> None:
         """Take the current toolboxes of the workbench, for a principal whose rights may have changed."""
         self.principal = principal or self.principal
@@ -250,10 +245,14 @@ class ClientView:
             self._workbench.end_when_unused(toolbox_server.server)
 
     def _find(self, toolbox: str) -> Toolbox:
-        try:
-            return self.toolboxes[toolbox]
-        except KeyError:
-            raise ToolboxNotFound(toolbox, [summary.name for summary in self.summaries()]) from None
+        """Return a toolbox that can be used. Raises CallError."""
+        found = self.toolboxes.get(toolbox)
+        if (fault := self.unusable if found is None else found.fault) is not None:
+            # The same error every time: it would keep the frames of every call that it has answered.
+            raise fault.with_traceback(None)
+        if found is None:
+            raise ToolboxNotFound(toolbox, [summary.name for summary in self.summaries()])
+        return found
 
 
 def _is_for_one_client(toolbox_server: ToolboxServer) -> TypeGuard[ConfiguredServer]:

@@ -156,11 +156,12 @@ class ToolboxRegistry:
         self._prepare_to_keep(loaded.config.results)
         for origin, toolbox_server in before.items():
             if self.toolbox_servers.get(origin) is not toolbox_server:
-                change = (
-                    "has changed and starts again at its next use"
-                    if origin in self.toolbox_servers
-                    else "is removed"
-                )
+                if origin in self.toolbox_servers:
+                    change = "has changed and starts again at its next use"
+                elif origin in faults.servers or origin[0] in faults.toolboxes:
+                    change = "has a mistake in its configuration"
+                else:
+                    change = "is removed"
                 label = {"server": "/".join(origin)}
                 log.info("%s; its running processes end after their calls", change, extra=label)
                 self.end_when_unused(toolbox_server.server)

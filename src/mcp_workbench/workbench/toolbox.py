@@ -57,7 +57,7 @@ class Toolbox:
         self.listing_budget = listing_budget
         """Tokens that the list of the toolbox's tools may take unless the client asks for more detail."""
         self._disabled = tuple(disabled)
-        self._fault = fault
+        self.fault = fault
         """Why the toolbox cannot be used: its configuration has a mistake."""
 
     @property
@@ -74,17 +74,15 @@ class Toolbox:
             self._disabled,
             open_deadline=self.open_deadline,
             listing_budget=self.listing_budget,
-            fault=self._fault,
+            fault=self.fault,
         )
 
     async def open(self, *, modern: bool) -> Opening:
         """Connect all servers in parallel and return their tools, for a modern or a legacy client.
 
         Concurrent calls are safe: each server has one opening, which all callers share. It continues when a
-        caller is cancelled or has waited for `open_deadline`. Raises OpeningFailed or ToolboxUnusable.
+        caller is cancelled or has waited for `open_deadline`. Raises OpeningFailed.
         """
-        if self._fault is not None:
-            raise self._fault
         were_up = {name for name, toolbox_server in self.toolbox_servers.items() if toolbox_server.is_up}
         outcomes = await self._outcomes(modern=modern)
         opening = Opening(self, [], [], [])
@@ -128,9 +126,7 @@ class Toolbox:
                 toolbox_server.close_if_unused()
 
     def toolbox_server(self, server: str) -> ToolboxServer:
-        """Return a server of this toolbox. Raises ServerNotFound or ToolboxUnusable."""
-        if self._fault is not None:
-            raise self._fault
+        """Return a server of this toolbox. Raises ServerNotFound."""
         try:
             return self.toolbox_servers[server]
         except KeyError:

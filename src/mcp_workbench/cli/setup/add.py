@@ -12,7 +12,8 @@ import msgspec
 
 from mcp_workbench.cli.servers import configuration_path, count
 from mcp_workbench.cli.setup.asking import confirm, is_interactive
-from mcp_workbench.cli.setup.edit import report_edit, report_failures
+from mcp_workbench.cli.setup.edit import report_edit
+from mcp_workbench.cli.setup.failures import report_failures
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.config.places import FILE_NAME
 from mcp_workbench.errors import ConfigError, NameTaken

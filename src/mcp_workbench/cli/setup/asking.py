@@ -6,9 +6,13 @@ Questions go to stderr, because stdout may be a pipe that is to get the outcome 
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from mcp_workbench.cli.terminal import complain
 from mcp_workbench.workbench.text.sanitise import show_name, show_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def is_interactive() -> bool:
@@ -47,6 +51,15 @@ def ask_secret(prompt: str) -> str | None:
         return getpass(f"{show_text(prompt)} ") or None
     except EOFError:
         return None
+
+
+def ask_secrets(questions: Mapping[str, str]) -> dict[str, str]:
+    """Return the secrets that the person types without echo, by their names. Each may be skipped."""
+    answers = {}
+    for name, question in questions.items():
+        if answer := ask_secret(f"{show_name(question)} ({name}, no echo; return to skip):"):
+            answers[name] = answer
+    return answers
 
 
 def _answer(prompt: str) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.cli.servers import configuration_path, count
 from mcp_workbench.cli.setup.asking import confirm
+from mcp_workbench.cli.setup.failures import report_failures
 from mcp_workbench.cli.terminal import complain, say
-from mcp_workbench.errors import CannotChange, DocumentError, EditRefused, NameTaken, StoreError
+from mcp_workbench.errors import CannotChange
 from mcp_workbench.setup import editing
 from mcp_workbench.setup.config_file import edit, read_document
 from mcp_workbench.workbench.text.sanitise import show_name
@@ -29,25 +30,6 @@ def run(options: argparse.Namespace) -> int:
     """Edit the configuration. Return 0, 1 (nothing was changed) or 2 (a wrong name, or a bad file)."""
     path = configuration_path(options.config)
     return report_failures(path, lambda: _COMMANDS[options.command](path, options))
-
-
-def report_failures(path: str, work: Callable[[], int]) -> int:
-    """Run a command that edits the file, and report why it failed. Return its exit code."""
-    try:
-        return work()
-    except NameTaken as error:
-        complain(show_name(str(error)))
-        return 1
-    except EditRefused as error:
-        complain(str(error))
-        return 2
-    except DocumentError as error:
-        place = "".join(f":{number}" for number in (error.line, error.column) if number is not None)
-        complain(f"{show_name(path)}{place}: {error.reason}. Nothing was written")
-        return 2
-    except (CannotChange, StoreError) as error:
-        complain(str(error))
-        return 1
 
 
 def report_edit(edited: Edited, what: str) -> None:

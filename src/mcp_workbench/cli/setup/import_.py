@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_workbench.cli.servers import configuration_path
-from mcp_workbench.cli.setup.asking import ask, ask_secret, confirm, is_interactive
+from mcp_workbench.cli.setup.asking import ask, ask_secrets, confirm, is_interactive
+from mcp_workbench.cli.setup.failures import report_failures
 from mcp_workbench.cli.setup.import_display import (
     as_object,
     kept_in_file,
@@ -19,7 +20,6 @@ from mcp_workbench.cli.setup.import_display import (
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.config.clients import CLIENTS, client_named, find_files, read_file, this_machine
 from mcp_workbench.config.model.results import TOOLBOX as RESERVED
-from mcp_workbench.errors import CannotChange, ConfigError, DocumentError, StoreError
 from mcp_workbench.setup.importing.plan import execute, plan_import
 from mcp_workbench.setup.importing.target import is_configuration
 from mcp_workbench.storage.secret_lookup import secret_lookup
@@ -46,18 +46,7 @@ def run(options: argparse.Namespace) -> int:
     if files is None or not _is_usable(options.toolbox):
         return 2
     path = configuration_path(options.config)
-    try:
-        return _Import(options, machine, files, path).run()
-    except DocumentError as error:
-        place = "".join(f":{number}" for number in (error.line, error.column) if number is not None)
-        complain(f"{show_name(path)}{place}: {error.reason}. Nothing was written")
-        return 2
-    except ConfigError as error:
-        complain(str(error))
-        return 2
-    except (CannotChange, StoreError) as error:
-        complain(str(error))
-        return 1
+    return report_failures(path, _Import(options, machine, files, path).run)
 
 
 class _Import:
@@ -138,10 +127,7 @@ class _Import:
         return kept
 
     def _execute(self, plan: ImportPlan) -> None:
-        answers = {}
-        for name, question in plan.inputs.items():
-            if answer := ask_secret(f"{show_name(question)} ({name}, no echo; return to skip):"):
-                answers[name] = answer
+        answers = ask_secrets(plan.inputs)
         store = SecretStore(self._machine.environ)
         execute(plan, self._machine.environ, store, answers)
         say(f"Written: {show_name(self._path)}")
@@ -159,14 +145,15 @@ def _files(sources: Sequence[str], machine: Machine) -> list[FoundFile] | None:
     clients = []
     files = []
     for source in sources:
-        if os.sep in source or "/" in source or Path(source).exists():
+        is_path = os.sep in source or "/" in source
+        if not is_path and (client := client_named(source)):
+            clients.append(client)
+        elif is_path or Path(source).exists():
             files.append(read_file(str(Path(source).expanduser()), None, machine))
             if not files[-1].servers and is_configuration(files[-1].path):
                 shown = show_name(source)
                 complain(f"{shown} is a configuration of the workbench: use it by --config {shown}")
                 return None
-        elif client := client_named(source):
-            clients.append(client)
         else:
             known = ", ".join(client.id for client in CLIENTS if client.files)
             complain(f"there is no client {show_name(source)}. Name a file, or one of: {known}")

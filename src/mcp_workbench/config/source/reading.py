@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NewType
+from typing import TYPE_CHECKING, Final, NewType
 
 from mcp_workbench.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+MAX_FILE_BYTES: Final = 16 * 1024 * 1024
+"""Size of the largest file that is read: thousands of times a usual one. A device may have no end."""
 
 
 def read(
@@ -19,7 +22,12 @@ def read(
         with open(path, "rb") as file:
             # Before reading, so that what is written meanwhile counts as a change.
             status = os.fstat(file.fileno())
-            return file.read(), status
+            data = file.read(MAX_FILE_BYTES + 1)
+        if len(data) <= MAX_FILE_BYTES:
+            return data, status
+        problem = Problem(
+            "", f"the file is larger than {MAX_FILE_BYTES:,} bytes", "Check that it is the right one."
+        )
     except FileNotFoundError:
         problem = explain_missing()
     except IsADirectoryError:

@@ -114,7 +114,8 @@ class References:
             value = self._lookup(name)
         except StoreError as error:
             raise Unresolved(
-                f"the secret {name} cannot be read: {error}", f"Try again, or set it anew: {set_it}"
+                f"the secret {name} cannot be read: {error}",
+                f"Unlock the keyring, and save the configuration file again. Or set it anew: {set_it}",
             ) from None
         if value is None:
             raise Unresolved(f"there is no secret {name}", set_it)

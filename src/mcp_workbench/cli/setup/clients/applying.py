@@ -28,9 +28,6 @@ DONE: Final = {
 }
 """The state that scripts read, and the words for people, by the effect of a change."""
 
-BAD_STATES: Final = frozenset(("failed", "pending"))
-"""States after which the exit code is 1."""
-
 
 def show_change(change: ClientChange) -> None:
     """Print what a change does, as a diff."""
@@ -88,3 +85,9 @@ def outcome_of(change: ClientChange, state: str) -> Outcome:
 def failure(client_id: str, error: CannotChange) -> Outcome:
     """Return the outcome for a client whose file cannot be changed, for scripts."""
     return {"client": client_id, "path": error.path, "state": "failed", "reason": error.reason}
+
+
+def exit_code(outcomes: Sequence[Outcome], options: argparse.Namespace) -> int:
+    """Return 1 if a file could not be changed, or was not because nobody said yes; else 0."""
+    bad = ("failed",) if options.dry_run else ("failed", "pending")
+    return 1 if any(outcome["state"] in bad for outcome in outcomes) else 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mcp_workbench.cli.servers import configuration_path
 from mcp_workbench.cli.setup.asking import ask, is_interactive
 from mcp_workbench.cli.setup.clients.applying import (
-    BAD_STATES,
+    exit_code,
     failure,
     is_confirmed,
     outcome_of,
@@ -17,10 +17,11 @@ from mcp_workbench.cli.setup.clients.applying import (
     write_change,
 )
 from mcp_workbench.cli.setup.clients.naming import resolve_clients
+from mcp_workbench.cli.setup.failures import report_failures
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.config.clients import this_machine
 from mcp_workbench.config.source.references import WORKSPACE_VARIABLE
-from mcp_workbench.errors import CannotChange, ConfigError, DocumentError, StoreError
+from mcp_workbench.errors import CannotChange
 from mcp_workbench.setup.installing import plan_install, snippet_for
 from mcp_workbench.setup.launching import load_for_launch, plan_launch
 from mcp_workbench.setup.undoing import REPLACING
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import argparse
 
     from mcp_workbench.cli.setup.clients.replacing import Replacement
-    from mcp_workbench.config.clients import Client
+    from mcp_workbench.config.clients import Client, Machine
     from mcp_workbench.setup.installing import ClientChange
     from mcp_workbench.setup.launching import Launch
 
@@ -49,27 +50,19 @@ def run(options: argparse.Namespace) -> int:
         say("A client that is not known here may take this:")
         say(_indented(snippet_for(plan_launch(path, {}, os.environ))))
         return 2
-    try:
-        return _Installation(options, clients, path).run()
-    except DocumentError as error:
-        complain(f"{show_name(path)}: {error}. Nothing was written")
-        return 2
-    except ConfigError as error:
-        complain(str(error))
-        return 2
-    except (CannotChange, StoreError) as error:
-        complain(str(error))
-        return 1
+    return report_failures(path, _Installation(options, machine, clients, path).run)
 
 
 class _Installation:
     """One run of the command: plans, shows, asks and writes."""
 
-    def __init__(self, options: argparse.Namespace, clients: list[Client], path: str) -> None:
+    def __init__(
+        self, options: argparse.Namespace, machine: Machine, clients: list[Client], path: str
+    ) -> None:
         self._options = options
         self._clients = clients
         self._path = path
-        self._machine = this_machine(os.environ, ".")
+        self._machine = machine
         self._outcomes: list[dict[str, object]] = []
 
     def run(self) -> int:
@@ -101,8 +94,7 @@ class _Installation:
                     "dryRun": self._options.dry_run,
                 }
             )
-        bad = BAD_STATES - ({"pending"} if self._options.dry_run else set())
-        return 1 if any(outcome["state"] in bad for outcome in self._outcomes) else 0
+        return exit_code(self._outcomes, self._options)
 
     def _warnings(self, launch: Launch, changes: list[ClientChange]) -> list[str]:
         without_folder = [change.client.title for change in changes if change.lacks_workspace]

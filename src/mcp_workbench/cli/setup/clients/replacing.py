@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from mcp_workbench.cli.setup.asking import ask_secret
+from mcp_workbench.cli.setup.asking import ask_secrets
 from mcp_workbench.cli.setup.import_display import (
     as_object,
     kept_in_file,
@@ -75,11 +75,7 @@ class Replacement:
 
     def write(self) -> None:
         """Store the secrets, asking for those that no file has, and write the configuration file."""
-        answers: dict[str, str] = {}
-        if not self._options.json:
-            for name, question in self._plan.inputs.items():
-                if answer := ask_secret(f"{show_name(question)} ({name}, no echo; return to skip):"):
-                    answers[name] = answer
+        answers = {} if self._options.json else ask_secrets(self._plan.inputs)
         store = SecretStore(os.environ)
         execute(self._plan, os.environ, store, answers)
         if kept := kept_in_file(store):

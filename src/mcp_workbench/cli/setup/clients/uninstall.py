@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from mcp_workbench.cli.setup.clients.applying import (
-    BAD_STATES,
+    exit_code,
     failure,
     is_confirmed,
     outcome_of,
@@ -47,8 +47,7 @@ def run(options: argparse.Namespace) -> int:
             )
     if options.json:
         print_json({"clients": outcomes, "dryRun": options.dry_run})
-    bad = BAD_STATES - ({"pending"} if options.dry_run else set())
-    return 1 if any(outcome["state"] in bad for outcome in outcomes) else 0
+    return exit_code(outcomes, options)
 
 
 def _plan(
