@@ -217,6 +217,12 @@ def test_only_the_named_client_is_imported(person: Person) -> None:
     assert list(person.servers) == ["mine/fetch", "mine/context7"]
 
 
+def test_a_name_is_that_of_a_client_even_beside_a_file_of_that_name(person: Person) -> None:
+    person.write_six_clients()
+    (person.project / "codex").mkdir()
+    assert person.command("codex", "--dry-run").stdout.startswith("Codex: ")
+
+
 def test_a_file_is_imported_by_its_path(person: Person) -> None:
     person.write("project/servers.json", {"mcpServers": {"fetch": FETCH}})
     for source in ("./servers.json", "servers.json"):
