@@ -107,6 +107,21 @@ def test_uninstall_leaves_all_else_as_it_is(desk: Desk) -> None:
     assert [(one["state"], one["names"]) for one in ran.json["clients"]] == [("removed", ["bench"])]
 
 
+def test_uninstall_takes_out_the_only_server(desk: Desk) -> None:
+    path = desk.write("codex", 'model = "x"\n')
+    desk.run("install", "codex", "--yes")
+    ran = desk.run("uninstall", "codex", "--yes", "--json")
+    assert (ran.code, ran.json["clients"][0]["state"], ran.err) == (0, "removed", "")
+    assert path.read_text(encoding="utf-8") == 'model = "x"\n'
+
+
+def test_uninstall_says_that_a_file_cannot_be_read(desk: Desk) -> None:
+    path = desk.write("cursor", '{"mcpServers": {"workbench": {"command": "mcp-workbench"}}')
+    ran = desk.run("uninstall", "cursor", "--yes")
+    assert (ran.code, ran.out) == (1, "")
+    assert f"Cursor: {path}: line 1, column 59: invalid JSON" in ran.err
+
+
 def test_uninstall_says_where_nothing_is_installed(desk: Desk) -> None:
     ran = desk.run("uninstall", "cursor", "jetbrains", "--yes")
     assert ran.code == 0
