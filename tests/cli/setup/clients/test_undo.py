@@ -53,6 +53,15 @@ def test_a_person_is_asked(desk: Desk, typed: str, *, is_restored: bool) -> None
     assert "Restore 1 file? [y/N]" in ran.err
 
 
+def test_json_asks_nobody(desk: Desk) -> None:
+    path = desk.write("cursor", "{}")
+    desk.run("install", "cursor", "--yes")
+    ran = desk.run("undo", "--json", typed="y\n")
+    assert (ran.code, ran.json["files"][0]["state"]) == (1, "pending")
+    assert "with --json nobody is asked" in ran.err
+    assert "workbench" in path.read_text(encoding="utf-8")
+
+
 def test_changes_of_others_are_lost_only_by_force(desk: Desk) -> None:
     path = desk.write("cursor", SERVERS)
     desk.run("install", "cursor", "--yes")
