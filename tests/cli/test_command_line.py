@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -10,12 +11,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench import __version__
+from mcp_workbench.cli.options import parser
 from mcp_workbench.config.schema import json_schema
 from tests.cli.commands import MODULE, SCRIPT
 from tests.support.configs import toolboxes
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.cli.commands import Bench
 
 VALID = toolboxes(dev={"files": {"command": "x"}})
@@ -47,6 +51,13 @@ def test_every_command_has_help(bench: Bench, command: str) -> None:
     done = bench.run(command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert f"mcp-workbench {command}" in done.stdout
+
+
+def test_the_help_of_every_command_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    helps = [one.format_help() for one in _with_commands(parser())]
+    assert len(helps) > 20
+    assert [line for text in helps for line in text.splitlines() if len(line) > 80] == []
 
 
 @pytest.mark.parametrize(
@@ -154,3 +165,12 @@ def test_a_reader_that_has_enough_is_no_crash(bench: Bench, args: tuple[str, ...
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+def _with_commands(one: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield a parser and those of all commands below it."""
+    yield one
+    for action in one._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _with_commands(command)

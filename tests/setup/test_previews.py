@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from time import process_time
+
 from mcp_workbench.setup.previews import format_of, mask_of
 
 TOKEN = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"  # noqa: S105 - not a real token
@@ -54,3 +57,12 @@ def test_lines_of_a_broken_file_are_hidden() -> None:
     mask = mask_of("json", b'{"env": {"A": "secret')
     assert mask('+"A": "secret') == "+(hidden: the file cannot be parsed, so its secrets are not known)"
     assert mask("--- mcp.json") == "--- mcp.json"
+
+
+def test_a_file_of_many_megabytes_is_masked_within_seconds() -> None:
+    history = [{"display": "word" * 50} for _ in range(40_000)]
+    data = json.dumps({"history": history, "env": {"A": "secret12"}}).encode()
+    started = process_time()
+    mask = mask_of("json", data)
+    assert (mask("+secret12"), len(data) > 8_000_000) == ("+<A>", True)
+    assert process_time() - started < 7.0  # nearly all of it is the search for tokens of known services

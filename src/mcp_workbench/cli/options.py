@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 from typing import Any
 
@@ -20,9 +21,11 @@ One MCP server in front of all your MCP servers.
 Without a command it serves over stdin and stdout, which is what an MCP client launches."""
 
 EPILOG = """\
-configuration: --config, else $WORKBENCH_CONFIG, else ./workbench-config.json, else the file
-  mcp-workbench/workbench-config.json in your configuration directory (~/.config on Linux)
-exit codes: 0 all is well, 1 something failed, 2 the command line or the configuration is wrong"""
+configuration: --config, else $WORKBENCH_CONFIG, else ./workbench-config.json,
+  else the file mcp-workbench/workbench-config.json in your configuration
+  directory (~/.config on Linux)
+exit codes: 0 all is well, 1 something failed, 2 the command line or the
+  configuration is wrong"""
 
 
 INDEX_DESCRIPTION = """\
@@ -226,6 +229,17 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
     # argparse creates a formatter for every argument, and loads several modules to find the width.
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=_width())
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Return a description with the paragraphs wrapped that are too wide. Indented lines are examples."""
+        import textwrap
+
+        lines: list[str] = []
+        for is_prose, group in itertools.groupby(text.splitlines(), key=lambda line: line[:1].strip() != ""):
+            block = list(group)
+            is_wide = any(len(line) > width for line in block)
+            lines += textwrap.wrap(" ".join(block), width) if is_prose and is_wide else block
+        return "\n".join(indent + line for line in lines)
 
 
 def _width() -> int:

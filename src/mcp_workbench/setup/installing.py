@@ -15,7 +15,7 @@ from mcp_workbench.config.clients import entry_for, find_files, install_target
 from mcp_workbench.config.clients.installing import ENTRY_NAME
 from mcp_workbench.config.clients.own_entry import starts_workbench
 from mcp_workbench.config.documents import open_document
-from mcp_workbench.config.documents.plain import get, has, is_same, with_value, without
+from mcp_workbench.config.documents.plain import get, has, is_same
 from mcp_workbench.config.source.references import WORKSPACE_VARIABLE
 from mcp_workbench.errors import CannotChange, DocumentError
 from mcp_workbench.setup.file_changes import FileChange, read_for_change
@@ -105,8 +105,8 @@ def found_at(machine: Machine, client: Client, scope: Scope, path: str) -> Found
     found = next(
         (file for file in find_files(machine, [client]) if file.path == path and file.scope == scope), None
     )
-    if found is not None and found.error:
-        raise CannotChange(path, found.error, "Nothing was written. Mend the file first.")
+    if found is not None:
+        _require_readable(found)
     return found
 
 
@@ -142,14 +142,15 @@ def plan_install(
             raise CannotChange(path, f"another server has the name '{chosen}' there", remedy)
     entry = _entry(client, launch, chosen)
     try:
-        expected: object = document.data if before is not None else _begin(document, client)
+        if before is None:
+            _begin(document, client)
         if present is not None:
-            value = _merged(present.entry, entry) if effect == "update" else entry
-            expected = with_value(expected, present.path, value)
-            document.set(present.path, value)
+            document.set(present.path, _merged(present.entry, entry) if effect == "update" else entry)
+        elif kind.is_list:
+            document.append(key, entry)
         else:
-            expected = _add(document, (*key, _next(document, key) if kind.is_list else chosen), entry)
-        expected = _remove(document, expected, [server for server in taken_out if server is not present])
+            document.set((*key, chosen), entry)
+        _remove(document, [server for server in taken_out if server is not present])
         after = document.encode()
     except DocumentError as error:
         raise _cannot_edit(path, error) from error
@@ -160,21 +161,22 @@ def plan_install(
         effect="same" if after == before else effect,
         names=(chosen,),
         replaced=tuple(server.name for server in taken_out),
-        expected=expected,
+        expected=document.data,
     )
 
 
 def plan_uninstall(machine: Machine, client: Client, scope: Scope) -> list[ClientChange]:
     """Return the changes that take the workbench out of the files of a client. Raises CannotChange."""
     changes = []
-    for found in find_files(machine, [client]):
-        if found.scope != scope or not any(server.is_workbench for server in found.servers):
+    files = [found for found in find_files(machine, [client]) if found.scope == scope]
+    for found in files:
+        if not any(server.is_workbench for server in found.servers):
             continue
         before = read_for_change(found.path)
         document = _opened(found.path, found.format, before)
         ours = [server for server in _checked(found.path, document, found.servers) if server.is_workbench]
         try:
-            expected = _remove(document, document.data, ours)
+            _remove(document, ours)
             after = document.encode()
         except DocumentError as error:
             raise _cannot_edit(found.path, error) from error
@@ -185,9 +187,13 @@ def plan_uninstall(machine: Machine, client: Client, scope: Scope) -> list[Clien
                 format=found.format,
                 effect="remove",
                 names=tuple(server.name for server in ours),
-                expected=expected,
+                expected=document.data,
             )
         )
+    if not changes:
+        # Whether the workbench is in a file that cannot be read is not known.
+        for found in files:
+            _require_readable(found)
     return changes
 
 
@@ -207,6 +213,11 @@ def verify(change: ClientChange) -> None:
         raise CannotChange(change.path, f"it cannot be parsed after the change: {error}", remedy) from error
     if not is_same(data, change.expected):
         raise CannotChange(change.path, "it does not hold what was written", remedy)
+
+
+def _require_readable(found: FoundFile) -> None:
+    if found.error:
+        raise CannotChange(found.path, found.error, "Nothing was written. Mend the file first.")
 
 
 def _present(servers: Sequence[FoundServer], name: str | None) -> FoundServer | None:
@@ -229,33 +240,17 @@ def _entry(client: Client, launch: Launch, name: str) -> dict[str, object]:
     return {**entry, "name": name} if client.form.has_name else entry
 
 
-def _add(document: Document, path: Path, entry: dict[str, object]) -> object:
-    """Write a new entry into the document, and return the content that is expected then."""
-    *above, last = path
-    if isinstance(last, str):
-        expected = with_value(document.data, path, entry)
-        document.set(path, entry)
-        return expected
-    listed = get(document.data, tuple(above)) if last else []
-    expected = with_value(document.data, tuple(above), [*(listed if isinstance(listed, list) else []), entry])
-    document.append(tuple(above), entry)
-    return expected
-
-
-def _remove(document: Document, expected: object, servers: Sequence[FoundServer]) -> object:
-    """Remove entries from the document, and return the content that is expected then."""
+def _remove(document: Document, servers: Sequence[FoundServer]) -> None:
+    """Remove entries from the document."""
     # In a list the last go first, so that the others keep their places.
     for server in sorted(servers, key=lambda server: _last_index(server.path), reverse=True):
         document.remove(server.path)
-        expected = without(expected, server.path)
-    return expected
 
 
-def _begin(document: Document, client: Client) -> dict[str, object]:
-    """Write what a client wants at the top of a new file, and return the content that is expected then."""
+def _begin(document: Document, client: Client) -> None:
+    """Write what a client wants at the top of a new file."""
     for key, value in _NEW_FILES.get(client.id, {}).items():
         document.set((key,), value)
-    return document.data
 
 
 def _is_taken(
@@ -263,12 +258,6 @@ def _is_taken(
 ) -> bool:
     """Whether a server of another program has the name, or anything else that was left out as no server."""
     return present is not None or (not kind.is_list and has(document.data, (*key, name)))
-
-
-def _next(document: Document, key: Path) -> int:
-    """Return the index that a new entry gets in the list of servers."""
-    listed = get(document.data, key) if has(document.data, key) else None
-    return len(listed) if isinstance(listed, list) else 0
 
 
 def _merged(present: dict[str, object], entry: dict[str, object]) -> dict[str, object]:

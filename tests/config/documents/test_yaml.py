@@ -215,3 +215,66 @@ def test_aliases_that_stand_for_too_much_are_refused() -> None:
 def test_a_file_that_would_take_too_long_is_refused() -> None:
     with pytest.raises(DocumentError, match="the file is larger than 1 MiB"):
         open_document("yaml", b"a: 1\n" + b"#" * MAX_YAML_BYTES)
+
+
+FLOW = """extensions: {
+  a: {cmd: x}, # the first
+  # about b
+  b: {cmd: 'y'}, # the second
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [("a", ["-  a: {cmd: x}, # the first"]), ("b", ["-  b: {cmd: 'y'}, # the second"])],
+)
+def test_the_other_members_between_braces_keep_their_comments(name: str, lines: list[str]) -> None:
+    assert lines_changed(FLOW, edited("yaml", FLOW, ("remove", ("extensions", name)))) == lines
+
+
+@pytest.mark.parametrize(
+    ("source", "after"),
+    [
+        ("e: {a: 'x', b: 'y'} # c\n", "e: {b: 'y'} # c\n"),
+        ("e: {b: 'y', a: 'x'} # c\n", "e: {b: 'y'} # c\n"),
+        ("e: {b: 'y', a: 'x', }\n", "e: {b: 'y', }\n"),
+        ("e: {a: x, }\n", "e: { }\n"),
+        ("e: {a: x}\n", "e: {}\n"),
+    ],
+)
+def test_a_member_on_the_line_of_others_goes_alone(source: str, after: str) -> None:
+    assert edited("yaml", source, ("remove", ("e", "a"))) == after
+
+
+def test_a_new_member_between_braces_goes_before_the_comments_at_their_end() -> None:
+    after = edited("yaml", FLOW, ("set", ("extensions", "c"), {"cmd": "z"}))
+    assert lines_changed(FLOW, after) == [
+        "-  b: {cmd: 'y'}, # the second",
+        "+  b: {cmd: 'y'}, c: {cmd: z}, # the second",
+    ]
+
+
+@pytest.mark.parametrize("mark", ["&all", "!!map", "&all # c"])
+def test_a_new_member_goes_into_a_mapping_with_an_anchor_or_a_tag(mark: str) -> None:
+    before = f"extensions: {mark}\n  a:\n    cmd: x\n"
+    after = edited("yaml", before, ("set", ("extensions", "b"), {"cmd": "z"}))
+    assert lines_changed(before, after) == ["+  b:", "+    cmd: z"]
+
+
+def test_a_new_item_goes_into_a_list_with_an_anchor() -> None:
+    before = "mcpServers: &all\n- name: a\nz: 1\n"
+    after = edited("yaml", before, ("append", ("mcpServers",), {"name": "b"}))
+    assert lines_changed(before, after) == ["+- name: b"]
+
+
+def test_an_alias_does_not_tell_the_indentation() -> None:
+    before = "base: &b\n  cmd: x\nextensions:\n  a: *b\n  c: &c\n    cmd: y\n"
+    after = edited("yaml", before, ("set", ("extensions", "d"), {"cmd": "z"}))
+    assert lines_changed(before, after) == ["+  d:", "+    cmd: z"]
+
+
+def test_an_edit_that_would_break_the_file_is_not_called_a_mistake_in_it() -> None:
+    document = open_document("yaml", b"extensions: &e {}\nother: *e\n")
+    with pytest.raises(DocumentError, match="the file cannot be edited in place"):
+        document.set(("extensions", "a"), {"cmd": "x"})

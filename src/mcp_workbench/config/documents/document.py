@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BOM = "\ufeff"
+_NOT_IN_PLACE = "the file cannot be edited in place without changing something else in it"
 
 
 class Document(ABC):
@@ -160,6 +161,11 @@ class Document(ABC):
             self.data = self._parse()
         except RecursionError:
             raise DocumentError("the file is nested too deeply") from None
+        except DocumentError as error:
+            if self._parsed is None or error.line is None:
+                raise
+            # The position is one in a text that nobody else has seen.
+            raise DocumentError(_NOT_IN_PLACE) from None
         self._parsed = self._text
 
     @contextmanager
@@ -183,7 +189,7 @@ class Document(ABC):
         except UnicodeEncodeError:
             raise DocumentError("the value has a character that the file cannot hold") from None
         if not self._is_as_expected(cast("dict[str, object]", expected)):
-            raise DocumentError("the file cannot be edited in place without changing something else in it")
+            raise DocumentError(_NOT_IN_PLACE)
 
     def _is_as_expected(self, expected: dict[str, object]) -> bool:
         return is_same(self.data, expected)

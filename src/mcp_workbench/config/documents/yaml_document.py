@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ruamel.yaml.nodes import MappingNode, Node
 
 from mcp_workbench.config.documents.document import Document
-from mcp_workbench.config.documents.plain import get, has, without
+from mcp_workbench.config.documents.plain import has
 from mcp_workbench.config.documents.yaml_style import BlockStyle, flow, scalar
 from mcp_workbench.config.documents.yaml_text import YamlMember, YamlText, is_flow
 from mcp_workbench.errors import DocumentError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config.documents.plain import Path, Step
 
 _COMMENT_LINE = re.compile(r"([ \t]*)#[^\r\n]*")
+_COMMA = re.compile(r"[ \t]*,")
 
 
 class YamlDocument(Document):
@@ -74,21 +75,20 @@ class YamlDocument(Document):
         self._text += "".join(line + self._newline for line in lines)
 
     def _add_to_flow(self, node: Node, step: Step, value: object) -> None:
-        end = node.end_mark.index - 1
-        point = len(self._text[:end].rstrip())
+        members = self._yaml.members(node)
+        # Behind the last member rather than at the end, where comments may be.
+        point = members[-1].end if members else node.end_mark.index - 1
         text = (f"{scalar(step)}: " if isinstance(step, str) else "") + flow(value)
-        before = "" if not node.value or self._text[point - 1] == "," else ", "
-        if self._text[point - 1] == ",":
-            before = " "
-        self._splice(point, point, before + text)
+        self._splice(point, point, f", {text}" if members else text)
 
     def _add_to_block(self, nodes: list[Node], step: Step, value: object) -> None:
         node = nodes[-1]
+        column = self._yaml.column(node)
         style = self._yaml.style(nodes, self._newline)
-        lines = style.member(step, value, node.start_mark.column)
+        lines = style.member(step, value, column)
         member = self._yaml.members(node)[-1]
         end = member.end if self._ends_with_line(member) else self._yaml.next_line(member.end)
-        point = self._after_inner_comments(end, node.start_mark.column)
+        point = self._after_inner_comments(end, column)
         if self._text.endswith(("\n", "\r"), 0, point):
             self._splice(point, point, "".join(line + self._newline for line in lines))
         else:
@@ -130,7 +130,7 @@ class YamlDocument(Document):
     def _replace_by_block(self, nodes: list[Node], member: YamlMember, value: object) -> None:
         yaml, parent = self._yaml, nodes[-2]
         style = yaml.style(nodes[:-1], self._newline)
-        column = parent.start_mark.column
+        column = yaml.column(parent)
         lines = style.member(member.step, value, column)
         line_end = yaml.line_end(member.after)
         if isinstance(member.step, int):
@@ -157,12 +157,28 @@ class YamlDocument(Document):
         nodes, members = self._walk(path)
         parent, member = nodes[-2], members[-1]
         if is_flow(parent):
-            rest = get(without(self.data, path), path[:-1])
-            self._splice(parent.start_mark.index, parent.end_mark.index, flow(rest))
+            self._delete_from_flow(parent, member)
         elif len(parent.value) == 1 and len(path) > 1:
             self._replace(path[:-1], {} if isinstance(parent, MappingNode) else [])
         else:
             self._delete_lines(parent, member)
+
+    def _delete_from_flow(self, parent: Node, member: YamlMember) -> None:
+        yaml, text = self._yaml, self._text
+        siblings = yaml.members(parent)
+        index = siblings.index(member)
+        comma = _COMMA.match(text, member.end)
+        end = member.end if comma is None else comma.end()
+        start = yaml.line_start(member.start)
+        rest = text[end : yaml.line_end(end)].strip()
+        if not text[start : member.start].strip() and (not rest or rest.startswith("#")):
+            self._splice(start, yaml.next_line(end), "")
+        elif index + 1 < len(siblings):
+            self._splice(member.start, siblings[index + 1].start, "")
+        elif index:
+            self._splice(siblings[index - 1].end, member.end, "")
+        else:
+            self._splice(member.start, end, "")
 
     def _delete_lines(self, parent: Node, member: YamlMember) -> None:
         yaml, text = self._yaml, self._text

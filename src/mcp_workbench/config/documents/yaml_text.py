@@ -35,6 +35,8 @@ _TAG = "tag:yaml.org,2002:"
 _COLON = re.compile(r"[ \t]*(?:\r?\n[ \t]*)?:")
 _QUESTION = re.compile(r"\?[ \t]+$")
 _ALIAS = re.compile(r"[ \t]*\*[^\s,\[\]{}]+")
+_PROPERTIES = frozenset("&!")
+_FIRST_DASH = re.compile(r"(?<=\n)[ ]*-(?=\s|$)")
 _KEEP = re.compile(r"(?:[&!]\S+\s+)*[|>][0-9]*\+")
 
 
@@ -149,11 +151,22 @@ class YamlText(Lines):
             if is_flow(node):
                 start = after = item.start_mark.index
             else:
-                start = self._dash(position, node.start_mark.column)
+                start = self._dash(position, self.column(node))
                 after = start + 1
             found.append(self._with_end(index, start, after, item))
             position = found[-1].end
         return found
+
+    def column(self, node: Node) -> int:
+        """Return the column of the keys or the dashes of a mapping or a list in block style."""
+        start = int(node.start_mark.index)
+        if self.text[start : start + 1] in _PROPERTIES:
+            # An anchor or a tag is where the node starts, and its content is below.
+            if isinstance(node, MappingNode):
+                start = self._member(*node.value[0]).start
+            elif (dash := _FIRST_DASH.search(self.text, start)) is not None:
+                start = dash.end() - 1
+        return start - self.line_start(start)
 
     def _member(self, key: Node, value: Node) -> YamlMember:
         colon = _COLON.match(self.text, key.end_mark.index)
@@ -217,9 +230,10 @@ class YamlText(Lines):
             return
         children = node.value if isinstance(node, SequenceNode) else [value for _, value in node.value]
         for child in children:
-            if isinstance(child, ScalarNode) or is_flow(child) or not child.value:
+            is_elsewhere = child.start_mark.index < node.start_mark.index  # there is an alias here
+            if isinstance(child, ScalarNode) or is_flow(child) or not child.value or is_elsewhere:
                 continue
-            width = child.start_mark.column - node.start_mark.column
+            width = self.column(child) - self.column(node)
             if isinstance(node, MappingNode) and width >= 0:
                 (offsets if isinstance(child, SequenceNode) else steps).append(width)
             if not (steps and offsets):

@@ -47,8 +47,9 @@ _SHAPES: Final = (
     ("WORKBENCH_TOKEN", r"mcpw_[\w-]{16,}"),
 )
 """The tokens of known services, each with the name that is suggested for one that stands under no name."""
+# What stands before a token is looked at once, not for each shape: files of clients can have megabytes.
 _ANY_SHAPE: Final = re.compile(
-    "|".join(f"(?P<{name}>(?<![A-Za-z0-9_-])(?:{pattern}))" for name, pattern in _SHAPES)
+    rf"(?<![A-Za-z0-9_-])(?:{'|'.join(f'(?P<{name}>{pattern})' for name, pattern in _SHAPES)})"
 )
 
 _PLACEHOLDER: Final = re.compile(

@@ -105,6 +105,11 @@ def test_an_unknown_client_is_told_what_to_do(desk: Desk) -> None:
     assert '"mcpServers": {' in ran.out
 
 
+def test_json_has_nothing_else_on_stdout(desk: Desk) -> None:
+    ran = desk.run("install", "emacs", "--json")
+    assert (ran.code, ran.out) == (2, "")
+
+
 def test_a_client_without_a_file_is_told_what_to_paste(desk: Desk) -> None:
     ran = desk.run("install", "jetbrains")
     assert ran.code == 0

@@ -53,6 +53,15 @@ def test_a_person_is_asked(desk: Desk, typed: str, *, is_restored: bool) -> None
     assert "Restore 1 file? [y/N]" in ran.err
 
 
+def test_json_asks_nobody(desk: Desk) -> None:
+    path = desk.write("cursor", "{}")
+    desk.run("install", "cursor", "--yes")
+    ran = desk.run("undo", "--json", typed="y\n")
+    assert (ran.code, ran.json["files"][0]["state"]) == (1, "pending")
+    assert "with --json nobody is asked" in ran.err
+    assert "workbench" in path.read_text(encoding="utf-8")
+
+
 def test_changes_of_others_are_lost_only_by_force(desk: Desk) -> None:
     path = desk.write("cursor", SERVERS)
     desk.run("install", "cursor", "--yes")
@@ -105,6 +114,21 @@ def test_uninstall_leaves_all_else_as_it_is(desk: Desk) -> None:
     ran = desk.run("uninstall", "cursor", "--yes", "--json")
     assert (ran.code, path.read_text(encoding="utf-8")) == (0, SERVERS)
     assert [(one["state"], one["names"]) for one in ran.json["clients"]] == [("removed", ["bench"])]
+
+
+def test_uninstall_takes_out_the_only_server(desk: Desk) -> None:
+    path = desk.write("codex", 'model = "x"\n')
+    desk.run("install", "codex", "--yes")
+    ran = desk.run("uninstall", "codex", "--yes", "--json")
+    assert (ran.code, ran.json["clients"][0]["state"], ran.err) == (0, "removed", "")
+    assert path.read_text(encoding="utf-8") == 'model = "x"\n'
+
+
+def test_uninstall_says_that_a_file_cannot_be_read(desk: Desk) -> None:
+    path = desk.write("cursor", '{"mcpServers": {"workbench": {"command": "mcp-workbench"}}')
+    ran = desk.run("uninstall", "cursor", "--yes")
+    assert (ran.code, ran.out) == (1, "")
+    assert f"Cursor: {path}: line 1, column 59: invalid JSON" in ran.err
 
 
 def test_uninstall_says_where_nothing_is_installed(desk: Desk) -> None:

@@ -47,10 +47,15 @@ def is_confirmed(changes: Sequence[ClientChange], options: argparse.Namespace, *
     count = sum(change.effect != "same" for change in changes)
     if options.dry_run or not (count or more):
         return not options.dry_run
+    return is_agreed("Write this?" if count <= 1 else f"Write these {count} files?", options)
+
+
+def is_agreed(question: str, options: argparse.Namespace) -> bool:
+    """Return whether the person says yes. With --json nobody is asked, because no preview is shown."""
     if options.json and not options.yes:
         complain("nothing is changed: with --json nobody is asked. Use --yes to say yes beforehand")
         return False
-    return confirm("Write this?" if count <= 1 else f"Write these {count} files?", yes=options.yes)
+    return confirm(question, yes=options.yes)
 
 
 def write_change(change: ClientChange, options: argparse.Namespace, command: str) -> Outcome:

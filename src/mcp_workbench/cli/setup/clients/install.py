@@ -46,6 +46,8 @@ def run(options: argparse.Namespace) -> int:
         return list_clients(machine, as_json=options.json)
     clients = resolve_clients(options.clients)
     path = configuration_path(options.config)
+    if clients is None and options.json:
+        return 2
     if clients is None:
         say("A client that is not known here may take this:")
         say(_indented(snippet_for(plan_launch(path, {}, os.environ))))

@@ -31,7 +31,7 @@ one of these commands made.
 
 A file that somebody else has changed since is left alone, unless you say --force.
 
-Exit code: 0 all is restored, 1 something is not."""
+Exit code: 0 all is restored, 1 something is not, 2 an unknown client."""
 
 
 def add_options(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:

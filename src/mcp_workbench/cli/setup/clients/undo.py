@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.cli.servers import configuration_path
-from mcp_workbench.cli.setup.asking import confirm
+from mcp_workbench.cli.setup.clients.applying import is_agreed
 from mcp_workbench.cli.setup.clients.naming import resolve_clients
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.config.clients.own_entry import starts_workbench
@@ -81,7 +81,7 @@ def _restore(restorations: Sequence[Restoration], options: argparse.Namespace) -
         )
     outcomes = [_outcome(it.subject, it.path, "refused", _EDITED) for it in refused]
     files = f"{len(differing)} file{'s' if len(differing) != 1 else ''}"
-    if options.dry_run or (differing and not confirm(f"Restore {files}?", yes=options.yes)):
+    if options.dry_run or (differing and not is_agreed(f"Restore {files}?", options)):
         return outcomes + [_outcome(it.subject, it.path, "pending") for it in wanted]
     outcomes += [_restore_one(it, options) for it in wanted]
     if any(it.has_replaced for it in wanted) and not options.json:
