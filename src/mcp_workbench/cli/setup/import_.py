@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.cli.servers import configuration_path
 from mcp_workbench.cli.setup.asking import ask, ask_secret, confirm, is_interactive
-from mcp_workbench.cli.setup.import_display import as_object, show_change, show_found, show_secrets, summary
+from mcp_workbench.cli.setup.clients.naming import unknown_client
+from mcp_workbench.cli.setup.import_display import (
+    as_object,
+    show_change,
+    show_found,
+    show_secrets,
+    show_where_secrets_are,
+    summary,
+)
 from mcp_workbench.cli.terminal import complain, print_json, say
-from mcp_workbench.config.clients import CLIENTS, client_named, find_files, read_file, this_machine
+from mcp_workbench.config.clients import client_named, find_files, read_file, this_machine
 from mcp_workbench.config.model.results import TOOLBOX as RESERVED
 from mcp_workbench.errors import CannotChange, ConfigError, DocumentError, StoreError
 from mcp_workbench.setup.importing.plan import execute, plan_import
@@ -30,6 +38,11 @@ _NEXT = """
 Next:
   mcp-workbench check --connect   starts every server, and lists its tools
   mcp-workbench install           puts the workbench into your clients"""
+
+_NONE_FOUND = """\
+No servers of MCP clients were found in your home directory or in the project here.
+Name a client's file: mcp-workbench import path/to/file.json
+Or add a server:      mcp-workbench add time -- uvx mcp-server-time"""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -74,7 +87,8 @@ class _Import:
             return self._run_json(plan, failed=failed)
         show_found(plan, self._files, show_all=bool(self._options.sources))
         if not plan.servers and not self._options.sources:
-            say("No servers of MCP clients were found on this machine.")
+            say(_NONE_FOUND)
+            return 0
         for warning in plan.warnings:
             complain(f"warning: {show_name(warning)}")
         if plan.change is None:
@@ -117,7 +131,7 @@ class _Import:
         """Return the plan with literal secrets moved to the keyring, or left alone if the person says so."""
         if not plan.secrets:
             return plan
-        show_secrets("Secrets that are written out, and move to the system's keyring:", plan.secrets)
+        show_secrets(plan.secrets)
         if self._options.dry_run or self._options.yes or not is_interactive():
             return plan
         if ask("Move them to the keyring? (y/n)", "y").lower() in ("y", "yes"):
@@ -135,8 +149,7 @@ class _Import:
         store = SecretStore(self._machine.environ)
         execute(plan, self._machine.environ, store, answers)
         say(f"Written: {show_name(self._path)}")
-        if store.keyring_error and (plan.secrets or answers):
-            say(f"There is no keyring, so secrets are in {store.path}, which only you can read.")
+        show_where_secrets_are(store)
         for name in plan.inputs:
             if name not in answers:
                 say(f"A secret is missing: mcp-workbench secret set {name}")
@@ -158,8 +171,7 @@ def _files(sources: Sequence[str], machine: Machine) -> list[FoundFile] | None:
         elif client := client_named(source):
             clients.append(client)
         else:
-            known = ", ".join(client.id for client in CLIENTS if client.files)
-            complain(f"there is no client {show_name(source)}. Name a file, or one of: {known}")
+            complain(f"{unknown_client(source)}. Or name a file: mcp-workbench import path/to/file.json")
             return None
     found = find_files(machine, clients) if clients else []
     for client in clients:

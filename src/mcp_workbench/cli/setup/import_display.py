@@ -13,8 +13,12 @@ if TYPE_CHECKING:
     from mcp_workbench.config.clients import FoundFile
     from mcp_workbench.setup.importing.plan import ImportedServer, ImportPlan
     from mcp_workbench.setup.importing.secret_names import NewSecret
+    from mcp_workbench.storage.secrets import SecretStore
 
 _INDENT: Final = "    "
+_SECRETS_TITLE: Final = (
+    "Secrets in plain text, to be moved to the keyring (or else a file that only you can read):"
+)
 
 
 def show_found(plan: ImportPlan, files: Sequence[FoundFile], *, show_all: bool) -> None:
@@ -41,13 +45,20 @@ def show_change(plan: ImportPlan) -> None:
             say(line)
 
 
-def show_secrets(title: str, secrets: Sequence[NewSecret]) -> None:
-    """Print the names of secrets, and where each was found."""
+def show_secrets(secrets: Sequence[NewSecret]) -> None:
+    """Print the names of secrets in plain text, and where each was found."""
     if secrets:
-        say(f"\n{title}")
+        say(f"\n{_SECRETS_TITLE}")
         for secret in secrets:
             stored = " (stored already)" if secret.is_stored else ""
             say(f"  {secret.name}{stored}: {', '.join(map(show_name, secret.places))}")
+
+
+def show_where_secrets_are(store: SecretStore) -> None:
+    """Say where the secrets are that were just stored, if it is not the keyring."""
+    if store.keyring_error:
+        path = show_name(store.path)
+        say(f"There is no keyring that can be used, so the secrets are in {path}, which only you can read.")
 
 
 def summary(plan: ImportPlan) -> str:

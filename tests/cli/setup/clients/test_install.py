@@ -98,6 +98,12 @@ def test_installing_again_has_nothing_to_change(desk: Desk) -> None:
     assert (ran.code, ran.out) == (0, f"Cursor: nothing to change in {desk.file_of('cursor')}\n")
 
 
+def test_the_undo_that_it_names_is_that_of_the_clients_just_installed(desk: Desk) -> None:
+    desk.run("install", "cursor", "--yes")
+    ran = desk.run("install", "cursor", "zed", "codex", "--yes")
+    assert ran.out.splitlines()[-1] == "To take it back: mcp-workbench undo zed codex"
+
+
 def test_an_unknown_client_is_told_what_to_do(desk: Desk) -> None:
     ran = desk.run("install", "curser", "--yes")
     assert ran.code == 2

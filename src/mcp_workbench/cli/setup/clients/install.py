@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     clients = resolve_clients(options.clients)
     path = configuration_path(options.config)
     if clients is None:
-        say("A client that is not known here may take this:")
+        say("For a client that the workbench does not know, copy this entry into its settings:")
         say(_indented(snippet_for(plan_launch(path, {}, os.environ))))
         return 2
     try:
@@ -168,8 +168,9 @@ class _Installation:
         command = "install" if replacement is None else REPLACING
         written = [write_change(change, self._options, command) for change in changes]
         self._outcomes += written
-        if not self._options.json and any("next" in outcome for outcome in written):
-            say("To take it back: mcp-workbench undo")
+        names = [str(outcome["client"]) for outcome in written if "next" in outcome]
+        if names and not self._options.json:
+            say(f"To take it back: mcp-workbench undo {' '.join(names)}")
 
 
 def _indented(text: str) -> str:

@@ -6,7 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 from mcp_workbench.cli.setup.asking import ask_secret
-from mcp_workbench.cli.setup.import_display import as_object, show_change, show_found, show_secrets
+from mcp_workbench.cli.setup.import_display import (
+    as_object,
+    show_change,
+    show_found,
+    show_secrets,
+    show_where_secrets_are,
+)
 from mcp_workbench.cli.terminal import complain, say
 from mcp_workbench.errors import CannotChange
 from mcp_workbench.setup.importing.plan import execute, plan_import
@@ -55,10 +61,7 @@ class Replacement:
         show_found(self._plan, self._files, show_all=False)
         for warning in self._plan.warnings:
             complain(f"warning: {show_name(warning)}")
-        if self._plan.secrets:
-            show_secrets(
-                "Secrets that are written out, and move to the system's keyring:", self._plan.secrets
-            )
+        show_secrets(self._plan.secrets)
         if self.has_change:
             show_change(self._plan)
         for one in self._plan.servers:
@@ -73,10 +76,12 @@ class Replacement:
             for name, question in self._plan.inputs.items():
                 if answer := ask_secret(f"{show_name(question)} ({name}, no echo; return to skip):"):
                     answers[name] = answer
-        execute(self._plan, os.environ, SecretStore(os.environ), answers)
+        store = SecretStore(os.environ)
+        execute(self._plan, os.environ, store, answers)
         self._is_written = self.has_change
         if self.has_change and not self._options.json:
             say(f"Written: {show_name(self._path)}")
+            show_where_secrets_are(store)
         for name in self._plan.inputs:
             if name not in answers:
                 complain(f"a secret is missing: mcp-workbench secret set {name}")
