@@ -167,8 +167,9 @@ def plan_install(
 def plan_uninstall(machine: Machine, client: Client, scope: Scope) -> list[ClientChange]:
     """Return the changes that take the workbench out of the files of a client. Raises CannotChange."""
     changes = []
-    for found in find_files(machine, [client]):
-        if found.scope != scope or not any(server.is_workbench for server in found.servers):
+    files = [found for found in find_files(machine, [client]) if found.scope == scope]
+    for found in files:
+        if not any(server.is_workbench for server in found.servers):
             continue
         before = read_for_change(found.path)
         document = _opened(found.path, found.format, before)
@@ -188,6 +189,10 @@ def plan_uninstall(machine: Machine, client: Client, scope: Scope) -> list[Clien
                 expected=expected,
             )
         )
+    broken = [found for found in files if found.error]
+    if broken and not changes:
+        # Whether the workbench is in it is not known.
+        raise CannotChange(broken[0].path, broken[0].error, "Nothing was written. Mend the file first.")
     return changes
 
 

@@ -107,6 +107,17 @@ def test_uninstall_leaves_all_else_as_it_is(desk: Desk) -> None:
     assert [(one["state"], one["names"]) for one in ran.json["clients"]] == [("removed", ["bench"])]
 
 
+def test_uninstall_says_that_a_broken_file_cannot_be_read(desk: Desk) -> None:
+    desk.run("install", "cursor", "--yes")
+    path = desk.file_of("cursor")
+    broken = path.read_text(encoding="utf-8") + "}"
+    path.write_text(broken, encoding="utf-8")
+    ran = desk.run("uninstall", "cursor", "--yes")
+    assert (ran.code, ran.out, path.read_text(encoding="utf-8")) == (1, "", broken)
+    assert f"{path}: line " in ran.err
+    assert "Nothing was written. Mend the file first." in ran.err
+
+
 def test_uninstall_says_where_nothing_is_installed(desk: Desk) -> None:
     ran = desk.run("uninstall", "cursor", "jetbrains", "--yes")
     assert ran.code == 0
