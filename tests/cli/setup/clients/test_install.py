@@ -111,6 +111,16 @@ def test_an_unknown_client_is_told_what_to_do(desk: Desk) -> None:
     assert '"mcpServers": {' in ran.out
 
 
+def test_the_entry_for_any_other_client_is_printed(desk: Desk) -> None:
+    ran = desk.run("install", "other")
+    assert ran.code == 0
+    title, *lines = ran.out.splitlines()
+    assert title == "For a client that the workbench does not know, copy this entry into its settings:"
+    entry = json.loads("\n".join(lines))["mcpServers"]["workbench"]
+    assert entry["args"][-3:] == ["--config", str(desk.config), "--keep-going"]
+    assert ran.err == f"Configuration: {desk.config}\n"
+
+
 def test_a_client_without_a_file_is_told_what_to_paste(desk: Desk) -> None:
     ran = desk.run("install", "jetbrains")
     assert ran.code == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.cli.servers import configuration_path
 from mcp_workbench.cli.setup.asking import ask, is_interactive
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from mcp_workbench.setup.installing import ClientChange
     from mcp_workbench.setup.launching import Launch
 
+OTHER: Final = "other"
+"""What people name to get the entry for a client that the workbench does not know."""
+
 
 def run(options: argparse.Namespace) -> int:
     """Install the workbench in the clients that the options name, and return the exit code."""
@@ -43,12 +46,13 @@ def run(options: argparse.Namespace) -> int:
         from mcp_workbench.cli.setup.clients.overview import list_clients
 
         return list_clients(machine, as_json=options.json)
-    clients = resolve_clients(options.clients)
     path = configuration_path(options.config)
+    is_other = options.clients == [OTHER]
+    clients = None if is_other else resolve_clients(options.clients)
     if clients is None:
         say("For a client that the workbench does not know, copy this entry into its settings:")
         say(_indented(snippet_for(plan_launch(path, {}, os.environ))))
-        return 2
+        return 0 if is_other else 2
     try:
         return _Installation(options, clients, path).run()
     except DocumentError as error:

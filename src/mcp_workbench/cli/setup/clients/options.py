@@ -52,7 +52,12 @@ def _add_install(commands: argparse._SubParsersAction[Any], shared: argparse.Arg
         help="put the workbench into MCP clients, or list them",
         description=INSTALL_DESCRIPTION,
     )
-    install.add_argument("clients", nargs="*", metavar="CLIENT", help="such as cursor or claude-desktop")
+    install.add_argument(
+        "clients",
+        nargs="*",
+        metavar="CLIENT",
+        help="such as cursor or claude-desktop; other prints the entry for any other client",
+    )
     install.add_argument("--name", type=_name, metavar="NAME", help="name of the entry (default: workbench)")
     install.add_argument(
         "--replace",
