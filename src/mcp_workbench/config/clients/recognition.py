@@ -44,10 +44,7 @@ def guess_client(
     for key in (*keys, ("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp",)):
         if _holds(data, key):
             return client, key
-    is_flat = bool(data) and all(
-        isinstance(entry, dict) and ("command" in entry or "url" in entry) for entry in data.values()
-    )
-    return client, () if is_flat else keys[0] if keys else ("mcpServers",)
+    return client, () if _is_flat(data) else keys[0] if keys else ("mcpServers",)
 
 
 def name_of_form(tree: dict[str, object]) -> str:
@@ -55,7 +52,7 @@ def name_of_form(tree: dict[str, object]) -> str:
     client = _by_keys(tree)
     if client is not None:
         return client.title
-    return _FORM_OF_MANY if isinstance(tree.get("mcpServers"), dict) else ""
+    return _FORM_OF_MANY if isinstance(tree.get("mcpServers"), dict) or _is_flat(tree) else ""
 
 
 def name_of_text(content: bytes) -> str:
@@ -65,6 +62,13 @@ def name_of_text(content: bytes) -> str:
             client = client_named(name)
             return client.title if client is not None else ""
     return ""
+
+
+def _is_flat(data: dict[str, object]) -> bool:
+    """Whether a file has server entries at its top, as a `.mcp.json` may have."""
+    return bool(data) and all(
+        isinstance(entry, dict) and ("command" in entry or "url" in entry) for entry in data.values()
+    )
 
 
 def _holds(data: dict[str, object], key: tuple[str, ...]) -> bool:
