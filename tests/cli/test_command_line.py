@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.cli.commands import Bench
+
+SUBCOMMANDS = [
+    *("demo", "import", "install", "uninstall", "undo", "add", "remove", "enable", "disable", "move", "list"),
+    *("secret", "check", "login", "logout", "index", "tokens", "serve", "token", "schema"),
+]
 
 VALID = toolboxes(dev={"files": {"command": "x"}})
 
@@ -79,6 +85,34 @@ def test_what_it_does_not_know_is_named_on_stderr_and_the_exit_code_is_2(
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("usage: mcp-workbench")
     assert args[-1] in done.stderr
+
+
+def test_an_unknown_command_is_answered_with_the_nearest_ones(bench: Bench) -> None:
+    near = bench.run("instal", "cursor").stderr.splitlines()[-1]
+    far = bench.run("zzz").stderr.splitlines()[-1]
+    lists = "mcp-workbench --help lists the commands."
+    said = "mcp-workbench: error: there is no command"
+    assert near == f"{said} 'instal'. Did you mean: install, uninstall? {lists}"
+    assert far == f"{said} 'zzz'. {lists}"
+
+
+def commands_of(help_text: str) -> list[str]:
+    """The lines of the help that name a command."""
+    return re.findall(r"^    (\S+  .*)$", help_text, re.MULTILINE)
+
+
+def test_the_help_has_a_line_for_each_command_and_begins_with_what_a_newcomer_needs(bench: Bench) -> None:
+    lines = commands_of(bench.run("--help", env={"COLUMNS": "80"}).stdout)
+    names = [line.split()[0] for line in lines]
+    assert names[:5] == ["demo", "import", "install", "uninstall", "undo"]
+    assert names == SUBCOMMANDS
+
+
+@pytest.mark.parametrize("command", ["", *SUBCOMMANDS, "secret set", "secret list", "secret remove"])
+def test_every_help_fits_into_80_columns(bench: Bench, command: str) -> None:
+    done = bench.run(*command.split(), "--help", env={"COLUMNS": "80"})
+    assert done.returncode == 0
+    assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
 
 
 def test_tokens_without_an_address_to_listen_on_are_a_mistake(bench: Bench) -> None:

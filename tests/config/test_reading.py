@@ -74,13 +74,16 @@ def test_a_missing_file_shows_the_four_places_and_an_example_that_loads(tmp_path
     (problem,) = raised.value.problems
     assert problem.what == f"there is no such file: {path}"
     for place in (
-        "--config PATH",
+        "--config FILE",
         f"$WORKBENCH_CONFIG ({path})",
         f"./workbench-config.json (in {Path.cwd()})",
         "/settings/mcp-workbench/workbench-config.json",
     ):
         assert place in problem.remedy
-    example = problem.remedy[problem.remedy.index("{") :]
+    assert problem.remedy.startswith(
+        "Create it from the servers that your MCP clients have: mcp-workbench import\n"
+    )
+    example = problem.remedy[problem.remedy.index("{") : problem.remedy.rindex("}") + 1]
     assert list(load_content(tmp_path, example).config.toolboxes) == ["dev"]
 
 

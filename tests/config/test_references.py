@@ -19,6 +19,7 @@ BAD_STORED = "does not name a secret: names are made of letters, digits and . _ 
 STORE_IT = "Write ${keyring:NAME}, and set it: mcp-workbench secret set NAME"
 NO_WORKSPACE = "${workspaceFolder} is the folder that an editor has open, and is not known here"
 SET_WORKSPACE = "export WORKSPACE_FOLDER=/path/to/project    (or write the path itself)"
+OR_STORE_IT = "or for a secret: mcp-workbench secret set {0} and ${{keyring:{0}}})"
 LITERAL = " (a literal ${ is written $${)"
 
 
@@ -28,7 +29,7 @@ LITERAL = " (a literal ${ is written $${)"
         (
             "${TOKEN}",
             "the variable TOKEN is not set",
-            "export TOKEN=value    (or give a default: ${TOKEN:-default})",
+            "export TOKEN=value    (or give a default: ${TOKEN:-default}, " + OR_STORE_IT.format("TOKEN"),
         ),
         ("${1X}", f"${{1X}} {BAD_NAME}", f"Write ${{_1X}}, and set it: export _1X=value{LITERAL}"),
         (
@@ -60,7 +61,8 @@ LITERAL = " (a literal ${ is written $${)"
         (
             "${env:api_key}",
             "the variable api_key is not set",
-            "export api_key=value    (or give a default: ${env:api_key:-default})",
+            "export api_key=value    (or give a default: ${env:api_key:-default}, "
+            + OR_STORE_IT.format("api_key"),
         ),
         (
             "${env:api key}",

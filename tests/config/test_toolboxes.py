@@ -104,6 +104,10 @@ def test_servers_beside_the_toolboxes_are_told_how_to_nest_them(tmp_path: Path, 
     [
         ({"mcpServers": {"fs": SERVER}}, "Claude, Cursor and many other clients"),
         ({"mcpServers": {}, "theme": "dark"}, "Claude, Cursor and many other clients"),
+        (
+            {"fs": SERVER, "web": {"url": "https://mcp.example.com/mcp"}},
+            "Claude, Cursor and many other clients",
+        ),
         ({"servers": {"fs": SERVER}, "inputs": []}, "VS Code"),
         ({"mcp": {"servers": {"fs": SERVER}}}, "VS Code"),
         ({"context_servers": {"fs": SERVER}}, "Zed"),
@@ -123,7 +127,7 @@ def test_a_whole_file_of_a_client_is_told_how_to_import_it(
         Problem(
             "",
             f"this file has the form of {owner}, not of the workbench",
-            f"Take its servers over: mcp-workbench import {path}",
+            f"Import its servers: mcp-workbench import {path}",
         )
     ]
 

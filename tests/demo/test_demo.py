@@ -72,7 +72,7 @@ def test_the_demo_tells_the_whole_story_plainly_in_a_narrow_pipe(tmp_path: Path)
         *("4. Find a tool", "numbers / units / convert Convert units"),
         *("5. Make a mistake", "Tool 'count_word' not found in server 'text' (toolbox 'writing')"),
         *("6. Shut down", "Exit code 0. No process left of the 4 servers", "Next: your own servers"),
-        *("check --connect", '"mcpServers": {'),
+        *("mcp-workbench import", "check --connect", "mcp-workbench install"),
     ]
     assert (done.returncode, done.stderr) == (0, "")
     assert [part for part in story if part not in told] == []

@@ -90,6 +90,13 @@ def test_an_unknown_server_is_refused_with_those_that_there_are() -> None:
         editing.find_server(document().data, "gti")
 
 
+def test_where_there_are_no_servers_it_says_how_to_get_some() -> None:
+    with pytest.raises(EditRefused, match=r"no servers yet\. To get some: mcp-workbench import, or"):
+        editing.find_server({"toolboxes": {}}, "git")
+    with pytest.raises(EditRefused, match="For the whole toolbox put a slash behind its name"):
+        editing.find_server({"toolboxes": {"dev": {"mcpServers": {}}}}, "dev")
+
+
 def test_the_name_of_a_toolbox_is_no_server_and_the_error_says_how_to_mean_the_toolbox() -> None:
     with pytest.raises(EditRefused, match="put a slash behind its name"):
         editing.find_server(document().data, "dev")

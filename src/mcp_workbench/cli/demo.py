@@ -200,21 +200,16 @@ def _shut_down(console: Console, client: DemoClient, processes: list[int]) -> No
 def _say_what_is_next(console: Console) -> None:
     name, scripts = "mcp-workbench", str(Path(sys.executable).parent)
     command = name if shutil.which(name) else shutil.which(name, path=scripts) or name
-    arguments = ["--config", "/full/path/to/workbench-config.json"]
 
     _head(console, "Next: your own servers")
-    _show(console, 'Copy their "mcpServers" entries into a toolbox of workbench-config.json.')
-    _show(console, "Then start each of them once, and see what works:")
+    _show(console, "Import the servers that your MCP clients have (it shows the change, and asks):")
+    _copyable(console, f"{command} import")
+    _show(console, "Or add one:")
+    _copyable(console, f"{command} add time -- uvx mcp-server-time")
+    _show(console, "Start each server once, and see what works:")
     _copyable(console, f"{command} check --connect")
-    _show(console, "Serve, which is what a client will do:")
-    _copyable(console, f"{command} --config workbench-config.json")
-    _show(console, "And give your client this one entry in place of all of theirs:")
-    _copyable(console, '"mcpServers": {')
-    _copyable(console, '  "workbench": {')
-    _copyable(console, f'    "command": {json.dumps(command, ensure_ascii=False)},')
-    _copyable(console, f'    "args": {json.dumps(arguments)}')
-    _copyable(console, "  }")
-    _copyable(console, "}")
+    _show(console, "Then put the workbench into your clients:")
+    _copyable(console, f"{command} install")
 
 
 def _explain(error: WorkbenchError, log: Path) -> None:

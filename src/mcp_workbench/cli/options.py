@@ -10,6 +10,7 @@ from typing import Any
 from mcp_workbench import __version__
 from mcp_workbench.cli.plain import KEEP_GOING, LOG_FORMATS, LOG_LEVELS
 from mcp_workbench.cli.setup.options import add_commands as add_setup_commands
+from mcp_workbench.workbench.text.sanitise import show_name
 
 DEFAULT_COLUMNS = 80
 MIN_COLUMNS = 40
@@ -18,45 +19,68 @@ LOGIN_SECONDS = 300
 DESCRIPTION = """\
 One MCP server in front of all your MCP servers.
 
-Without a command it serves over stdin and stdout, which is what an MCP client launches."""
+Without a command, it serves over stdin and stdout, as a client starts it.
+To begin: mcp-workbench import, then mcp-workbench install."""
 
 EPILOG = """\
 configuration: --config, else $WORKBENCH_CONFIG, else ./workbench-config.json,
-  else the file mcp-workbench/workbench-config.json in your configuration
-  directory (~/.config on Linux)
-exit codes: 0 all is well, 1 something failed, 2 the command line or the
-  configuration is wrong"""
+  else mcp-workbench/workbench-config.json in your configuration directory
+  (~/.config on Linux, ~/Library/Application Support on macOS)
+exit codes: 0 success, 1 something failed, 2 a wrong command or configuration
+
+"mcp-workbench COMMAND --help" explains a command."""
 
 
 INDEX_DESCRIPTION = """\
-Starts every server, a few at a time, and keeps what tools it has in the catalogue, in your
-cache directory: from then on they are found without starting anything.
+Starts every server, a few at a time, and stores the list of its tools in the
+catalogue, in your cache directory. From then on, they are found without
+starting a server.
 
-Exit code: 0 all is well, 1 a server failed, 2 a bad file, or a name that is not in it."""
+Exit code: 0 success, 1 a server failed, 2 a bad file or an unknown name."""
 
 TOKENS_DESCRIPTION = """\
-Counts, by estimate, what the configuration costs a model: all tools natively (name,
-description and input schema, as clients show them), the start of the workbench, each toolbox
-opened at each level of detail, a search, and a call. Starts nothing: tools are taken from the
-catalogue. A toolbox's row is for a workbench that has it alone.
+Estimates what the configuration costs a model in tokens: all tools natively
+(name, description and input schema, as clients show them), the start of the
+workbench, each toolbox opened at each level of detail, a search, and a call.
+Starts nothing: tools are taken from the catalogue. A toolbox's row is for a
+workbench that has it alone.
 
-Break-even: all tools natively cost once per conversation. The workbench costs its start, and
-for each call a search before it (the query and its answer, the mean of up to 20 queries, each
-for the words of a tool's name) and the longer name. It is the number of calls up to which the
-workbench costs no more.
+Break-even: natively, all tools cost once per conversation. The workbench
+costs its start, and for each call a search before it (the query and its
+answer, the mean of up to 20 queries, each for the words of a tool's name) and
+the longer name. Break-even is the number of calls up to which the workbench
+costs no more.
 
-Exit code: 0 all is well, 1 no tools are known or a server failed, 2 a bad file."""
+Exit code: 0 success, 1 no tools are known or a server failed, 2 a bad file."""
 
 ADMISSION_DESCRIPTION = """\
-Prints a token file with a new token (its digest) on stdout, and the token itself on stderr.
-With --list prints the tokens of a file. When they were last used is known for workbenches
-that ran on this machine under this user, and up to a minute old."""
+Prints a token file with a new token (its digest) on stdout, and the token
+itself on stderr. With --list, prints the tokens of a file. When a token was
+last used is known for workbenches of this user on this machine, and up to a
+minute old."""
 
 LOGIN_DESCRIPTION = """\
-Logs in to a remote server. The login is kept in the system's keyring, or else in a file
-that only you can read, and renewed by the workbench while it lasts.
+Logs in to a remote server in the browser. The login is kept in the system's
+keyring, or without one in a file that only you can read. The workbench renews
+it while it lasts.
 
-Exit code: 0 logged in, 1 the login failed, 2 there is no such server, or a bad file."""
+Exit code: 0 logged in, 1 the login failed, 2 no such server, or a bad file."""
+
+
+CHECK_DESCRIPTION = """\
+Checks the configuration, and reports every mistake with its line and how to
+fix it. With --connect it also starts every server.
+
+Exit code: 0 success, 1 a server failed, 2 a bad file."""
+
+DEMO_DESCRIPTION = """\
+Starts the workbench with four small servers of its own, opens a toolbox, and
+uses, finds and misspells tools. It needs no configuration and changes
+nothing."""
+
+SCHEMA_DESCRIPTION = """\
+Prints the JSON Schema of the configuration file. Editors complete and check
+keys with it."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -72,11 +96,48 @@ def parser() -> argparse.ArgumentParser:
     _add_shared(top)
     _add_keep_going(top, default=False)
     commands = top.add_subparsers(dest="command", metavar="command", title="commands", prog=top.prog)
+    commands.add_parser(
+        "demo", help="see the workbench work, with its own configuration", description=DEMO_DESCRIPTION
+    )
+    add_setup_commands(commands, shared)
+    check = commands.add_parser(
+        "check",
+        parents=[shared],
+        help="check the configuration; --connect tries the servers",
+        description=CHECK_DESCRIPTION,
+    )
+    check.add_argument(
+        "--connect", action="store_true", help="also start every server, in parallel, and list its tools"
+    )
+    check.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
+    _add_login(commands, shared)
+    index = commands.add_parser(
+        "index",
+        parents=[shared],
+        help="list the tools of all servers once, for the search",
+        description=INDEX_DESCRIPTION,
+    )
+    index.add_argument(
+        "names", nargs="*", metavar="NAME", help="only these: toolboxes, or servers as TOOLBOX/SERVER"
+    )
+    index.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
+    tokens = commands.add_parser(
+        "tokens",
+        parents=[shared],
+        help="count the tokens that the configuration costs a model",
+        description=TOKENS_DESCRIPTION,
+    )
+    tokens.add_argument(
+        "--connect",
+        action="store_true",
+        help="first start every server and list its tools anew, as index does",
+    )
+    tokens.add_argument("--json", action="store_true", help="print the figures as JSON, for scripts")
     serve = commands.add_parser(
         "serve",
         parents=[shared],
-        help="serve, over stdin and stdout or with --http for many clients",
-        description="Serves over stdin and stdout, or with --http at http://HOST:PORT/mcp for many clients.",
+        help="serve over stdin and stdout, or with --http",
+        description="Serves over stdin and stdout, or with --http at http://HOST:PORT/mcp.",
     )
     _add_keep_going(serve, default=argparse.SUPPRESS)
     serve.add_argument(
@@ -87,50 +148,17 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="who may connect over HTTP, and use what; needed to listen beyond this machine",
     )
-    check = commands.add_parser(
-        "check",
-        parents=[shared],
-        help="say whether the configuration is right, and with --connect whether its servers work",
-        description="Validates the configuration. Exit code: 0 all is well, 1 a server failed, 2 a bad file.",
-    )
-    check.add_argument(
-        "--connect", action="store_true", help="also start every server, in parallel, and list its tools"
-    )
-    check.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
-    index = commands.add_parser(
-        "index",
-        parents=[shared],
-        help="list the tools of all servers once, so that they can be found without starting any",
-        description=INDEX_DESCRIPTION,
-    )
-    index.add_argument(
-        "names", nargs="*", metavar="NAME", help="only these: toolboxes, or servers as TOOLBOX/SERVER"
-    )
-    index.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
-    tokens = commands.add_parser(
-        "tokens",
-        parents=[shared],
-        help="say how many tokens the configuration costs a model, and how many it saves",
-        description=TOKENS_DESCRIPTION,
-    )
-    tokens.add_argument(
-        "--connect",
-        action="store_true",
-        help="first start every server and list its tools anew, as index does",
-    )
-    tokens.add_argument("--json", action="store_true", help="print the figures as JSON, for scripts")
-    _add_login(commands, shared)
-    commands.add_parser("demo", help="show the workbench at work on an embedded configuration")
     _add_token(commands)
-    add_setup_commands(commands, shared)
-    commands.add_parser("schema", help="print the JSON Schema of the configuration file, for editors")
+    commands.add_parser(
+        "schema", help="print the JSON Schema of the configuration file", description=SCHEMA_DESCRIPTION
+    )
     return top
 
 
 def _add_token(commands: argparse._SubParsersAction[_Parser]) -> None:
     token = commands.add_parser(
         "token",
-        help="make a token for a client that connects over HTTP, or list the tokens of a file",
+        help="create or list tokens for clients over HTTP",
         description=ADMISSION_DESCRIPTION,
     )
     token.add_argument("name", nargs="?", help="the name of the token's holder")
@@ -224,6 +252,18 @@ class _Parser(argparse.ArgumentParser):
         options.program = arguments[end + 1 :]
         return options, [word for word in rest if word.startswith("-")]
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Say what an unknown command may have meant. argparse would list all of them in one line."""
+        if action.dest != "command" or action.choices is None or value in action.choices:
+            super()._check_value(action, value)
+            return
+        import difflib
+
+        near = difflib.get_close_matches(value, action.choices, cutoff=0.7)
+        guess = f" Did you mean: {', '.join(near)}?" if near else ""
+        text = f"there is no command '{show_name(value)}'.{guess} {self.prog} --help lists the commands."
+        raise argparse.ArgumentError(None, text)
+
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
     # argparse creates a formatter for every argument, and loads several modules to find the width.
@@ -256,7 +296,7 @@ def _add_keep_going(parser: argparse.ArgumentParser, *, default: Any) -> None:
         KEEP_GOING,
         action="store_true",
         default=default,
-        help="serve in spite of mistakes in the configuration: each costs only what it is in",
+        help="serve in spite of mistakes in the configuration",
     )
 
 

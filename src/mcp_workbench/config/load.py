@@ -181,7 +181,7 @@ def _interpret(
 def _missing(path: str, environ: Mapping[str, str]) -> Problem:
     directory = _working_directory()
     places = (
-        "--config PATH",
+        "--config FILE",
         f"else ${VARIABLE} ({environ.get(VARIABLE) or 'not set'})",
         f"else ./{FILE_NAME} (in {directory})",
         f"else {personal_file(environ)}",
@@ -190,9 +190,10 @@ def _missing(path: str, environ: Mapping[str, str]) -> Problem:
     return Problem(
         "",
         f"there is no such file: {os.path.normpath(os.path.join(directory, path))}",
-        f"It is looked for here:{listed}\n"
-        "    mcp-workbench import makes it from the servers of your MCP clients.\n"
-        f"    {paste_this()}",
+        "Create it from the servers that your MCP clients have: mcp-workbench import\n"
+        "    Or add a server: mcp-workbench add time -- uvx mcp-server-time\n"
+        f"    Or write it yourself. {paste_this()}\n"
+        f"    The file is looked for in this order:{listed}",
     )
 
 

@@ -81,6 +81,10 @@ def find_server(data: Mapping[str, object], name: str) -> Origin:
             f"several servers are meant by '{show_name(name)}': {_listed(map(_described, found))}"
         )
     whole = " For the whole toolbox put a slash behind its name." if name in toolboxes_of(data) else ""
+    if not (servers or whole):
+        raise EditRefused(
+            "the configuration has no servers yet. To get some: mcp-workbench import, or mcp-workbench add"
+        )
     there_are = _listed("/".join(origin) for origin in servers) or "none"
     raise EditRefused(f"there is no server '{show_name(name)}'.{whole} There are: {there_are}")
 

@@ -45,7 +45,7 @@ def test_a_server_that_works_is_added_with_its_tools_shown(bench: Bench) -> None
     assert first == "Starting dev/files to see its tools …\n"
     assert ADDED.fullmatch(second)
     assert re.fullmatch(r"Added dev/files: workbench-config\.json:\d+\n", third)
-    assert fourth == "A running workbench takes it up by itself.\n"
+    assert fourth == "A running workbench uses the change within seconds.\n"
     assert servers(bench) == {"files": TWO_TOOLS}
     assert bench.run("check").returncode == 0
 

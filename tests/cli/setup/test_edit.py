@@ -29,7 +29,7 @@ FILE = """\
   }
 }
 """
-RELOADS = "A running workbench takes it up by itself.\n"
+RELOADS = "A running workbench uses the change within seconds.\n"
 
 
 @pytest.fixture

@@ -240,7 +240,11 @@ def test_another_configuration_is_written_if_it_is_named(person: Person) -> None
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["nosuch"], "there is no client nosuch. Name a file, or one of: claude-desktop, "),
+        (
+            ["cursr"],
+            "no client is known as 'cursr'. Did you mean: cursor, crush? Known clients: claude-desktop, ",
+        ),
+        (["nosuch"], "Or name a file: mcp-workbench import path/to/file.json"),
         (["--toolbox", "workbench"], "the name workbench is that of the toolbox for kept results"),
         (["--toolbox", " "], "give a name that people can read"),
         (["./own.json"], "./own.json is a configuration of the workbench: use it by --config ./own.json"),
@@ -262,9 +266,13 @@ def test_a_source_that_cannot_be_read_is_a_failure(person: Person, source: str) 
 
 def test_a_home_without_clients_has_nothing_to_import(person: Person) -> None:
     done = person.command("--yes")
-    assert (done.returncode, done.stdout) == (
+    assert (done.returncode, done.stdout.splitlines()) == (
         0,
-        "No servers of MCP clients were found on this machine.\n\nNothing to change: no servers found.\n",
+        [
+            "No servers of MCP clients were found in your home directory or in the project here.",
+            "Name a client's file: mcp-workbench import path/to/file.json",
+            "Or add a server:      mcp-workbench add time -- uvx mcp-server-time",
+        ],
     )
 
 

@@ -23,10 +23,14 @@ def refusal(form: Format, source: bytes) -> DocumentError:
 @pytest.mark.parametrize(
     ("form", "source", "message"),
     [
-        ("json", b'{\n  "a": 1\n  "b": 2\n}', "line 3, column 3: invalid JSON: Expecting ',' delimiter"),
+        (
+            "json",
+            b'{\n  "a": 1\n  "b": 2\n}',
+            "line 3, column 3: invalid JSON: a comma is missing before this",
+        ),
         ("json", b"[1]", "line 1: the file does not hold an object"),
         ("json", b'{"a": NaN}', "the file has a number that JSON cannot hold"),
-        ("json", b'{"a": 1} /* open', "line 1, column 10: invalid JSON: Extra data"),
+        ("json", b'{"a": 1} /* open', "line 1, column 10: invalid JSON: a comment without its end"),
         ("toml", b"a = 1\nb = \n", "line 2, column 5: invalid TOML: Invalid value"),
         ("toml", b"a = 1\na = 2\n", "line 2, column 6: invalid TOML: Cannot overwrite a value"),
         ("yaml", b"a: 1\n b: 2\n", "line 2, column 3: invalid YAML: mapping values are not allowed here"),

@@ -37,7 +37,7 @@ def report_edit(edited: Edited, what: str) -> None:
     place = show_name(edited.path) + (f":{edited.line}" if edited.line is not None else "")
     say(f"{what}: {place}")
     if edited.is_changed and not edited.is_new:
-        say("A running workbench takes it up by itself.")
+        say("A running workbench uses the change within seconds.")
     for problem in edited.missing:
         complain(f"warning: {problem}")
 

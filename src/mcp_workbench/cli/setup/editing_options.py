@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     import argparse
 
 ADD_DESCRIPTION = """\
-Adds a server to the configuration: a program (after --), or a remote server by its URL. It is
-started once first, to show its tools; --no-check skips that. Comments and formatting of the
-file stay. A running workbench takes the change up by itself.
+Adds a server to the configuration: a program (after --), or a remote server
+by its URL. It is started once first, to show its tools; --no-check skips
+that. Comments and formatting of the file stay. A running workbench uses it
+within seconds.
 
   mcp-workbench add time -- uvx mcp-server-time
   mcp-workbench add docs https://mcp.example.com/mcp
@@ -18,8 +19,8 @@ file stay. A running workbench takes the change up by itself.
 Exit code: 0 added, 1 not added, 2 a wrong command line, or a bad file."""
 
 REMOVE_DESCRIPTION = """\
-Removes a server from the configuration, or with a slash behind its name a whole toolbox.
-A toolbox stays when its last server is removed."""
+Removes a server from the configuration, or a toolbox if a slash follows its
+name. A toolbox stays when its last server is removed."""
 
 SERVER_HELP = "the server, as TOOLBOX/SERVER, or by its own name if only one has it"
 
@@ -30,18 +31,16 @@ def add_options(commands: argparse._SubParsersAction[Any], shared: argparse.Argu
     remove = commands.add_parser(
         "remove",
         parents=[shared],
-        help="remove a server from the configuration",
+        help="remove a server or a toolbox",
         description=REMOVE_DESCRIPTION,
     )
     remove.add_argument("server", metavar="SERVER", help=f"{SERVER_HELP}; or TOOLBOX/ for a toolbox")
     remove.add_argument("--yes", action="store_true", help="remove a toolbox without asking")
-    for name, what in (("enable", "use a disabled server again"), ("disable", "leave a server out")):
-        command = commands.add_parser(
-            name,
-            parents=[shared],
-            help=f"{what}, and keep its entry",
-            description=f"Edits the entry of a server, to {what}.",
-        )
+    for name, what, done in (
+        ("enable", "use a disabled server again", "Uses a disabled server again."),
+        ("disable", "leave a server out, but keep its entry", "Leaves a server out, but keeps its entry."),
+    ):
+        command = commands.add_parser(name, parents=[shared], help=what, description=done)
         command.add_argument("server", metavar="SERVER", help=SERVER_HELP)
     move = commands.add_parser(
         "move",
@@ -51,11 +50,11 @@ def add_options(commands: argparse._SubParsersAction[Any], shared: argparse.Argu
     )
     move.add_argument("server", metavar="SERVER", help=SERVER_HELP)
     move.add_argument("toolbox", metavar="TOOLBOX", help="the toolbox to move it to")
-    move.add_argument("--description", metavar="TEXT", help="make that toolbox, with this description")
+    move.add_argument("--description", metavar="TEXT", help="create the toolbox, with this description")
     listing = commands.add_parser(
         "list",
         parents=[shared],
-        help="list the toolboxes and servers of the configuration",
+        help="list toolboxes and servers",
         description="Lists what the configuration has, even if it has mistakes. Starts nothing.",
     )
     listing.add_argument("--json", action="store_true", help="print the list as JSON, for scripts")
@@ -65,7 +64,7 @@ def _add_add(commands: argparse._SubParsersAction[Any], shared: argparse.Argumen
     add = commands.add_parser(
         "add",
         parents=[shared],
-        help="add a server to the configuration, after a trial",
+        help="add a server, after trying it",
         description=ADD_DESCRIPTION,
         usage="mcp-workbench add NAME [options] (URL | -- COMMAND [ARGUMENT …])",
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcp_workbench.cli.servers import configuration_path
 from mcp_workbench.cli.setup.asking import ask, ask_secrets, confirm, is_interactive
+from mcp_workbench.cli.setup.clients.naming import unknown_client
 from mcp_workbench.cli.setup.failures import report_failures
 from mcp_workbench.cli.setup.import_display import (
     as_object,
@@ -18,7 +19,7 @@ from mcp_workbench.cli.setup.import_display import (
     summary,
 )
 from mcp_workbench.cli.terminal import complain, print_json, say
-from mcp_workbench.config.clients import CLIENTS, client_named, find_files, read_file, this_machine
+from mcp_workbench.config.clients import client_named, find_files, read_file, this_machine
 from mcp_workbench.config.model.results import TOOLBOX as RESERVED
 from mcp_workbench.setup.importing.plan import execute, plan_import
 from mcp_workbench.setup.importing.target import is_configuration
@@ -37,6 +38,11 @@ _NEXT = """
 Next:
   mcp-workbench check --connect   starts every server, and lists its tools
   mcp-workbench install           puts the workbench into your clients"""
+
+_NONE_FOUND = """\
+No servers of MCP clients were found in your home directory or in the project here.
+Name a client's file: mcp-workbench import path/to/file.json
+Or add a server:      mcp-workbench add time -- uvx mcp-server-time"""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,7 +76,8 @@ class _Import:
             return self._run_json(plan, failed=failed)
         show_found(plan, self._files, show_all=bool(self._options.sources))
         if not plan.servers and not self._options.sources:
-            say("No servers of MCP clients were found on this machine.")
+            say(_NONE_FOUND)
+            return 0
         for warning in plan.warnings:
             complain(f"warning: {show_name(warning)}")
         if plan.change is None:
@@ -116,7 +123,7 @@ class _Import:
         """Return the plan with literal secrets moved to the keyring, or left alone if the person says so."""
         if not plan.secrets:
             return plan
-        show_secrets("Secrets that are written out, and move to the system's keyring:", plan.secrets)
+        show_secrets(plan.secrets)
         if self._options.dry_run or self._options.yes or not is_interactive():
             return plan
         if ask("Move them to the keyring? (y/n)", "y").lower() in ("y", "yes"):
@@ -155,8 +162,7 @@ def _files(sources: Sequence[str], machine: Machine) -> list[FoundFile] | None:
                 complain(f"{shown} is a configuration of the workbench: use it by --config {shown}")
                 return None
         else:
-            known = ", ".join(client.id for client in CLIENTS if client.files)
-            complain(f"there is no client {show_name(source)}. Name a file, or one of: {known}")
+            complain(f"{unknown_client(source)}. Or name a file: mcp-workbench import path/to/file.json")
             return None
     found = find_files(machine, clients) if clients else []
     for client in clients:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _INDENT: Final = "    "
 _MAX_WIDTH: Final = 40
 """Width of the column of names, in characters. Longer names stand out."""
+_SECRETS_TITLE: Final = (
+    "Secrets in plain text, to be moved to the keyring (or else a file that only you can read):"
+)
 
 
 def show_found(plan: ImportPlan, files: Sequence[FoundFile], *, show_all: bool) -> None:
@@ -44,10 +47,10 @@ def show_change(plan: ImportPlan) -> None:
             say(line)
 
 
-def show_secrets(title: str, secrets: Sequence[NewSecret]) -> None:
-    """Print the names of secrets, and where each was found."""
+def show_secrets(secrets: Sequence[NewSecret]) -> None:
+    """Print the names of secrets in plain text, and where each was found."""
     if secrets:
-        say(f"\n{title}")
+        say(f"\n{_SECRETS_TITLE}")
         for secret in secrets:
             stored = " (stored already)" if secret.is_stored else ""
             say(f"  {secret.name}{stored}: {', '.join(map(show_name, secret.places))}")

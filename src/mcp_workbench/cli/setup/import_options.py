@@ -8,15 +8,16 @@ if TYPE_CHECKING:
     import argparse
 
 DESCRIPTION = """\
-Imports the servers of your MCP clients into the configuration file: of all clients, of those
-that you name, or of one file. Finds the clients' own settings and those of the project in
-this directory. The same server in several clients becomes one, and servers are grouped into
-toolboxes. Shows the change, asks, and writes it. Clients' files stay as they are.
+Imports the servers that your MCP clients have into the configuration file: of
+all clients, of those that you name, or of a file. It reads your own settings
+of each client, and those of the project in this directory. The same server in
+several clients becomes one, and servers are grouped into toolboxes. It shows
+the change, asks, and writes it. The clients' files stay as they are.
 
-Secrets that are written out are moved to the system's keyring, and a reference takes their
-place. Running it again changes nothing.
+Secrets in plain text move to the system's keyring, and a reference takes
+their place. Running it again changes nothing.
 
-Exit code: 0 all is well, 1 nothing is changed, 2 an unknown name or a bad file."""
+Exit code: 0 success, 1 nothing was changed, 2 an unknown name or a bad file."""
 
 
 def add_options(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
@@ -24,7 +25,7 @@ def add_options(commands: argparse._SubParsersAction[Any], shared: argparse.Argu
     command = commands.add_parser(
         "import",
         parents=[shared],
-        help="import the servers of your MCP clients into the configuration",
+        help="import the servers that your MCP clients have",
         description=DESCRIPTION,
     )
     command.add_argument(

@@ -9,25 +9,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DESCRIPTION = """\
-Keeps secrets that the configuration refers to as ${keyring:NAME}. They are kept in the system's
-keyring, or where there is none in a file that only you can read.
+Stores secrets that the configuration refers to as ${keyring:NAME}: in the
+system's keyring, or without one in a file that only you can read.
 
-Exit code: 0 all is well, 1 something failed or nothing was changed, 2 a wrong command line."""
+Exit code: 0 success, 1 nothing was changed or something failed, 2 a wrong
+command."""
 
 SET_DESCRIPTION = """\
-Stores a secret, or replaces it. The value is asked for without being shown, or read from stdin:
+Stores a secret, or replaces it. Type the value when asked (it is not shown),
+or pipe it to stdin:
   mcp-workbench secret set GITHUB_TOKEN < token.txt"""
 
 LIST_DESCRIPTION = """\
-Lists the secrets: where each is kept, and which servers of the configuration refer to it.
-Those that a server refers to and that are missing are listed too. No value is shown."""
+Lists the secrets: where each is kept, and which servers of the configuration
+refer to it. Missing ones that a server refers to are listed too. No value is
+shown."""
 
 
 def add_options(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
     """Add the command `secret` with its actions to the command line."""
     secret = commands.add_parser(
         "secret",
-        help="keep secrets in the system's keyring, for the configuration to refer to",
+        help="store secrets for the configuration",
         description=DESCRIPTION,
     )
     actions = secret.add_subparsers(

@@ -70,7 +70,7 @@ def name_of_form(tree: dict[str, object]) -> str:
     client = _by_keys(tree)
     if client is not None:
         return client.title
-    return _FORM_OF_MANY if isinstance(tree.get("mcpServers"), dict) else ""
+    return _FORM_OF_MANY if isinstance(tree.get("mcpServers"), dict) or looks_flat(tree) else ""
 
 
 def name_of_text(content: bytes) -> str:

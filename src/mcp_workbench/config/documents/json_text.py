@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from mcp_workbench.config.documents.json_style import Style
 from mcp_workbench.config.documents.lines import Lines
 from mcp_workbench.config.source.json_comments import blank, comments, without_trailing_commas
+from mcp_workbench.config.source.parse import syntax_hint
 from mcp_workbench.config.source.positions import Member, members, skip_space
 from mcp_workbench.config.validation.problems import quoted
 from mcp_workbench.errors import DocumentError
@@ -53,7 +54,8 @@ class JsonText(Lines):
         try:
             data: object = json.loads(self.plain, parse_constant=_refuse_constant)
         except json.JSONDecodeError as error:
-            raise DocumentError(f"invalid JSON: {error.msg}", error.lineno, error.colno) from None
+            what, _ = syntax_hint(self.plain[error.pos :], error.msg)
+            raise DocumentError(f"invalid JSON: {what}", error.lineno, error.colno) from None
         except ValueError:
             raise DocumentError("the file has a number that JSON cannot hold") from None
         if not isinstance(data, dict):

@@ -14,11 +14,6 @@ from mcp_workbench.errors import ConfigError, Problem
 if TYPE_CHECKING:
     from mcp_workbench.config.validation.problems import Problems
 
-_FOREIGN_KEYS = frozenset(
-    ("amp.mcpServers", "context_servers", "extensions", "mcp", "mcpServers", "mcp_servers", "servers")
-)
-"""Keys at the top of files of other clients."""
-
 
 def parse_in_our_words(path: str, data: bytes, problems: Problems, *, is_file: bool) -> dict[str, object]:
     """Return the tree of a file, with every server entry in our words. Raises ConfigError."""
@@ -27,7 +22,7 @@ def parse_in_our_words(path: str, data: bytes, problems: Problems, *, is_file: b
     except ConfigError:
         _refuse_foreign_text(path, data)
         raise
-    if is_file and not _FOREIGN_KEYS.isdisjoint(tree):
+    if is_file and "toolboxes" not in tree:
         _refuse_foreign_file(path, tree)
     _translate_entries(tree, problems)
     return tree
@@ -69,5 +64,5 @@ def _refuse(path: str, owner: str) -> None:
     import shlex  # noqa: PLC0415 - for a wrong file
 
     what = f"this file has the form of {owner}, not of the workbench"
-    remedy = f"Take its servers over: mcp-workbench import {shlex.quote(path)}"
+    remedy = f"Import its servers: mcp-workbench import {shlex.quote(path)}"
     raise ConfigError(path, [Problem("", what, remedy)])

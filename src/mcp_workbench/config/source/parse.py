@@ -137,11 +137,11 @@ def _syntax_problem(text: str, error: json.JSONDecodeError) -> Problem:
         position = len(before) - 1
     line = text.count("\n", 0, position) + 1
     column = position - text.rfind("\n", 0, position)
-    what, remedy = _hint(text[position:], error.msg)
+    what, remedy = syntax_hint(text[position:], error.msg)
     return Problem(f"line {line}, column {column}", f"invalid JSON: {what}", remedy, line)
 
 
-def _hint(rest: str, message: str) -> tuple[str, str]:
+def syntax_hint(rest: str, message: str) -> tuple[str, str]:
     """Return the problem and the remedy for a syntax error, by the text there or else by the message."""
     if rest.startswith("#"):
         return "a comment of another language", "Begin the comment with // instead of #."

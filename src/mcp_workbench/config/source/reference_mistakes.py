@@ -23,10 +23,11 @@ _EDITOR_FOLDERS = ("workspaceFolder", "workspaceFolderBasename", "workspaceRoot"
 def explain_unset(name: str) -> tuple[str, str]:
     """Return the problem and the remedy for a required variable that is not set: `NAME` or `env:NAME`."""
     variable = name.removeprefix("env:")
-    return (
-        f"the variable {variable} is not set",
-        f"export {variable}=value    (or give a default: ${{{name}:-default}})",
+    remedy = (
+        f"export {variable}=value    (or give a default: ${{{name}:-default}}, "
+        f"or for a secret: mcp-workbench secret set {variable} and ${{keyring:{variable}}})"
     )
+    return f"the variable {variable} is not set", remedy
 
 
 @lru_cache  # the same mistake is often made in many places

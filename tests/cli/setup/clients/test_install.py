@@ -98,6 +98,12 @@ def test_installing_again_has_nothing_to_change(desk: Desk) -> None:
     assert (ran.code, ran.out) == (0, f"Cursor: nothing to change in {desk.file_of('cursor')}\n")
 
 
+def test_the_undo_that_it_names_is_that_of_the_clients_just_installed(desk: Desk) -> None:
+    desk.run("install", "cursor", "--yes")
+    ran = desk.run("install", "cursor", "zed", "codex", "--yes")
+    assert ran.out.splitlines()[-1] == "To take it back: mcp-workbench undo zed codex"
+
+
 def test_an_unknown_client_is_told_what_to_do(desk: Desk) -> None:
     ran = desk.run("install", "curser", "--yes")
     assert ran.code == 2
@@ -108,6 +114,18 @@ def test_an_unknown_client_is_told_what_to_do(desk: Desk) -> None:
 def test_json_has_nothing_else_on_stdout(desk: Desk) -> None:
     ran = desk.run("install", "emacs", "--json")
     assert (ran.code, ran.out) == (2, "")
+
+
+def test_the_entry_for_any_other_client_is_printed(desk: Desk) -> None:
+    ran = desk.run("install", "other")
+    assert ran.code == 0
+    title, *lines = ran.out.splitlines()
+    assert title == "For a client that the workbench does not know, copy this entry into its settings:"
+    entry = json.loads("\n".join(lines))["mcpServers"]["workbench"]
+    assert entry["args"][-3:] == ["--config", str(desk.config), "--keep-going"]
+    assert ran.err == f"Configuration: {desk.config}\n"
+    (outcome,) = desk.run("install", "other", "--json").json["clients"]
+    assert outcome["snippet"]["mcpServers"]["workbench"] == entry
 
 
 def test_a_client_without_a_file_is_told_what_to_paste(desk: Desk) -> None:

@@ -44,6 +44,13 @@ def test_servers_are_in_the_workbench_and_no_more_in_the_clients(both: Desk) -> 
     assert TOKEN not in ran.out + ran.err + both.config.read_text(encoding="utf-8")
 
 
+def test_without_a_keyring_it_says_in_which_file_the_secrets_are(both: Desk) -> None:
+    ran = both.run("install", "cursor", "--replace", "--yes")
+    file = both.home / ".local" / "share" / "mcp-workbench" / "secrets.json"
+    assert TOKEN in file.read_text(encoding="utf-8")
+    assert f"secrets are in {file}, which only you can read: there is no usable keyring" in ran.err
+
+
 def test_undo_brings_the_servers_back(both: Desk) -> None:
     both.run("install", "cursor", "codex", "--replace", "--yes")
     uninstalled = both.run("uninstall", "cursor", "--yes")

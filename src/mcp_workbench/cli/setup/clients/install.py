@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.cli.servers import configuration_path
 from mcp_workbench.cli.setup.asking import ask, is_interactive
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from mcp_workbench.setup.installing import ClientChange
     from mcp_workbench.setup.launching import Launch
 
+OTHER: Final = "other"
+"""What people name to get the entry for a client that the workbench does not know."""
+
 
 def run(options: argparse.Namespace) -> int:
     """Install the workbench in the clients that the options name, and return the exit code."""
@@ -44,14 +47,18 @@ def run(options: argparse.Namespace) -> int:
         from mcp_workbench.cli.setup.clients.overview import list_clients
 
         return list_clients(machine, as_json=options.json)
-    clients = resolve_clients(options.clients)
     path = configuration_path(options.config)
+    is_other = options.clients == [OTHER]
+    clients = None if is_other else resolve_clients(options.clients)
     if clients is None and options.json:
-        return 2
+        snippet = json.loads(snippet_for(plan_launch(path, {}, os.environ)))
+        if is_other:
+            print_json({"clients": [{"client": OTHER, "state": "paste", "snippet": snippet}]})
+        return 0 if is_other else 2
     if clients is None:
-        say("A client that is not known here may take this:")
+        say("For a client that the workbench does not know, copy this entry into its settings:")
         say(_indented(snippet_for(plan_launch(path, {}, os.environ))))
-        return 2
+        return 0 if is_other else 2
     return report_failures(path, _Installation(options, machine, clients, path).run)
 
 
@@ -162,8 +169,9 @@ class _Installation:
         command = "install" if replacement is None else REPLACING
         written = [write_change(change, self._options, command) for change in changes]
         self._outcomes += written
-        if not self._options.json and any("next" in outcome for outcome in written):
-            say("To take it back: mcp-workbench undo")
+        names = [str(outcome["client"]) for outcome in written if "next" in outcome]
+        if names and not self._options.json:
+            say(f"To take it back: mcp-workbench undo {' '.join(names)}")
 
 
 def _indented(text: str) -> str:

@@ -22,14 +22,15 @@ def resolve_clients(names: Iterable[str]) -> list[Client] | None:
     for name in names:
         client = client_named(name)
         if client is None:
-            complain(_unknown(name))
+            complain(unknown_client(name))
             is_wrong = True
         else:
             found[client.id] = client
     return None if is_wrong else list(found.values())
 
 
-def _unknown(name: str) -> str:
+def unknown_client(name: str) -> str:
+    """Return an error that names the clients there are, and those that the name resembles."""
     spellings = {
         spelling.lower(): client.id
         for client in CLIENTS

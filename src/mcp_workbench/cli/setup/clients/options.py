@@ -9,29 +9,34 @@ MAX_NAME_CHARACTERS = 40
 
 
 INSTALL_DESCRIPTION = """\
-Puts the workbench into the settings of MCP clients: one entry in the file of each, with
-comments and formatting kept. Shows the change, asks, makes a backup, and writes the file in
-one step. Without a name, lists the clients that are on this machine.
+Puts the workbench into the settings of MCP clients: one entry in the file of
+each, with comments and formatting kept. It shows the change, asks, makes a
+backup, and writes the file in one step. Without a name, it lists the clients
+on this machine.
 
-With --replace, the client's own servers are imported into the workbench first, and then
-taken out of the client's file. `mcp-workbench undo` brings back what was there before.
+With --replace, it imports the client's own servers into the workbench first,
+and then takes them out of the client's file. `mcp-workbench undo` restores
+the file.
 
-Exit code: 0 all is well, 1 something is not changed, 2 an unknown client or a bad file."""
+Exit code: 0 success, 1 something was not changed, 2 an unknown client or bad
+file."""
 
 UNINSTALL_DESCRIPTION = """\
-Takes the workbench out of the settings of MCP clients, and leaves all else as it is. To get
-back what was there before `install`, use `mcp-workbench undo` instead.
+Takes the workbench out of the settings of MCP clients, and leaves all else as
+it is. To get back what was there before `install`, use `mcp-workbench undo`
+instead.
 
-Exit code: 0 all is well, 1 something is not changed, 2 an unknown client."""
+Exit code: 0 success, 1 something was not changed, 2 an unknown client."""
+
 UNDO_DESCRIPTION = """\
-Restores the files of clients, byte by byte, as they were before the workbench was first
-installed there: whatever was installed, replaced or uninstalled since. Without a name, the
-files of all clients. `undo config` takes back the last change of the configuration file that
-one of these commands made.
+Restores the files of clients, byte by byte, as they were before the workbench
+was first installed there, whatever was installed, replaced or uninstalled
+since. Without a name, it restores the files of all clients. `undo config`
+takes back the last change that a command made to the configuration file.
 
-A file that somebody else has changed since is left alone, unless you say --force.
+A file that was changed by others since is left alone, unless you say --force.
 
-Exit code: 0 all is restored, 1 something is not, 2 an unknown client."""
+Exit code: 0 success, 1 something was not restored, 2 an unknown client."""
 
 
 def add_options(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
@@ -44,10 +49,15 @@ def _add_install(commands: argparse._SubParsersAction[Any], shared: argparse.Arg
     install = commands.add_parser(
         "install",
         parents=[shared],
-        help="put the workbench into the settings of MCP clients, or list those that are here",
+        help="put the workbench into MCP clients, or list them",
         description=INSTALL_DESCRIPTION,
     )
-    install.add_argument("clients", nargs="*", metavar="CLIENT", help="such as cursor or claude-desktop")
+    install.add_argument(
+        "clients",
+        nargs="*",
+        metavar="CLIENT",
+        help="such as cursor or claude-desktop; other prints the entry for any other client",
+    )
     install.add_argument("--name", type=_name, metavar="NAME", help="name of the entry (default: workbench)")
     install.add_argument(
         "--replace",
@@ -57,7 +67,7 @@ def _add_install(commands: argparse._SubParsersAction[Any], shared: argparse.Arg
     uninstall = commands.add_parser(
         "uninstall",
         parents=[shared],
-        help="take the workbench out of the settings of MCP clients",
+        help="take the workbench out of MCP clients",
         description=UNINSTALL_DESCRIPTION,
     )
     uninstall.add_argument("clients", nargs="+", metavar="CLIENT", help="such as cursor or claude-desktop")
@@ -85,11 +95,13 @@ def _add_undo(commands: argparse._SubParsersAction[Any], shared: argparse.Argume
     undo = commands.add_parser(
         "undo",
         parents=[shared],
-        help="restore the files of clients as they were before the workbench was installed",
+        help="restore the files of MCP clients as they were",
         description=UNDO_DESCRIPTION,
     )
     undo.add_argument("names", nargs="*", metavar="CLIENT", help="only these clients, or config")
-    undo.add_argument("--force", action="store_true", help="restore files that others have changed since too")
+    undo.add_argument(
+        "--force", action="store_true", help="also restore files that others have changed since"
+    )
     undo.add_argument("--dry-run", action="store_true", help="only show what would be restored")
     undo.add_argument("--yes", action="store_true", help="restore without asking")
     undo.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")

@@ -61,10 +61,7 @@ class Replacement:
         show_found(self._plan, self._files, show_all=False)
         for warning in self._plan.warnings:
             complain(f"warning: {show_name(warning)}")
-        if self._plan.secrets:
-            show_secrets(
-                "Secrets that are written out, and move to the system's keyring:", self._plan.secrets
-            )
+        show_secrets(self._plan.secrets)
         if self.has_change:
             show_change(self._plan)
         for one in self._plan.servers:
