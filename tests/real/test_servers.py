@@ -121,6 +121,8 @@ def run_git(repository: Path, *args: str) -> str:
 async def directly(home: Path, entry: Json, calls: Calls) -> tuple[list[Json], list[Json]]:
     """The server's tools, and its results, without the workbench."""
     environment = clean_environment(home, LOCALE | entry.get("env", {}))
+    # For the workbench alone, which does not pass it on.
+    del environment["PYTHON_KEYRING_BACKEND"]
     async with RawClient([entry["command"], *entry["args"]], environment) as client:
         session = LegacySession(client)
         await session.greet()
