@@ -24,12 +24,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command of the command line, and return its exit code."""
     _ensure_stderr()
     arguments = sys.argv[1:] if argv is None else argv
-    run = _command(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A character that the encoding of the terminal lacks is shown as a question mark.
         sys.stdout.reconfigure(errors="replace")
     try:
-        code = run()
+        code = _command(arguments)()
         if sys.stdout is not None:  # it is None if it was closed before the start
             sys.stdout.flush()
     except (KeyboardInterrupt, asyncio.CancelledError):
