@@ -80,7 +80,7 @@ async def test_a_server_that_died_idle_is_started_again_by_the_next_open(
     session = await connect_modern(toolboxes(dev={"files": server(journal)}))
     before = await session.open_toolbox("dev")
     os.kill(journal.pids[0], signal.SIGKILL)
-    await wait_until_gone(journal.pids)
+    await session.client.wait_for_stderr("ended by SIGKILL")
     assert await session.open_toolbox("dev") == before
     assert journal.starts == 2
 
@@ -91,7 +91,7 @@ async def test_a_server_that_died_idle_is_started_again_by_the_next_call(
     session = await connect_modern(toolboxes(dev={"files": server(journal)}))
     await session.open_toolbox("dev")
     os.kill(journal.pids[0], signal.SIGKILL)
-    await wait_until_gone(journal.pids)
+    await session.client.wait_for_stderr("ended by SIGKILL")
     assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
     assert (journal.starts, len(journal.messages("tools/call"))) == (2, 1)
 

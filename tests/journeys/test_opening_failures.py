@@ -188,6 +188,6 @@ async def test_what_is_found_of_the_era_after_a_failure_is_not_remembered(
     needed.touch()
     assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
     os.kill(journal.pids[-1], signal.SIGKILL)
-    await wait_until_gone(journal.pids)
+    await session.client.wait_for_stderr("ended by SIGKILL")
     assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
     assert [life[:1] for life in journal.lives[2:]] == [["initialize"], ["server/discover"]]
