@@ -198,6 +198,8 @@ def test_enabling_removes_our_word_turns_that_of_others_and_leaves_an_enabled_se
         ({"command": "x"}, {"command": "x", "disabled": True}),
         ({"command": "x", "disabled": False}, {"command": "x", "disabled": True}),
         ({"command": "x", "enabled": True}, {"command": "x", "enabled": False}),
+        ({"command": "x", "isActive": True}, {"command": "x", "isActive": False}),
+        ({"command": "x", "isActive": False}, {"command": "x", "isActive": False}),
         ({"command": "x", "enabled": False}, {"command": "x", "enabled": False}),
         ({"command": "x", "disabled": True}, {"command": "x", "disabled": True}),
     ],
@@ -209,6 +211,18 @@ def test_disabling_uses_the_word_that_the_entry_has(
     edited.set(("toolboxes", "dev", "mcpServers", "x"), entry)
     editing.disable(edited, ("dev", "x"))
     assert edited.data["toolboxes"]["dev"]["mcpServers"]["x"] == expected  # type: ignore[index] # plain data
+
+
+def test_enabling_turns_every_word_that_switches_a_server_off() -> None:
+    edited = document("")
+    path = ("toolboxes", "dev", "mcpServers", "x")
+    edited.set(path, {"command": "x", "isActive": False, "enabled": False, "disabled": True})
+    editing.enable(edited, ("dev", "x"))
+    assert edited.data["toolboxes"]["dev"]["mcpServers"]["x"] == {  # type: ignore[index] # plain data
+        "command": "x",
+        "isActive": True,
+        "enabled": True,
+    }
 
 
 def test_a_moved_server_takes_its_comments_along() -> None:

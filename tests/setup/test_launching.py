@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from mcp_workbench.config.source.expand import no_secrets
 from mcp_workbench.errors import ConfigError
 from mcp_workbench.setup.launching import (
     is_temporary,
@@ -77,14 +79,15 @@ def test_the_path_has_only_directories_that_last(tmp_path: Path) -> None:
     assert lasting_path({"PATH": path}, f"{tmp_path}/a/python") == os.pathsep.join(lasting)
 
 
-def test_variables_are_found_wherever_they_are_needed() -> None:
-    tree = configured(
+def test_variables_are_found_wherever_they_are_needed(tmp_path: Path) -> None:
+    content = configured(
         one={"command": "${TOOL}", "args": ["$${NOT}", "${A:-default}"], "env": {"X": "${SHARED}"}},
         two={"url": "https://${HOST}/${SHARED}", "headers": {"K": "${env:KEY} ${keyring:K} ${file:/x}"}},
         off={"command": "x", "env": {"X": "${OFF}"}, "disabled": True},
         also_off={"command": "${OFF}", "enabled": False},
         editor={"command": "x", "args": ["${workspaceFolder}", "${userHome}"]},
     )
+    tree, _ = load_for_launch(str(tmp_path / "c.json"), json.dumps(content).encode(), {}, no_secrets)
     assert referenced_variables(tree) == {
         "TOOL": ["dev/one"],
         "SHARED": ["dev/one", "dev/two"],

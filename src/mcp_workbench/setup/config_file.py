@@ -15,7 +15,7 @@ import msgspec
 
 from mcp_workbench.config import load_data
 from mcp_workbench.config.documents import open_document
-from mcp_workbench.config.source.expand import is_disabled, no_secrets
+from mcp_workbench.config.source.expand import no_secrets
 from mcp_workbench.errors import CannotChange, ConfigError, EditRefused
 from mcp_workbench.setup.editing import SERVERS, TOOLBOXES
 from mcp_workbench.setup.file_changes import FileChange, apply, read_for_change
@@ -158,11 +158,10 @@ def _toolbox_disabled(toolbox: object) -> object:
 
 
 def _server_disabled(entry: object) -> object:
-    if not isinstance(entry, dict) or is_disabled(entry):
-        return entry
-    key, value = ("enabled", False) if "enabled" in entry else ("disabled", True)
     # A value of the wrong type is a mistake of its own, which has to be found.
-    return {**entry, key: value} if isinstance(entry.get(key, value), bool) else entry
+    if not isinstance(entry, dict) or not isinstance(entry.get("disabled", True), bool):
+        return entry
+    return {**entry, "disabled": True}
 
 
 def _explained(what: str, problems: Sequence[Problem]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.config.source.expand import is_disabled
+from mcp_workbench.config.entries.vocabulary import SWITCHES
 from mcp_workbench.errors import EditRefused, NameTaken
 from mcp_workbench.setup.importing.categories import OTHER, category_of
 from mcp_workbench.setup.importing.grouping import GroupedServer, describe
@@ -159,24 +159,32 @@ def remove_toolbox(document: Document, toolbox: str) -> int | None:
     return _removed(document, (TOOLBOXES, toolbox))
 
 
+def is_off(entry: Mapping[str, object]) -> bool:
+    """Whether an entry says that its server is left out, in the words of any client."""
+    return any(entry.get(key) is (not on) for key, on in SWITCHES.items())
+
+
 def enable(document: Document, origin: Origin) -> int | None:
     """Enable a server, in the words of its entry, and return its line."""
     entry, path = _entry(document, origin), path_of(origin)
-    if entry.get("disabled") is True:
-        document.remove((*path, "disabled"))
-    if entry.get("enabled") is False:
-        # Another client's word for the opposite, which the file keeps.
-        document.set((*path, "enabled"), True)
+    for key, on in SWITCHES.items():
+        if entry.get(key) is not (not on):
+            continue
+        if key == "disabled":
+            document.remove((*path, key))
+        else:
+            # Another client's word, which the file keeps.
+            document.set((*path, key), on)
     return document.line_of(path)
 
 
 def disable(document: Document, origin: Origin) -> int | None:
     """Disable a server, in the words of its entry, and return the line that says so."""
     entry, path = _entry(document, origin), path_of(origin)
-    if is_disabled(entry):
+    if is_off(entry):
         return document.line_of(path)
-    key, value = ("enabled", False) if "enabled" in entry and "disabled" not in entry else ("disabled", True)
-    document.set((*path, key), value)
+    key = next((key for key, on in SWITCHES.items() if entry.get(key) is on), "disabled")
+    document.set((*path, key), not SWITCHES[key])
     return document.line_of((*path, key))
 
 

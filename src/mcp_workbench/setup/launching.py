@@ -17,6 +17,7 @@ import msgspec
 from mcp_workbench.config.entries.whole_file import parse_in_our_words
 from mcp_workbench.config.load import load_usable
 from mcp_workbench.config.masking.secret_values import is_plain
+from mcp_workbench.config.source.expand import is_disabled
 from mcp_workbench.config.source.reference_mistakes import explain_unset
 from mcp_workbench.config.source.references import WORKSPACE_VARIABLE
 from mcp_workbench.config.validation.problems import Problems
@@ -184,9 +185,7 @@ def _parts(tree: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     for box, toolbox in (boxes if isinstance(boxes, dict) else {}).items():
         servers = toolbox.get("mcpServers") if isinstance(toolbox, dict) else None
         for name, server in (servers if isinstance(servers, dict) else {}).items():
-            if isinstance(server, dict) and not (
-                server.get("disabled") is True or server.get("enabled") is False
-            ):
+            if isinstance(server, dict) and not is_disabled(server):
                 yield f"{box}/{name}", server
 
 

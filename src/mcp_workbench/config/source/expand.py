@@ -51,8 +51,8 @@ def no_secrets(_name: str) -> None:
 
 
 def is_disabled(entry: dict[str, object]) -> bool:
-    """Whether an entry of `mcpServers` says that the server is left out, in our words or another client's."""
-    return entry.get("disabled") is True or entry.get("enabled") is False
+    """Whether an entry in our words says that the server is left out."""
+    return entry.get("disabled") is True
 
 
 def expand(
