@@ -139,7 +139,8 @@ def _explained(path: str, what: str) -> Iterator[None]:
     except OSError as error:
         place = f" ({error.filename})" if error.filename and error.filename != path else ""
         reason = f"{what}: {error.strerror or error}{place}"
-        raise CannotChange(path, reason, "Nothing was written.") from error
+        remedy = "Nothing was written. Solve that, and run the command again."
+        raise CannotChange(path, reason, remedy) from error
 
 
 def _check_unchanged(path: str, real: str, before: bytes | None) -> os.stat_result | None:

@@ -7,7 +7,7 @@ Owns which entry is written where, and what happens to an entry of the same name
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -27,30 +27,6 @@ if TYPE_CHECKING:
     from mcp_workbench.config.clients import Client, ClientFile, FoundFile, FoundServer, Machine, Scope
     from mcp_workbench.config.documents import Document, Format, Path
     from mcp_workbench.setup.launching import Launch
-
-_KNOWS_WORKSPACE: Final = frozenset(("cursor", "vscode", "vscode-insiders"))
-"""Clients that replace `${workspaceFolder}` in an entry by the directory of the open project."""
-
-_NEW_SESSION: Final = "Start a new session of {title}."
-_RELOAD: Final = "Reload the window of {title}, or restart it."
-_RELOAD_EDITOR: Final = "Reload the window of the editor that {title} runs in."
-_NEXT_STEPS: Final = {
-    "claude-code": "Start a new session of {title}; /mcp shows its servers.",
-    "claude-desktop": "Quit {title} completely, and start it again.",
-    "vscode": "Reload the window of {title}; the command 'MCP: List Servers' starts it.",
-    "vscode-insiders": "Reload the window of {title}; the command 'MCP: List Servers' starts it.",
-    **dict.fromkeys(
-        ("amazon-q", "amp", "codex", "copilot-cli", "crush", "gemini-cli", "goose", "opencode"), _NEW_SESSION
-    ),
-    **dict.fromkeys(("cursor", "kiro", "windsurf"), _RELOAD),
-    **dict.fromkeys(("cline", "continue", "roo-code"), _RELOAD_EDITOR),
-}
-"""What a person does after an installation, by client. The others have to be restarted."""
-
-_NEW_FILES: Final[dict[str, dict[str, object]]] = {
-    "continue": {"name": "Local Config", "version": "1.0.0", "schema": "v1"},
-}
-"""What clients want at the top of a new file."""
 
 Effect = Literal["add", "update", "overwrite", "same", "remove", "absent"]
 """What a change of a client's file does with the entry of the workbench."""
@@ -73,12 +49,12 @@ class ClientChange(msgspec.Struct, frozen=True):
     @property
     def lacks_workspace(self) -> bool:
         """Whether the client does not tell servers which project is open."""
-        return self.client.id not in _KNOWS_WORKSPACE
+        return not self.client.passes_workspace
 
     @property
     def next_step(self) -> str:
         """What the person does now, so that the client takes the change up."""
-        return _NEXT_STEPS.get(self.client.id, "Restart {title}.").format(title=self.client.title)
+        return self.client.after_install.format(title=self.client.title)
 
     @property
     def path(self) -> str:
@@ -143,7 +119,8 @@ def plan_install(
     entry = _entry(client, launch, chosen)
     try:
         if before is None:
-            _begin(document, client)
+            for top, value in client.new_file.items():
+                document.set((top,), value)
         if present is not None:
             document.set(present.path, _merged(present.entry, entry) if effect == "update" else entry)
         elif kind.is_list:
@@ -223,7 +200,7 @@ def _require_readable(found: FoundFile) -> None:
 def _present(servers: Sequence[FoundServer], name: str | None) -> FoundServer | None:
     """Return the entry that is to be replaced: the one of that name, or else ours under any name.
 
-    Who names the entry may want several, for several configurations.
+    A person who names the entry may want several, one for each configuration.
     """
     same_name = [server for server in servers if server.name == (name or ENTRY_NAME)]
     ours = [server for server in servers if server.is_workbench]
@@ -234,7 +211,7 @@ def _present(servers: Sequence[FoundServer], name: str | None) -> FoundServer | 
 
 def _entry(client: Client, launch: Launch, name: str) -> dict[str, object]:
     env = dict(launch.env)
-    if launch.needs_workspace and client.id in _KNOWS_WORKSPACE:
+    if launch.needs_workspace and client.passes_workspace:
         env[WORKSPACE_VARIABLE] = "${workspaceFolder}"
     entry = entry_for(client, launch.command, launch.args, env)
     return {**entry, "name": name} if client.form.has_name else entry
@@ -245,12 +222,6 @@ def _remove(document: Document, servers: Sequence[FoundServer]) -> None:
     # In a list the last go first, so that the others keep their places.
     for server in sorted(servers, key=lambda server: _last_index(server.path), reverse=True):
         document.remove(server.path)
-
-
-def _begin(document: Document, client: Client) -> None:
-    """Write what a client wants at the top of a new file."""
-    for key, value in _NEW_FILES.get(client.id, {}).items():
-        document.set((key,), value)
 
 
 def _is_taken(
@@ -278,7 +249,9 @@ def _opened(path: str, format_: Format, before: bytes | None) -> Document:
 
 def _cannot_edit(path: str, error: DocumentError) -> CannotChange:
     place = "".join(f":{number}" for number in (error.line, error.column) if number is not None)
-    return CannotChange(f"{path}{place}", error.reason, "Nothing was written.")
+    return CannotChange(
+        f"{path}{place}", error.reason, "Nothing was written. Correct the file, or edit it by hand."
+    )
 
 
 def _checked(path: str, document: Document, servers: Sequence[FoundServer]) -> list[FoundServer]:

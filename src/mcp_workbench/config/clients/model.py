@@ -62,5 +62,11 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
     """Values of `type` for servers that are part of the client itself."""
     outer_limits: OuterLimits = ""
     form: EntryForm = EntryForm()
+    new_file: dict[str, object] = {}
+    """What the client wants at the top of a file that did not exist before."""
+    passes_workspace: bool = False
+    """Whether the client replaces `${workspaceFolder}` in an entry by the directory of the open project."""
+    after_install: str = "Restart {title}."
+    """What a person does after an installation, so that the client takes it up."""
     paste: str = ""
     """Where to paste an entry by hand, for a client without a file."""

@@ -65,10 +65,16 @@ def _vscode(directory: str, server: str) -> tuple[ClientFile, ...]:
     )
 
 
+_NEW_SESSION = "Start a new session of {title}."
+_RELOAD = "Reload the window of {title}, or restart it."
+_RELOAD_EDITOR = "Reload the window of the editor that {title} runs in."
+_RELOAD_VSCODE = "Reload the window of {title}; the command 'MCP: List Servers' starts it."
+
 CLIENTS: tuple[Client, ...] = (
     Client(
         id="claude-desktop",
         title="Claude Desktop",
+        after_install="Quit {title} completely, and start it again.",
         aliases=("claude-app",),
         files=(
             ClientFile(
@@ -88,6 +94,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="claude-code",
         title="Claude Code",
+        after_install="Start a new session of {title}; /mcp shows its servers.",
         aliases=("claude", "claude-cli"),
         dialect=CLAUDE_CODE,
         references="shell",
@@ -113,6 +120,8 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="cursor",
         title="Cursor",
+        after_install=_RELOAD,
+        passes_workspace=True,
         references="editor",
         files=(
             ClientFile(scope="user", key=_SERVERS, paths=_everywhere("{home}/.cursor/mcp.json")),
@@ -122,6 +131,8 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="vscode",
         title="VS Code",
+        after_install=_RELOAD_VSCODE,
+        passes_workspace=True,
         aliases=("code", "vs-code", "visual-studio-code", "copilot"),
         references="editor",
         files=_vscode("Code", ".vscode-server"),
@@ -130,6 +141,8 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="vscode-insiders",
         title="VS Code Insiders",
+        after_install=_RELOAD_VSCODE,
+        passes_workspace=True,
         aliases=("code-insiders", "vs-code-insiders"),
         references="editor",
         files=_vscode("Code - Insiders", ".vscode-server-insiders"),
@@ -138,6 +151,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="copilot-cli",
         title="GitHub Copilot CLI",
+        after_install=_NEW_SESSION,
         aliases=("github-copilot-cli", "gh-copilot"),
         dialect=MILLISECONDS,
         references="dollar",
@@ -153,6 +167,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="windsurf",
         title="Windsurf",
+        after_install=_RELOAD,
         aliases=("codeium",),
         references="editor",
         files=(
@@ -170,6 +185,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="codex",
         title="Codex",
+        after_install=_NEW_SESSION,
         aliases=("codex-cli", "openai-codex"),
         files=(
             ClientFile(
@@ -191,6 +207,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="gemini-cli",
         title="Gemini CLI",
+        after_install=_NEW_SESSION,
         aliases=("gemini",),
         dialect=GEMINI,
         references="dollar",
@@ -235,6 +252,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="cline",
         title="Cline",
+        after_install=_RELOAD_EDITOR,
         dialect=CLINE,
         references="editor",
         files=(
@@ -249,6 +267,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="roo-code",
         title="Roo Code",
+        after_install=_RELOAD_EDITOR,
         aliases=("roo", "roo-cline"),
         dialect=CLINE,
         references="editor",
@@ -261,6 +280,8 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="continue",
         title="Continue",
+        after_install=_RELOAD_EDITOR,
+        new_file={"name": "Local Config", "version": "1.0.0", "schema": "v1"},
         aliases=("continue-dev",),
         references="continue",
         files=(
@@ -301,6 +322,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="goose",
         title="Goose",
+        after_install=_NEW_SESSION,
         aliases=("block-goose",),
         header_references="dollar",
         asks_for_env_keys=True,
@@ -339,6 +361,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="opencode",
         title="OpenCode",
+        after_install=_NEW_SESSION,
         aliases=("open-code",),
         dialect=OPENCODE,
         references="opencode",
@@ -373,6 +396,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="kiro",
         title="Kiro",
+        after_install=_RELOAD,
         dialect=MILLISECONDS,
         references="shell",
         files=(
@@ -384,6 +408,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="amp",
         title="Amp",
+        after_install=_NEW_SESSION,
         aliases=("ampcode", "sourcegraph-amp"),
         dialect=AMP,
         references="shell",
@@ -415,6 +440,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="crush",
         title="Crush",
+        after_install=_NEW_SESSION,
         references="command",
         files=(
             ClientFile(
@@ -436,6 +462,7 @@ CLIENTS: tuple[Client, ...] = (
     Client(
         id="amazon-q",
         title="Amazon Q CLI",
+        after_install=_NEW_SESSION,
         aliases=("amazonq", "q", "q-cli"),
         dialect=MILLISECONDS,
         references="editor",
