@@ -257,3 +257,27 @@ def test_limits_in_a_copy_of_a_file_are_recognised_wherever_it_is(
     found = read_file(str(path), None, place.machine)
     assert found.client == client_of(client)
     assert convert(found, found.servers[0], place.machine).entry == {"command": "x", **entry}
+
+
+@pytest.mark.parametrize(
+    ("client", "file", "settings"),
+    [
+        ("claude-code", "~/.claude.json", "~/.claude/settings.json"),
+        ("goose", "~/.config/goose/config.yaml", "~/.config/goose/permission.yaml"),
+    ],
+)
+def test_settings_that_cannot_be_read_may_hold_a_limit_and_so_the_server_is_refused(
+    tmp_path: Path, client: str, file: str, settings: str
+) -> None:
+    place = make_place(tmp_path)
+    key, entry = (
+        ("extensions", {"type": "stdio", "name": "git", "cmd": "x"})
+        if client == "goose"
+        else ("mcpServers", {"command": "x"})
+    )
+    place.put(file, json.dumps({key: {"git": entry}}))
+    assert place.converted(client)["git"].refusals == ()
+    path = place.put(settings, "{{{")
+    (refusal,) = place.converted(client)["git"].refusals
+    assert refusal.startswith(f'"{path}" (')
+    assert refusal.endswith("limits servers in a way that cannot be understood")

@@ -40,10 +40,10 @@ def outer_limits(
     rule = _RULES.get(file.client.outer_limits) if file.client is not None else None
     if rule is None:
         return {}
-    sources = [data, *_of_the_person(file, machine)]
     limits: dict[str, OuterLimit] = {}
     for server in servers:
         try:
+            sources = [data, *_of_the_person(file, machine)]
             limit = _together([rule(file, source, server, machine) for source in sources])
         except _UnclearRule as error:
             limit = _refused(f"{error} limits servers in a way that cannot be understood")
@@ -242,11 +242,16 @@ def _claude_settings(machine: Machine) -> Iterator[Tree]:
 
 
 def _settings(path: str, form: Format = "json") -> Tree:
-    """Return the content of a file beside that of the servers; empty if the client could not read it."""
+    """Return the content of a file beside that of the servers; empty if there is none.
+
+    Raises _UnclearRule for a file that cannot be read: it may hold a limit.
+    """
+    if not os.path.lexists(path):
+        return {}
     try:
         return parse_file(path, form)
-    except UnreadableFile:
-        return {}
+    except UnreadableFile as error:
+        raise _UnclearRule(f'"{path}" ({error})') from None
 
 
 def _amazon_q(_file: FoundFile, data: Tree, server: FoundServer, _machine: Machine) -> OuterLimit:
