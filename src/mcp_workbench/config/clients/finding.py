@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.config.clients.found import FileContext, FoundFile, FoundServer, Input
-from mcp_workbench.config.clients.limits import outer_limits, project_settings
+from mcp_workbench.config.clients.limit_rules import project_settings
+from mcp_workbench.config.clients.limits import outer_limits
 from mcp_workbench.config.clients.own_entry import starts_workbench
 from mcp_workbench.config.clients.parsing import UnreadableFile, parse_file
 from mcp_workbench.config.clients.recognition import guess_client, guess_format, looks_flat
