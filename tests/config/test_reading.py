@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from mcp_workbench.config import WorkbenchConfig, load, locate, stamp_of
 from mcp_workbench.config.places import configuration_directory
+from mcp_workbench.config.source import reading
 from mcp_workbench.errors import ConfigError, Problem
-from tests.config.loading import load_content, problems
+from tests.config.loading import load_content, problems, write
+from tests.support.privileges import ordinary_user
 
 
 @pytest.fixture
@@ -122,14 +127,12 @@ def test_a_directory_is_refused_with_the_file_to_name(tmp_path: Path) -> None:
     assert raised.value.problems == (expected,)
 
 
-def test_a_file_without_permission_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def deny(*_: object) -> bytes:
-        raise PermissionError(13, "Permission denied")
-
-    # Not chmod: root, who runs many a CI, may read everything.
-    monkeypatch.setattr("builtins.open", deny)
-    with pytest.raises(ConfigError, match="the file cannot be read: permission denied"):
-        load(tmp_path / "closed.json", {})
+def test_a_file_without_permission_is_refused() -> None:
+    with ordinary_user() as directory:
+        path = write(directory, {"toolboxes": {}})
+        path.chmod(0)
+        with pytest.raises(ConfigError, match="the file cannot be read: permission denied"):
+            load(path, {})
 
 
 def test_a_path_through_a_file_is_refused(tmp_path: Path) -> None:
@@ -172,3 +175,22 @@ def test_a_file_without_an_end_is_not_read_into_memory(tmp_path: Path) -> None:
         with pytest.raises(ConfigError) as refused:
             load(path, {})
         assert refused.value.problems == (too_large,)
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    text = json.dumps({"toolboxes": {"dev": {"description": "D" * 200_000, "mcpServers": {}}}})
+    writer = threading.Thread(target=pipe.write_text, args=(text,))
+    writer.start()
+    loaded = load(pipe, {})
+    writer.join()
+    assert len(loaded.config.toolboxes["dev"].description) == 200_000
+
+
+def test_a_pipe_without_a_writer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "PIPE_TIMEOUT_SECONDS", 0.05)
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    with pytest.raises(ConfigError, match=r"nothing was written into this pipe for 0\.05 s"):
+        load(pipe, {})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from typing import TYPE_CHECKING, Final, NewType
 
 from mcp_workbench.errors import ConfigError, Problem
@@ -13,16 +15,20 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 """Size of the largest file that is read: thousands of times a usual one. A device may have no end."""
 
+PIPE_TIMEOUT_SECONDS: Final = 10.0
+"""Time that the writer of a pipe has for its next piece: without a writer, a start would wait forever."""
+
 
 def read(
     path: str, *, usual_name: str, explain_missing: Callable[[], Problem]
 ) -> tuple[bytes, os.stat_result]:
     """Return the content of a file, and its status from before it was read. Raises ConfigError."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_open) as file:
             # Before reading, so that what is written meanwhile counts as a change.
             status = os.fstat(file.fileno())
-            data = file.read(MAX_FILE_BYTES + 1)
+            is_pipe = stat.S_ISFIFO(status.st_mode)
+            data = _read_pipe(file.fileno()) if is_pipe else file.read(MAX_FILE_BYTES + 1)
         if len(data) <= MAX_FILE_BYTES:
             return data, status
         problem = Problem(
@@ -39,6 +45,32 @@ def read(
     except OSError as error:
         problem = Problem("", f"the file cannot be read: {error.strerror}", "Check the path.")
     raise ConfigError(path, [problem])
+
+
+def _open(path: str, flags: int) -> int:
+    # To open a pipe would otherwise wait for a writer.
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if os.name != "nt":
+        os.set_blocking(descriptor, True)
+    return descriptor
+
+
+def _read_pipe(descriptor: int) -> bytes:
+    """Return what is written into a pipe until its end. Raises TimeoutError if nothing comes for a while."""
+    import select  # noqa: PLC0415 - hardly any configuration is a pipe
+
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    data = bytearray()
+    while len(data) <= MAX_FILE_BYTES:
+        if not poller.poll(PIPE_TIMEOUT_SECONDS * 1000):
+            silence = f"nothing was written into this pipe for {PIPE_TIMEOUT_SECONDS:g} s"
+            raise TimeoutError(errno.ETIMEDOUT, silence)
+        piece = os.read(descriptor, 65536)
+        if not piece:
+            break
+        data += piece
+    return bytes(data)
 
 
 Stamp = NewType("Stamp", tuple[int, ...])
