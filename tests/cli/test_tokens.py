@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_workbench.cli.costs import Costs, Opened, figures
+from mcp_workbench.cli.inspection.costs import Costs, Opened, figures
 from mcp_workbench.workbench.text.estimate import estimate_tokens
 from tests.support.client import RawClient, serve_command
 from tests.support.configs import server, tool, toolboxes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_workbench.downstream.conversation.session import Session
-from mcp_workbench.surface import metatools
+from mcp_workbench.surface import use_request
 from mcp_workbench.surface.relay.stamping import PIECE_BYTES
 from tests.serve.relayed import MODERN_META, Relayed, written
 
@@ -97,14 +97,14 @@ def outcome(tmp_path: Path) -> Outcome:
 
 
 def refuse_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metatools, "read_plain_use", lambda _: None)
+    monkeypatch.setattr(use_request, "read_plain_use", lambda _: None)
 
 
 def refuse_the_long_way(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: object) -> None:
         pytest.fail("this is not the short way")
 
-    monkeypatch.setattr(metatools, "read_use", fail)
+    monkeypatch.setattr(use_request, "read_use", fail)
 
 
 @pytest.mark.parametrize("line", (PLAIN | NOT_PLAIN).values(), ids=(PLAIN | NOT_PLAIN).keys())

@@ -78,90 +78,9 @@ def _run(options: argparse.Namespace) -> int:
         log_level, log_format = options.log_level or "info", options.log_format or "text"
         return _serve(options.config, log_level, log_format, keep_going=options.keep_going)
     gc.enable()
-    if options.command == "serve":
-        from mcp_workbench.cli.serve import run as run_serve
+    from mcp_workbench.cli.commands import run
 
-        return run_serve(
-            options.config,
-            address=options.http,
-            token_file=options.token_file,
-            log_level=options.log_level or "info",
-            log_format=options.log_format or "text",
-        )
-    if options.command == "schema":
-        from mcp_workbench.cli.schema import run as run_schema
-
-        return run_schema()
-    if options.command == "token":
-        return _run_token(options)
-    if options.command == "demo":
-        from mcp_workbench.cli.demo import run as run_demo
-
-        return run_demo()
-    if options.command in ("login", "logout"):
-        return _run_login(options)
-    from mcp_workbench.cli import setup
-
-    if options.command in setup.MODULES:
-        return setup.run(options)
-    if options.command == "index":
-        from mcp_workbench.cli.index import run as run_index
-
-        return run_index(
-            options.config,
-            options.names,
-            as_json=options.json,
-            log_level=options.log_level or "off",
-            log_format=options.log_format or "text",
-        )
-    if options.command == "tokens":
-        from mcp_workbench.cli.tokens import run as run_tokens
-
-        return run_tokens(
-            options.config,
-            connect=options.connect,
-            as_json=options.json,
-            log_level=options.log_level or "off",
-            log_format=options.log_format or "text",
-        )
-    from mcp_workbench.cli.check import run as run_check
-
-    return run_check(
-        options.config,
-        connect=options.connect,
-        as_json=options.json,
-        log_level=options.log_level or "off",
-        log_format=options.log_format or "text",
-    )
-
-
-def _run_token(options: argparse.Namespace) -> int:
-    from mcp_workbench.cli.terminal import complain
-    from mcp_workbench.cli.token import run, run_list
-
-    if options.list != (options.token_file is not None) or options.list == (options.name is not None):
-        usage = "mcp-workbench token NAME [--expires WHEN], or mcp-workbench token --list --token-file FILE"
-        complain(f"write {usage}")
-        return 2
-    return run_list(options.token_file) if options.list else run(options.name, options.expires)
-
-
-def _run_login(options: argparse.Namespace) -> int:
-    from mcp_workbench.cli.login import run_login, run_logout
-
-    log_level, log_format = options.log_level or "off", options.log_format or "text"
-    if options.command == "logout":
-        return run_logout(options.config, options.server, log_level=log_level, log_format=log_format)
-    return run_login(
-        options.config,
-        options.server,
-        browser=not options.no_browser,
-        port=options.port,
-        scope=" ".join(options.scope),
-        seconds=options.timeout,
-        log_level=log_level,
-        log_format=log_format,
-    )
+    return run(options)
 
 
 def _serve(config: str | None, log_level: str, log_format: str, *, keep_going: bool) -> int:

@@ -30,6 +30,8 @@ from mcp_workbench.protocol import names
 from mcp_workbench.workbench.text.estimate import estimate_tokens
 
 if TYPE_CHECKING:
+    import argparse
+
     from rich.console import RenderableType
 
 __all__ = ["run"]
@@ -62,7 +64,7 @@ QUERY: Final = "miles to kilometres"
 MISSPELT: Final = COUNT._replace(tool="count_word")
 
 
-def run() -> int:
+def run(_options: argparse.Namespace | None = None) -> int:
     """Run the demo and print its steps. Return 0, or 1 if a step failed."""
     console = Console(highlight=False, markup=False, emoji=False)
     with tempfile.TemporaryDirectory(prefix="mcp-workbench-demo-") as name:

@@ -25,7 +25,7 @@ from mcp_workbench.protocol.names import (
     MODERN_VERSIONS,
     PARSE_ERROR,
 )
-from mcp_workbench.surface import metatools
+from mcp_workbench.surface import metatools, use_request
 from mcp_workbench.surface.announcements import Announcements
 from mcp_workbench.surface.callers import read_level
 from mcp_workbench.surface.questions.asking import Asker
@@ -109,11 +109,11 @@ class ClientConnection:
 
     def receive(self, line: Line) -> None:
         """Handle one line from the client. Never raises, whatever the line contains."""
-        plain = metatools.read_plain_use(line)
+        plain = use_request.read_plain_use(line)
         if plain is None or not self._requests.relay(plain):
             self._peer.receive(line)
 
-    def take(self, line: Line, plain: metatools.PlainUse | None) -> None:
+    def take(self, line: Line, plain: use_request.PlainUse | None) -> None:
         """Handle a line that was read already: it is this plain call, or `plain` is None."""
         if plain is None or not self._requests.relay(plain):
             self._peer.receive(line)
@@ -195,7 +195,7 @@ class ClientConnection:
         if (caller := self._caller(params.meta, method)).is_modern and method == "subscriptions/listen":
             self._announcements.open_stream(request_id, read_filter(params.notifications))
         elif method == "tools/call":
-            metatools.refuse_misplaced(members_of(raw))
+            use_request.refuse_misplaced(members_of(raw))
             self._call_meta_tool(request_id, params, caller)
         elif method in SHARED_METHODS or (method in SUBSCRIPTION_METHODS and not caller.is_modern):
             self._lists().handle(request_id, method, params, raw, caller)
@@ -287,7 +287,7 @@ class ClientConnection:
             self._send_own(request_id, stamping.error_result(error), caller)
 
     def _use_tool(self, request_id: Id, params: RequestParams, caller: Caller) -> None:
-        tool, arguments = metatools.read_use(params.arguments)
+        tool, arguments = use_request.read_use(params.arguments)
         retry: Retry | None = NO_RETRY
         if caller.is_modern and (params.state or params.responses):
             bound = bind("tools/call", tool.toolbox, tool.server, tool.tool, arguments=arguments)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.cli.servers import configuration_path, count
+from mcp_workbench.cli.configuration import configuration_path
+from mcp_workbench.cli.inspection.rows import count
 from mcp_workbench.cli.setup.asking import confirm, is_interactive
 from mcp_workbench.cli.setup.edit import report_edit
 from mcp_workbench.cli.setup.failures import report_failures

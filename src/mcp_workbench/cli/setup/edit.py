@@ -6,7 +6,8 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
-from mcp_workbench.cli.servers import configuration_path, count
+from mcp_workbench.cli.configuration import configuration_path
+from mcp_workbench.cli.inspection.rows import count
 from mcp_workbench.cli.setup.asking import confirm
 from mcp_workbench.cli.setup.failures import report_failures
 from mcp_workbench.cli.terminal import complain, say

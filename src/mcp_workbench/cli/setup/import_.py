@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_workbench.cli.servers import configuration_path
+from mcp_workbench.cli.configuration import configuration_path
 from mcp_workbench.cli.setup.asking import ask, ask_secrets, confirm, is_interactive
 from mcp_workbench.cli.setup.clients.naming import unknown_client
 from mcp_workbench.cli.setup.failures import report_failures

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.cli.servers import count
+from mcp_workbench.cli.inspection.rows import count
 from mcp_workbench.cli.terminal import print_json, say
 from mcp_workbench.config import locate
 from mcp_workbench.errors import ConfigError

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_workbench.cli.servers import configuration_path
+from mcp_workbench.cli.configuration import configuration_path
 from mcp_workbench.cli.setup.asking import ask_secret, is_interactive
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.config.masking.recognition import is_literal_secret

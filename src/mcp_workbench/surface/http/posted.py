@@ -12,11 +12,12 @@ import msgspec
 from mcp_workbench.protocol.headers import NAMED_BY
 from mcp_workbench.protocol.names import INVALID_REQUEST, META_VERSION
 from mcp_workbench.surface.http.exchange import Rejected
-from mcp_workbench.surface.metatools import USE_TOOL, read_plain_use
+from mcp_workbench.surface.metatools import USE_TOOL
+from mcp_workbench.surface.use_request import read_plain_use
 from mcp_workbench.wire.message import ABSENT, decode, encode
 
 if TYPE_CHECKING:
-    from mcp_workbench.surface.metatools import PlainUse
+    from mcp_workbench.surface.use_request import PlainUse
     from mcp_workbench.wire.message import Id, Message
 
 _USE_TOOL: Final = msgspec.Raw(encode(USE_TOOL))

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.http.backlog import PrincipalBacklog
     from mcp_workbench.surface.http.exchange import HttpExchange
     from mcp_workbench.surface.http.limits import PrincipalRequests
-    from mcp_workbench.surface.metatools import PlainUse
     from mcp_workbench.surface.output import Write
     from mcp_workbench.surface.requests import Backpressure
+    from mcp_workbench.surface.use_request import PlainUse
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Id, Outgoing
 

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import RemoteError
     from mcp_workbench.protocol.caller import Caller
     from mcp_workbench.surface.callers import Callers
-    from mcp_workbench.surface.metatools import PlainUse, ToolId
     from mcp_workbench.surface.output import ClientOutput
     from mcp_workbench.surface.questions.bridge import Bridge, Retry
     from mcp_workbench.surface.questions.parking import ParkedCall
     from mcp_workbench.surface.requests import Meta
+    from mcp_workbench.surface.use_request import PlainUse, ToolId
     from mcp_workbench.wire.message import Body, Id, Outgoing
     from mcp_workbench.workbench.client_view import ClientView
     from mcp_workbench.workbench.emitted_uris import EmittedUris

@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.cli.servers import configuration_path
+from mcp_workbench.cli.configuration import configuration_path
 from mcp_workbench.cli.setup.asking import ask, is_interactive
 from mcp_workbench.cli.setup.clients.applying import (
     exit_code,

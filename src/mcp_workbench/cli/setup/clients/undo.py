@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.cli.servers import configuration_path
+from mcp_workbench.cli.configuration import configuration_path
 from mcp_workbench.cli.setup.clients.applying import is_agreed
 from mcp_workbench.cli.setup.clients.naming import resolve_clients
 from mcp_workbench.cli.terminal import complain, print_json, say

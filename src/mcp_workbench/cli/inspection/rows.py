@@ -1,21 +1,14 @@
-"""Shared by the commands about servers: loading the configuration, and a row for each server."""
+"""A row for each server, which the commands that start servers fill in and print."""
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from mcp_workbench.cli.terminal import print_json
-from mcp_workbench.config import load, locate
-from mcp_workbench.config.places import FILE_NAME
-from mcp_workbench.errors import ConfigError, StartError
-from mcp_workbench.serve.logs import report, set_up
-from mcp_workbench.storage.secret_lookup import secret_lookup
-from mcp_workbench.workbench.text.sanitise import clean_text, show_name
+from mcp_workbench.errors import StartError
+from mcp_workbench.workbench.text.sanitise import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,39 +32,6 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
     error: str | None = None
     stderr: tuple[str, ...] = ()
     hint: str | None = None
-
-
-def configuration_path(option: str | None) -> str:
-    """Return the path of the configuration file. Say on stderr which it is, if that is not obvious.
-
-    A file that is named, or is in the working directory, is obvious. One from `$WORKBENCH_CONFIG` or from the
-    user's configuration directory is not.
-    """
-    path = locate(option, os.environ)
-    if option is None and path != FILE_NAME:
-        print(f"Configuration: {show_name(path)}", file=sys.stderr)
-    return path
-
-
-def load_or_report(
-    option: str | None, *, as_json: bool, log_level: str, log_format: str
-) -> LoadedConfig | None:
-    """Return the configuration, and set up the log to mask its secrets.
-
-    If the configuration cannot be used, report its problems and return None.
-    """
-    path = configuration_path(option)
-    try:
-        loaded = load(path, os.environ, lookup=secret_lookup(os.environ))
-    except ConfigError as error:
-        if as_json:
-            problems = [msgspec.to_builtins(problem) for problem in error.problems]
-            print_json({"file": path, "valid": False, "problems": problems})
-        else:
-            report(error, log_format)
-        return None
-    set_up(log_level, log_format).hide(loaded.secrets)
-    return loaded
 
 
 def rows_of(loaded: LoadedConfig) -> Rows:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.cli.costs import costs_of, figures
-from mcp_workbench.cli.index import list_tools
-from mcp_workbench.cli.servers import load_or_report, rows_of
+from mcp_workbench.cli.configuration import load_or_report
+from mcp_workbench.cli.inspection.costs import costs_of, figures
+from mcp_workbench.cli.inspection.index import list_tools
+from mcp_workbench.cli.inspection.rows import rows_of
+from mcp_workbench.cli.inspection.tokens_display import show
 from mcp_workbench.cli.terminal import complain, print_json, say
-from mcp_workbench.cli.tokens_display import show
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.workbench.client_view import ClientView
@@ -20,7 +21,9 @@ from mcp_workbench.workbench.registry import build
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:
-    from mcp_workbench.cli.costs import Costs
+    import argparse
+
+    from mcp_workbench.cli.inspection.costs import Costs
     from mcp_workbench.config import LoadedConfig, Origin
 
 REMEDY: Final = "List them with mcp-workbench index, or with --connect."
@@ -37,14 +40,14 @@ class TokenReport(msgspec.Struct, frozen=True):
     """Servers that are not counted, because the catalogue does not have their tools."""
 
 
-def run(option: str | None, *, connect: bool, as_json: bool, log_level: str, log_format: str) -> int:
+def run(options: argparse.Namespace) -> int:
     """Count the tokens and print them. Return 0, 1 (no tools known, or a server failed) or 2 (a bad file)."""
-    loaded = load_or_report(option, as_json=as_json, log_level=log_level, log_format=log_format)
+    loaded = load_or_report(options, as_json=options.json)
     if loaded is None:
         return 2
-    has_failed = connect and _list_tools(loaded, quietly=as_json)
+    has_failed = options.connect and _list_tools(loaded, quietly=options.json)
     account = asyncio.run(_count(loaded))
-    if as_json:
+    if options.json:
         _print_json(loaded, account)
     elif account.total.servers:
         show(account.toolboxes, account.total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcp_workbench.cli.setup import editing_options, import_options, secret_options
-from mcp_workbench.cli.setup.clients import options as client_options
+from mcp_workbench.cli.setup.clients import client_options
 
 if TYPE_CHECKING:
     import argparse

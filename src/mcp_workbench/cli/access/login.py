@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from mcp_workbench.cli.servers import load_or_report
+from mcp_workbench.cli.configuration import load_or_report
 from mcp_workbench.cli.terminal import complain, say
 from mcp_workbench.downstream.oauth.callback import open_callback
 from mcp_workbench.downstream.oauth.login_flow import LoginFlow
@@ -22,7 +22,8 @@ from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.workbench.text.sanitise import clean_text, show_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    import argparse
+    from collections.abc import Coroutine, Iterator
     from typing import Any
 
     from mcp_workbench.config import LoadedConfig, ServerConfig
@@ -50,47 +51,19 @@ class Command:
         self.store = LoginStore(os.environ, self.origin, self.config.url or "")
 
 
-def run_login(
-    option: str | None,
-    name: str,
-    *,
-    browser: bool,
-    port: int | None,
-    scope: str,
-    seconds: float,
-    log_level: str,
-    log_format: str,
-) -> int:
-    """Log in to a server. Return 0, 1 (the login failed) or 2 (there is no such server, or a bad file)."""
-
-    async def log_in(command: Command) -> None:
-        await _log_in(command, browser=browser, port=port, scope=scope, seconds=seconds)
-
-    return _run(log_in, option, name, log_level, log_format)
-
-
-def run_logout(option: str | None, name: str, *, log_level: str, log_format: str) -> int:
-    """Remove the login to a server. Return 0, 1 (removing failed) or 2 (no such server, or a bad file)."""
-    return _run(_log_out, option, name, log_level, log_format)
-
-
-def _run(
-    work: Callable[[Command], Coroutine[Any, Any, None]],
-    option: str | None,
-    name: str,
-    log_level: str,
-    log_format: str,
-) -> int:
-    loaded = load_or_report(option, as_json=False, log_level=log_level, log_format=log_format)
+def run(options: argparse.Namespace) -> int:
+    """Log in to a server, or log out. Return 0, 1 (that failed) or 2 (no such server, or a bad file)."""
+    loaded = load_or_report(options)
     if loaded is None:
         return 2
     try:
-        command = Command(loaded, name)
+        command = Command(loaded, options.server)
     except WrongTarget as error:
         complain(str(error))
         return 2
+    work = _log_out(command) if options.command == "logout" else _log_in(command, options)
     try:
-        asyncio.run(_until_interrupted(work(command)))
+        asyncio.run(_until_interrupted(work))
     except (LoginFailed, StoreError) as error:
         complain(command.mask(clean_text(str(error))))
         return 1
@@ -102,8 +75,8 @@ async def _until_interrupted(work: Coroutine[Any, Any, None]) -> None:
     await work
 
 
-async def _log_in(command: Command, *, browser: bool, port: int | None, scope: str, seconds: float) -> None:
-    config = command.config
+async def _log_in(command: Command, options: argparse.Namespace) -> None:
+    config, seconds = command.config, options.timeout
     say(f"Logging in to {command.name} ({command.mask(config.url or '')})")
     status, challenge = await request_challenge(config)
     if status != 401:
@@ -111,10 +84,14 @@ async def _log_in(command: Command, *, browser: bool, port: int | None, scope: s
         say(f"It did not ask for a login (HTTP {status}). Trying all the same.")
     earlier = await _earlier(command.store)
     try:
-        async with open_callback(_ports(port, config, earlier)) as callback, asyncio.timeout(seconds):
+        async with open_callback(_ports(options.port, config, earlier)) as callback, asyncio.timeout(seconds):
             with _pasting(callback):
                 flow = LoginFlow(config.url or "", config.oauth, earlier, callback)
-                login = await flow.run(challenge, scope, lambda *shown: _show(*shown, browser=browser))
+                login = await flow.run(
+                    challenge,
+                    " ".join(options.scope),
+                    lambda *shown: _show(*shown, browser=not options.no_browser),
+                )
     except TimeoutError:
         raise LoginFailed(
             f"no answer came from the browser within {seconds:g} s",

@@ -7,6 +7,7 @@ import os
 import secrets
 import sys
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from mcp_workbench.cli.terminal import complain
 from mcp_workbench.config.expiry import expiry_after, format_time
@@ -15,13 +16,25 @@ from mcp_workbench.config.tokens import HASHED, digest_of, is_name, load_tokens
 from mcp_workbench.errors import ConfigError
 from mcp_workbench.workbench.text.sanitise import show_name
 
+if TYPE_CHECKING:
+    import argparse
+
 TOKEN_BYTES = 32
 """Number of random bytes in a token."""
 PREFIX = "mcpw_"
 """Beginning of every token, by which people and secret scanners recognise one."""
 
 
-def run(name: str, expires: str | None = None) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Create a token, or list those of a file. Return 0, or 2 for wrong options or a bad file."""
+    if options.list != (options.token_file is not None) or options.list == (options.name is not None):
+        usage = "mcp-workbench token NAME [--expires WHEN], or mcp-workbench token --list --token-file FILE"
+        complain(f"write {usage}")
+        return 2
+    return _list(options.token_file) if options.list else _create(options.name, options.expires)
+
+
+def _create(name: str, expires: str | None) -> int:
     """Print a token file with the digest of a new token on stdout, and the token itself on stderr.
 
     Return 0, or 2 if the name or the expiry is wrong.
@@ -47,7 +60,7 @@ def run(name: str, expires: str | None = None) -> int:
     return 0
 
 
-def run_list(token_file: str) -> int:
+def _list(token_file: str) -> int:
     """Print the tokens of a file with toolboxes, expiry and last use. Return 0, or 2 for a bad file."""
     from mcp_workbench.storage.secret_lookup import secret_lookup
     from mcp_workbench.storage.token_use import TokenUseFile, tag_of

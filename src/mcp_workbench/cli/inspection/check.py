@@ -8,28 +8,30 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.cli.display import Display
-from mcp_workbench.cli.servers import attempt, count, load_or_report, rows_of
+from mcp_workbench.cli.configuration import load_or_report
+from mcp_workbench.cli.inspection.display import Display
+from mcp_workbench.cli.inspection.rows import attempt, count, rows_of
 from mcp_workbench.cli.terminal import print_json
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.workbench.registry import build
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable
 
-    from mcp_workbench.cli.servers import Rows
+    from mcp_workbench.cli.inspection.rows import Rows
     from mcp_workbench.config import LoadedConfig
 
 
-def run(option: str | None, *, connect: bool, as_json: bool, log_level: str, log_format: str) -> int:
+def run(options: argparse.Namespace) -> int:
     """Check the configuration and print the result. Return 0, 1 (a server failed) or 2 (a bad file)."""
-    loaded = load_or_report(option, as_json=as_json, log_level=log_level, log_format=log_format)
+    loaded = load_or_report(options, as_json=options.json)
     if loaded is None:
         return 2
     rows = rows_of(loaded)
-    if as_json:
-        if connect:
+    if options.json:
+        if options.connect:
             asyncio.run(_connect(loaded, rows, lambda: None))
         servers = [msgspec.to_builtins(row) for row in rows.values()]
         print_json(
@@ -38,8 +40,8 @@ def run(option: str | None, *, connect: bool, as_json: bool, log_level: str, log
     else:
         toolboxes = count(len(loaded.config.toolboxes), "toolbox", "toolboxes")
         heading = f"{loaded.path} is valid: {toolboxes}, {count(len(rows), 'server', 'servers')}"
-        with Display(heading, loaded.warnings, list(rows.values()), connecting=connect) as display:
-            if connect:
+        with Display(heading, loaded.warnings, list(rows.values()), connecting=options.connect) as display:
+            if options.connect:
                 asyncio.run(_connect(loaded, rows, display.update))
     return 1 if any(row.state == "failed" for row in rows.values()) else 0
 

@@ -9,14 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mcp_workbench.cli.display import PLAIN_COLUMNS
-from mcp_workbench.cli.servers import count
+from mcp_workbench.cli.inspection.display import PLAIN_COLUMNS
+from mcp_workbench.cli.inspection.rows import count
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcp_workbench.cli.costs import Costs
+    from mcp_workbench.cli.inspection.costs import Costs
 
 HEADINGS: Final = (
     "servers",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from mcp_workbench.cli.servers import Row
+    from mcp_workbench.cli.inspection.rows import Row
 
 PLAIN_COLUMNS = 140
 """Width of the output if it is not a terminal: files and pipes need no wrapping."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.cli.display import Display
-from mcp_workbench.cli.servers import attempt, count, load_or_report, rows_of
+from mcp_workbench.cli.configuration import load_or_report
+from mcp_workbench.cli.inspection.display import Display
+from mcp_workbench.cli.inspection.rows import attempt, count, rows_of
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.storage.directories import cache_directory
@@ -17,9 +18,10 @@ from mcp_workbench.workbench.registry import build
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
 
-    from mcp_workbench.cli.servers import Row, Rows
+    from mcp_workbench.cli.inspection.rows import Row, Rows
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.storage.catalogue import Catalogue
     from mcp_workbench.workbench.configured_server import ConfiguredServer
@@ -28,15 +30,15 @@ MAX_RUNNING_SERVERS: Final = 8
 """Servers that run at the same time: a hundred would be too many for some computers."""
 
 
-def run(option: str | None, names: Sequence[str], *, as_json: bool, log_level: str, log_format: str) -> int:
+def run(options: argparse.Namespace) -> int:
     """Fill the catalogue and print the result.
 
     Return 0, 1 (a server failed) or 2 (a bad file, an unknown name).
     """
-    loaded = load_or_report(option, as_json=as_json, log_level=log_level, log_format=log_format)
+    loaded = load_or_report(options, as_json=options.json)
     if loaded is None:
         return 2
-    known = rows_of(loaded)
+    names, known = options.names, rows_of(loaded)
     if unknown := [name for name in names if not _chosen(known, [name])]:
         names = [*loaded.config.toolboxes, *map("/".join, known)]
         there_are = ", ".join(map(show_name, names)) or "none"
@@ -44,8 +46,8 @@ def run(option: str | None, names: Sequence[str], *, as_json: bool, log_level: s
         complain(f"{what}. There are: {there_are}")
         return 2
     rows = _chosen(known, names) if names else known
-    catalogue = list_tools(loaded, rows, quietly=as_json)
-    if as_json:
+    catalogue = list_tools(loaded, rows, quietly=options.json)
+    if options.json:
         _print_json(loaded, rows, catalogue)
     else:
         say(_summary(rows, catalogue))

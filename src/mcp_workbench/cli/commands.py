@@ -1,0 +1,42 @@
+"""The commands of the command line, and the module of each, which is imported when the command runs.
+
+Each module has `run`, which takes the options of the command and returns its exit code.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import argparse
+
+MODULES: Final[dict[str, str]] = {
+    "add": "setup.add",
+    "check": "inspection.check",
+    "demo": "demo",
+    "disable": "setup.edit",
+    "enable": "setup.edit",
+    "import": "setup.import_",
+    "index": "inspection.index",
+    "install": "setup.clients.install",
+    "list": "setup.listing",
+    "login": "access.login",
+    "logout": "access.login",
+    "move": "setup.edit",
+    "remove": "setup.edit",
+    "schema": "schema",
+    "secret": "setup.secret",
+    "serve": "serve",
+    "token": "access.token",
+    "tokens": "inspection.tokens",
+    "undo": "setup.clients.undo",
+    "uninstall": "setup.clients.uninstall",
+}
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a command, and return its exit code."""
+    module = import_module(f"mcp_workbench.cli.{MODULES[options.command]}")
+    code: int = module.run(options)
+    return code
