@@ -116,6 +116,56 @@ def test_the_forms_of_a_word_have_one_stem(forms: str) -> None:
     assert len({stem(word) for word in forms.split()}) == 1
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "news new",
+        "customer custom",
+        "general generate generic",
+        "organization organ organic",
+        "university universe universal",
+        "policy police",
+        "community communicate",
+        "conversation conversion",
+        "important import",
+        "international internal intern",
+        "positive position",
+        "container contain",
+        "digital digit",
+        "author authorize authority",
+        "terminal terminate",
+        "transition transit",
+        "settings set",
+        "business busy",
+        "animal anime animation",
+        "ios io",
+        "canvas canva",
+    ],
+)
+def test_words_of_different_meaning_have_different_stems(words: str) -> None:
+    assert len({stem(word) for word in words.split()}) == len(words.split())
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "organize organizes organized organizing organizer organization organizations",
+        "customer customers",
+        "authorize authorized authorization",
+        "university universities",
+        "embed embeds embedded embedding",
+        "canvas canvases",
+    ],
+)
+def test_a_root_that_is_never_shortened_has_one_stem_for_all_its_forms(forms: str) -> None:
+    assert len({stem(word) for word in forms.split()}) == 1
+
+
+def test_a_longer_word_that_begins_like_a_root_keeps_its_own_stem() -> None:
+    assert stem("digitalocean") == "digitalocean"
+    assert stem("newsletter") != stem("news")
+
+
 @pytest.mark.parametrize("word", ["", "a", "is", "sky", "feed", "bed", "sing", "straße", "sha256", "文件"])
 def test_what_has_no_ending_is_its_own_stem(word: str) -> None:
     assert stem(word) == word

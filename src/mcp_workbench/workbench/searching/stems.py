@@ -1,6 +1,7 @@
 """Stems of English words, by Porter's algorithm of 1980: "creates" and "creation" have the same.
 
-A word with other than English letters is its own stem.
+Owns the exceptions too: words of different meaning that the algorithm would give the same stem. A word with
+other than English letters is its own stem.
 """
 
 from __future__ import annotations
@@ -29,12 +30,32 @@ _FOURTH: Final = (
     "ion", "al", "er", "ic", "ou",
 )  # fmt: skip
 
+# "general" and "generate" would be "gener", and "news" would be "new". These beginnings are never shortened.
+_NEVER_SHORTENED: Final = """
+activit animal animat apartment authorit authoriz business canvas cms commitment communit container
+contentful conversat customer department designat digital dns ecs edition electronic elevator embed emergenc
+engineer ens evening excellen executiv experiment extensiv formation gas general generic gis goods gps
+identical importan indices initiativ insider internal internation ios lateral lens liquidit literal means
+mls mms multiplicat news objectiv odds officer optimism organic organiz paste performance physical politic
+population positiv presentation production projection provider publication rds refinanc responsib setting
+several sms sns successiv terminal tls transition tts universal universit unrealiz wedding
+"""
+_ROOTS: Final = tuple(_NEVER_SHORTENED.split())
+
 
 @lru_cache(CACHED_WORDS)
 def stem(word: str) -> str:
     """Return the stem of a word, which its forms have in common."""
     if len(word) <= 2 or not (word.isascii() and word.isalpha()):
         return word
+    found = _porter_stem(word)
+    if word.startswith(_ROOTS):
+        root = max((root for root in _ROOTS if word.startswith(root)), key=len)
+        return max(found, root, key=len)
+    return found
+
+
+def _porter_stem(word: str) -> str:
     word = _past_or_present(_singular(word))
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = word[:-1] + "i"
