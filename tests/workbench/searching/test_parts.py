@@ -11,6 +11,7 @@ from mcp_workbench.config.edit_distance import edit_distance
 from mcp_workbench.workbench.searching.entry import MAX_PARAMETERS
 from mcp_workbench.workbench.searching.index import Entry, read_entry
 from mcp_workbench.workbench.searching.query import read_query
+from mcp_workbench.workbench.searching.repairs import is_likely_mistake, is_repairable
 from mcp_workbench.workbench.searching.spelling import SpellingIndex
 from mcp_workbench.workbench.searching.stems import stem
 from mcp_workbench.workbench.searching.synonyms import synonyms
@@ -183,6 +184,37 @@ def test_synonyms_are_mutual_and_no_word_is_its_own() -> None:
 def test_a_query_is_read_by_sentences_with_its_values_and_numbers_worth_less() -> None:
     read = read_query('Send "blue world" to me. List 7 files, files')
     assert read == [{"send": 1, "blue": 0.3, "world": 0.3 * 0.6}, {"list": 1, "7": 0.1, "files": 1.5}]
+
+
+@pytest.mark.parametrize("word", ["from", "weekend", "looking", "deletes", "12", "ab", "sha256", "文件"])
+def test_a_word_of_our_own_lists_is_right_and_what_is_no_word_is_left_alone(word: str) -> None:
+    assert not is_repairable(word)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant", "is_likely"),
+    [
+        ("serach", "search", True),
+        ("earch", "search", True),
+        ("gti", "git", True),
+        ("igt", "git", True),
+        ("gt", "git", True),
+        ("fiel", "file", True),
+        ("flie", "file", True),
+        ("fils", "files", True),
+        ("fioes", "files", True),
+        ("film", "file", False),
+        ("sun", "run", False),
+        ("eur", "our", False),
+        ("nft", "nfl", False),
+        ("mood", "food", False),
+        ("repoziitory", "repository", True),
+        ("airport", "import", False),
+        ("resolution", "solution", False),
+    ],
+)
+def test_a_mistake_must_be_one_that_people_make(typed: str, meant: str, is_likely: bool) -> None:
+    assert is_likely_mistake(typed, meant, edit_distance(typed, meant, 2)) is is_likely
 
 
 def test_every_word_one_slip_away_is_found_and_no_other() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -14,7 +16,7 @@ from mcp_workbench.workbench.searching.index import SearchIndex, read_entry
 from mcp_workbench.workbench.searching.word_vectors import is_installed
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Hashable, Iterator, Mapping
+    from collections.abc import Callable, Container, Hashable, Iterator, Mapping
 
     from mcp_workbench.config import Origin
     from mcp_workbench.errors import StrPath
@@ -26,6 +28,9 @@ INLINE_READ_TOOLS: Final = 100
 """Tools that are read in the event loop, in some milliseconds. More are read in a thread."""
 INLINE_SEARCH_TOOLS: Final = 1000
 """Tools that are searched in the event loop, in some milliseconds. More are searched in a thread."""
+YIELD_SECONDS: Final = 20e-6
+"""Pause after each step of long work in a thread. Without it, the event loop would wait for the interpreter's
+lock for 5 ms each time that it has something to do."""
 TIMEOUT_SECONDS: Final = 60.0
 """Time for reading or searching in a thread; the largest accepted lists take a small part of it."""
 
@@ -45,7 +50,7 @@ class Finder:
     def __init__(self, cache: StrPath) -> None:
         self._cache = cache
         self._start_empty()
-        self._reading: asyncio.Task[None] | None = None
+        self._preparing: asyncio.Task[None] | None = None
         self._turn = FairSemaphore(1, lambda: 1)
 
     def _start_empty(self) -> None:
@@ -66,7 +71,7 @@ class Finder:
         # each turn of the event loop, and other tasks run in between.
         async with self._turn.place(principal):
             await asyncio.sleep(0)
-            await self._read_changes(sources)
+            await self._prepare(query, sources)
             hits = await self._hits(query, limit, among)
             read = [(self._read[hit.group], hit.position) for hit in hits]
         return [(server.origin, server.names[position]) for server, position in read]
@@ -77,22 +82,25 @@ class Finder:
         search = self._search
         return await in_thread(lambda: search.search(query, limit, among), TIMEOUT_SECONDS)
 
-    async def _read_changes(self, sources: Mapping[Origin, Index]) -> None:
+    async def _prepare(self, query: str, sources: Mapping[Origin, Index]) -> None:
+        """Bring the index up to date, and prepare it for the words of a query. Long work runs in a thread."""
         while True:
-            if self._reading is not None:
-                # All wait for the same reading, which goes on if one of them is cancelled.
-                await outcome_of(self._reading)
+            if self._preparing is not None:
+                # All wait for the same thread, which goes on if one of them is cancelled.
+                await outcome_of(self._preparing)
                 continue
             for gone in self._read.keys() - sources.keys():
                 del self._read[gone]
                 self._search.drop(gone)
-            changed = dict(self._changed(sources))
-            if not changed:
+            if changed := dict(self._changed(sources)):
+                if self._semantic_index is None and sum(map(len, changed.values())) <= INLINE_READ_TOOLS:
+                    self._read_all(changed)
+                else:
+                    self._preparing = asyncio.create_task(self._in_thread(partial(self._read_all, changed)))
+            elif self._search.is_ready(query):
                 return
-            if self._semantic_index is None and sum(map(len, changed.values())) <= INLINE_READ_TOOLS:
-                self._read_all(changed)
-                return
-            self._reading = asyncio.create_task(self._read_in_thread(changed))
+            else:
+                self._preparing = asyncio.create_task(self._in_thread(partial(_learn_spelling, self._search)))
 
     def _changed(self, sources: Mapping[Origin, Index]) -> Iterator[tuple[Origin, Index]]:
         for origin, index in sources.items():
@@ -108,15 +116,20 @@ class Finder:
         if self._semantic_index is not None:
             self._semantic_index.learn()
 
-    async def _read_in_thread(self, sources: Mapping[Origin, Index]) -> None:
+    async def _in_thread(self, work: Callable[[], None]) -> None:
         try:
-            await in_thread(lambda: self._read_all(sources), TIMEOUT_SECONDS)
+            await in_thread(work, TIMEOUT_SECONDS)
         except BaseException:
             # The thread may still run: leave the old index to it, and start with a new one.
             self._start_empty()
             raise
         finally:
-            self._reading = None
+            self._preparing = None
+
+
+def _learn_spelling(search: SearchIndex) -> None:
+    for _ in search.prepare():
+        time.sleep(YIELD_SECONDS)
 
 
 def _semantic_index(cache: StrPath) -> SemanticIndex | None:

@@ -112,10 +112,26 @@ class SearchIndex:
         if (old := self._groups.pop(group, None)) is not None:
             self._remove(old)
 
+    def is_ready(self, query: str) -> bool:
+        """Whether a search for a query can begin without `prepare`."""
+        if self._vocabulary.is_spelling_ready:
+            return True
+        # A ranking by meaning reads words in its own way.
+        return self._semantic_ranking is None and not any(
+            self._vocabulary.is_unknown(word) for words in read_query(query) for word in words
+        )
+
+    def prepare(self) -> Iterator[None]:
+        """Learn how words are spelled, in short steps. Takes a while with thousands of tools."""
+        return self._vocabulary.prepare_spelling()
+
     def search(self, query: str, limit: int, groups: Container[Hashable] | None = None) -> list[Hit]:
         """Return the best tools first, at most `limit`, of the given groups; of all groups by default."""
         if limit < 1:
             return []
+        if not self.is_ready(query):
+            for _ in self.prepare():
+                pass
         scores = self._scores(query, limit, self._allowed(groups))
         if not scores:
             return []

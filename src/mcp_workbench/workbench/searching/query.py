@@ -13,7 +13,7 @@ from typing import Final
 from mcp_workbench.workbench.searching.stems import stem
 from mcp_workbench.workbench.searching.words import STOP_WORDS, split_words
 
-__all__ = ["read_query"]
+__all__ = ["is_small_talk", "read_query"]
 
 MAX_QUERY_CHARACTERS: Final = 4000
 """How much of a query is read."""
@@ -56,6 +56,11 @@ def _small_talk() -> frozenset[str]:
     return frozenset(map(stem, _SMALL_TALK.split()))
 
 
+def is_small_talk(word: str) -> bool:
+    """Whether a word, or a form of it, is common in requests of any kind."""
+    return stem(word) in _small_talk()
+
+
 @cache
 def _values() -> re.Pattern[str]:
     quoted = (rf"{start}[^{end}\n]{{1,200}}{end}" for start, end in ('""', "“”", "«»", "``"))
@@ -94,8 +99,7 @@ def _read(text: str, sentences: list[dict[str, float]]) -> None:
 
 def _weighed(words: dict[str, float]) -> dict[str, float]:
     return {
-        word: weight * SMALL_TALK_WEIGHT if stem(word) in _small_talk() else weight
-        for word, weight in words.items()
+        word: weight * SMALL_TALK_WEIGHT if is_small_talk(word) else weight for word, weight in words.items()
     }
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from mcp_workbench.config.edit_distance import edit_distance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 __all__ = ["SpellingIndex"]
 
@@ -30,11 +30,12 @@ MIN_CHAINS: Final = 1024
 class SpellingIndex:
     """Words by the forms that a typing mistake makes of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: Collection[str] = ()) -> None:
+        """Create an empty index with room for these words: it then need not grow while they are added."""
         self._words: list[str] = []
-        self._heads = array("i", [-1]) * MIN_CHAINS
         self._next = array("i")
         self._word_of = array("I")
+        self._heads = _chains(sum(map(len, words)) + len(words))
 
     @property
     def size(self) -> int:
@@ -44,30 +45,26 @@ class SpellingIndex:
     def add(self, words: Iterable[str]) -> None:
         """Store more words in the index."""
         for word in words:
-            if len(word) > MAX_WORD_LETTERS:
-                continue
-            number = len(self._words)
-            self._words.append(word)
-            for key in _shortened(word):
-                self._word_of.append(number)
-                self._chain(len(self._next), hash(key))
+            if len(word) <= MAX_WORD_LETTERS:
+                self._link(word, len(self._words))
+                self._words.append(word)
         if len(self._next) > len(self._heads):
-            self._rechain()
+            self._grow()
 
-    def _chain(self, link: int, key: int) -> None:
-        slot = key % len(self._heads)
-        self._next.append(self._heads[slot])
-        self._heads[slot] = link
+    def _link(self, word: str, number: int) -> None:
+        heads, following = self._heads, self._next
+        chains = len(heads)
+        keys = _shortened(word)
+        self._word_of.extend([number] * len(keys))
+        for key in keys:
+            slot = hash(key) % chains
+            following.append(heads[slot])
+            heads[slot] = len(following) - 1
 
-    def _rechain(self) -> None:
-        chains = len(self._heads)
-        while chains < len(self._next):
-            chains *= 2
-        self._heads = array("i", [-1]) * chains
-        self._next = array("i")
-        for word in self._words:
-            for key in _shortened(word):
-                self._chain(len(self._next), hash(key))
+    def _grow(self) -> None:
+        self._heads, self._next, self._word_of = _chains(len(self._next)), array("i"), array("I")
+        for number, word in enumerate(self._words):
+            self._link(word, number)
 
     def near(self, word: str, limit: int) -> dict[str, int]:
         """Return the words that are at most `limit` mistakes away, with their number of mistakes.
@@ -93,6 +90,14 @@ class SpellingIndex:
                 link = following[link]
                 if _is_key_of(key, word):
                     yield word
+
+
+def _chains(links: int) -> array[int]:
+    """Return empty chains, at least as many as there will be links in them."""
+    count = MIN_CHAINS
+    while count < links:
+        count *= 2
+    return array("i", [-1]) * count
 
 
 def _is_key_of(key: str, word: str) -> bool:

@@ -12,13 +12,14 @@ from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING, Final
 
+from mcp_workbench.workbench.searching.repairs import is_likely_mistake, is_repairable, stem_to_repair
 from mcp_workbench.workbench.searching.spelling import SpellingIndex
 from mcp_workbench.workbench.searching.stems import stem
 from mcp_workbench.workbench.searching.synonyms import synonyms
-from mcp_workbench.workbench.searching.words import STOP_WORDS, is_repairable
+from mcp_workbench.workbench.searching.words import STOP_WORDS, has_repairable_letters
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 __all__ = ["Vocabulary"]
 
@@ -30,8 +31,6 @@ TWO_MISTAKES_WEIGHT: Final = 0.5
 """What a correction of two typing mistakes counts."""
 JOINED_WEIGHT: Final = 0.8
 """What two words count that were written as one, or one that was written as two."""
-MIN_LETTERS_FOR_TWO: Final = 6
-"""Letters that a word must have to be corrected by two mistakes: shorter words are near to too many."""
 MIN_JOINED_LETTERS: Final = 3
 """Letters that each of two words must have that were written as one."""
 MAX_CORRECTIONS: Final = 5
@@ -42,6 +41,8 @@ STOP_WORD_TOOLS: Final = 1000
 """A stop word counts as a word of so many tools."""
 SPARE_WORDS: Final = 1000
 """Removed words that may stay in the spelling index, besides as many as there are."""
+SPELLING_STEP_WORDS: Final = 50
+"""Words that are added to the spelling index in a step, in about a millisecond."""
 
 _Posting = tuple["array[int]", "array[float]"]
 
@@ -60,7 +61,7 @@ class Vocabulary:
         """By word: how many groups have it."""
         self._spelling: SpellingIndex | None = None
         self._unindexed: list[str] = []
-        """Words that were added since the spelling index was last used."""
+        """Words that were added since the spelling index was last brought up to date."""
 
     def stem_of(self, word: str) -> str:
         """Return the stem of a word, known or not."""
@@ -90,7 +91,7 @@ class Vocabulary:
                 self._unindexed.append(word)
             uses[word] += 1
         if self._spelling is None or len(self._unindexed) > len(uses) + SPARE_WORDS:
-            self._spelling, self._unindexed = None, []  # rebuilt from all words at the next use
+            self._spelling, self._unindexed = None, []  # rebuilt from all words when it is needed
         self.tools += tools
 
     def remove(self, words: Sequence[str], first: int, end: int) -> None:
@@ -140,13 +141,34 @@ class Vocabulary:
         folded = word.casefold()
         if stem(folded) in self._postings or not is_repairable(folded):
             return word
-        near = self._near(folded, 1) or (self._near(folded, 2) if len(folded) >= MIN_LETTERS_FOR_TWO else [])
         uses = [
             (-self._uses.get(other, STOP_WORD_TOOLS), other)
-            for other in near
+            for other in self._near(folded, 1) or self._near(folded, 2)
             if other in self._uses or other in STOP_WORDS
         ]
         return min(uses, default=(0, word))[1]
+
+    @property
+    def is_spelling_ready(self) -> bool:
+        """Whether mistyped words can be repaired without `prepare_spelling`."""
+        return self._spelling is not None and not self._unindexed
+
+    def is_unknown(self, word: str) -> bool:
+        """Whether no tool has a word of a query, so that it may be mistyped."""
+        return stem(word) not in self._postings and is_repairable(word) and not self._split(word)
+
+    def prepare_spelling(self) -> Iterator[None]:
+        """Bring the spelling index up to date, in short steps. Without a search meanwhile."""
+        spelling = self._spelling
+        if spelling is None or spelling.size > 2 * len(self._uses) + SPARE_WORDS:
+            spelling, self._unindexed = None, [*sorted(STOP_WORDS), *self._uses]
+        stems = [term for word in self._unindexed if (term := self._stems.get(word, word)) not in self._uses]
+        words = list(filter(has_repairable_letters, dict.fromkeys((*self._unindexed, *stems))))
+        spelling = spelling or SpellingIndex(words)
+        for start in range(0, len(words), SPELLING_STEP_WORDS):
+            spelling.add(words[start : start + SPELLING_STEP_WORDS])
+            yield
+        self._spelling, self._unindexed = spelling, []
 
     def _rarity(self, term: str) -> float:
         tools_with = len(self._postings[term][0])
@@ -176,8 +198,8 @@ class Vocabulary:
 
     def _repaired(self, word: str) -> list[tuple[str, float]]:
         """Return the stems that a mistyped word may stand for, the likely ones with more weight."""
-        share, near = ONE_MISTAKE_WEIGHT, self._near(word, 1) or self._near(stem(word), 1)
-        if not near and len(word) >= MIN_LETTERS_FOR_TWO:
+        share, near = ONE_MISTAKE_WEIGHT, self._near(word, 1) or self._near(stem_to_repair(word), 1)
+        if not near:
             share, near = TWO_MISTAKES_WEIGHT, self._near(word, 2)
         likely: dict[str, float] = {}
         for other in near:
@@ -188,18 +210,10 @@ class Vocabulary:
         return [(term, share * weight / best[0][1]) for term, weight in best if term]
 
     def _near(self, word: str, mistakes: int) -> list[str]:
+        near = {} if self._spelling is None else self._spelling.near(word, mistakes)
         return [
             other
-            for other in self._spelling_index().near(word, mistakes)
-            if other in self._uses or other in self._postings or other in STOP_WORDS
+            for other in near
+            if is_likely_mistake(word, other, mistakes)
+            and (other in self._uses or other in self._postings or other in STOP_WORDS)
         ]
-
-    def _spelling_index(self) -> SpellingIndex:
-        if self._spelling is None or self._spelling.size > 2 * len(self._uses) + SPARE_WORDS:
-            self._spelling = SpellingIndex()
-            self._unindexed = [*sorted(STOP_WORDS), *self._uses]
-        if self._unindexed:
-            stems = [term for word in self._unindexed if (term := stem(word)) not in self._uses]
-            self._spelling.add(filter(is_repairable, dict.fromkeys((*self._unindexed, *stems))))
-            self._unindexed = []
-        return self._spelling

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Final
 
-__all__ = ["STOP_WORDS", "is_repairable", "split_words"]
+__all__ = ["STOP_WORDS", "has_repairable_letters", "split_words"]
 
 
 # Function words, and what people say to an assistant before they name the task.
@@ -97,6 +97,6 @@ def _without_marks(text: str) -> str:
     return unicodedata.normalize("NFC", kept)
 
 
-def is_repairable(word: str) -> bool:
-    """Whether a typing mistake in a word can be corrected: it must be letters, and not too few."""
+def has_repairable_letters(word: str) -> bool:
+    """Whether a typing mistake in a word could be corrected: it must be letters, and not too few."""
     return len(word) >= 3 and word.isalpha() and not _UNSPACED.match(word)
