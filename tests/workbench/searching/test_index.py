@@ -127,6 +127,47 @@ def test_a_right_word_that_no_tool_has_is_not_repaired_into_another(query: str) 
     assert indexed({"server": [tool(word) for word in words]}).search(query, 5) == []
 
 
+# --- where a list ends ------------------------------------------------------------------------------------
+
+
+def test_tools_that_fall_far_behind_the_best_are_left_out() -> None:
+    entries = [
+        tool("delete_file", "Delete a file from the disk"),
+        tool("remove_file", "Delete a file for ever"),
+        tool("read_file", "Read a file"),
+        tool("create_issue", "Create an issue, with a file attached"),
+        tool("delete_branch", "Delete a branch"),
+    ]
+    index = indexed({"server": [*entries, *[tool(f"other_{number}") for number in range(20)]]})
+    assert names(index, entries, "delete a file") == ["delete_file", "remove_file"]
+
+
+def test_of_a_query_that_asks_for_several_things_more_is_found() -> None:
+    query = "I want to see my overdue invoices, send an email to the customer, and know about storms tomorrow"
+    expected = {"payments/list_invoices", "mail/sendMessage", "weather/get_storm_warnings"}
+    assert expected <= set(found(INDEX, TOOLS, query, 20))
+    assert len(found(INDEX, TOOLS, "overdue invoices", 20)) < len(found(INDEX, TOOLS, query, 20))
+
+
+def test_a_tool_that_has_the_word_in_its_description_is_found_beside_one_that_is_named_so() -> None:
+    entries = [tool("get_weather"), tool("get_forecast", "Weather of the next days"), tool("get_time")]
+    assert names(indexed({"server": entries}), entries, "weather") == ["get_weather", "get_forecast"]
+
+
+def test_a_tool_of_that_name_does_not_hide_others_that_fit() -> None:
+    entries = [tool("search"), tool("search_issues"), tool("search_code"), tool("merge")]
+    assert set(names(indexed({"server": entries}), entries, "search")) == {
+        "search",
+        "search_issues",
+        "search_code",
+    }
+
+
+def test_queries_of_one_step_find_a_few_tools_only() -> None:
+    counts = [len(INDEX.search(query.text, 8)) for query in OWN.queries]
+    assert sum(counts) / len(counts) < 3
+
+
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_below_one_finds_nothing(limit: int) -> None:
     assert INDEX.search("read a file", limit) == []

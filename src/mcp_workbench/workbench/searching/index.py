@@ -29,6 +29,11 @@ SATURATION: Final = 1.2
 """How soon repetitions of a word count less: BM25's k1."""
 BEST_SENTENCE_WEIGHT: Final = 2.0
 """A query of several sentences asks for several things: how much more a tool's best sentence counts."""
+MIN_SHARE: Final = 0.3
+"""The share of the best score that a tool must have to be found, for any query."""
+MAX_SHARE: Final = 0.55
+"""The share of the best score that is enough for any query. A tool that has a word in its description has as
+much, where the best has that word in its name."""
 TOOLS_PER_SENTENCE: Final = 30
 """Tools that are considered for each sentence, or as many as are asked for."""
 MAX_WORDS_PER_TEXT: Final = 2000
@@ -126,7 +131,10 @@ class SearchIndex:
         return self._vocabulary.prepare_spelling()
 
     def search(self, query: str, limit: int, groups: Container[Hashable] | None = None) -> list[Hit]:
-        """Return the best tools first, at most `limit`, of the given groups; of all groups by default."""
+        """Return the best tools first, at most `limit`, of the given groups; of all groups by default.
+
+        Tools are left out whose scores fall far behind the best.
+        """
         if limit < 1:
             return []
         if not self.is_ready(query):
@@ -162,17 +170,17 @@ class SearchIndex:
         return None if groups is None else {group for key, group in self._groups.items() if key in groups}
 
     def _scores(self, query: str, limit: int, allowed: Container[_Group | None] | None) -> dict[int, float]:
-        found = (
-            self._within(self._sum(terms), allowed)
-            for words in read_query(query)
-            if (terms := self._vocabulary.terms(words))
-        )
-        sentences = [scores for scores in found if scores]
+        asked = [terms for words in read_query(query) if (terms := self._vocabulary.terms(words))]
+        found = [(self._within(self._sum(terms), allowed), sum(terms.values())) for terms in asked]
+        sentences = [scores for scores, _ in found if scores]
         scores = sentences[0] if len(sentences) == 1 else _combined(sentences, max(limit, TOOLS_PER_SENTENCE))
+        most = _total([full for scores, full in found if scores])
+        coverage = max(scores.values(), default=0.0) / most if most else 0.0
         if self._semantic_ranking is not None:
             among = [group for group in self._groups.values() if allowed is None or group in allowed]
             tools = [range(group.first, group.first + group.count) for group in among]
             scores = self._semantic_ranking.mix(query, scores, tools, self._vocabulary.corrected)
+        scores = _without_tail(scores, coverage)
         called = self._by_name.get(_bare(query.strip()), ())
         more = max(scores.values(), default=0.0) + 1.0
         for number in self._within(dict.fromkeys(called, 0.0), allowed):
@@ -242,9 +250,23 @@ def _combined(sentences: Sequence[Mapping[int, float]], most: int) -> dict[int, 
         found.update(dict.fromkeys([number for number, score in scores.items() if score >= least]))
     combined: dict[int, float] = {}
     for number in found:
-        scored = [scores.get(number, 0.0) for scores in sentences]
-        combined[number] = sum(scored) + BEST_SENTENCE_WEIGHT * max(scored)
+        combined[number] = _total([scores.get(number, 0.0) for scores in sentences])
     return combined
+
+
+def _total(scored: Sequence[float]) -> float:
+    """Return the score for a query, of the scores for each of its sentences."""
+    return scored[0] if len(scored) == 1 else sum(scored) + BEST_SENTENCE_WEIGHT * max(scored, default=0.0)
+
+
+def _without_tail(scores: dict[int, float], coverage: float) -> dict[int, float]:
+    """Leave out the tools that fall far behind the best, which has this share of what the query asks for.
+
+    If it has most of that, tools with half its score are about something else. If it has little, the query is
+    vague or asks for several things, and others may be meant as well.
+    """
+    least = max(scores.values(), default=0.0) * min(max(coverage, MIN_SHARE), MAX_SHARE)
+    return {number: score for number, score in scores.items() if score >= least}
 
 
 def _fields(entry: Entry) -> Iterator[tuple[_Field, str]]:
