@@ -121,10 +121,10 @@ class SearchIndex:
         """Whether a search for a query can begin without `prepare`."""
         if self._vocabulary.is_spelling_ready:
             return True
-        # A ranking by meaning reads words in its own way.
-        return self._semantic_ranking is None and not any(
-            self._vocabulary.is_unknown(word) for words in read_query(query) for word in words
-        )
+        words = {word for sentence in read_query(query) for word in sentence}
+        if self._semantic_ranking is not None:
+            words.update(self._semantic_ranking.words(query))
+        return not any(map(self._vocabulary.is_unknown, words))
 
     def prepare(self) -> Iterator[None]:
         """Learn how words are spelled, in short steps. Takes a while with thousands of tools."""

@@ -76,6 +76,10 @@ class SemanticIndex:
         except Exception as error:  # noqa: BLE001 - whatever an extra does must not cost the search
             self._disable(error)
 
+    def words(self, query: str) -> list[str]:
+        """Return the words of a query that may be corrected, in lower case."""
+        return [word.casefold() for word in _LETTERS.findall(query[:MAX_TEXT_CHARACTERS])]
+
     def mix(
         self,
         query: str,

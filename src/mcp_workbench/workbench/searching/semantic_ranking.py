@@ -22,6 +22,9 @@ class SemanticRanking(Protocol):
     def renumber(self, kept: Sequence[int]) -> None:
         """Keep these tools only, and number them in this order."""
 
+    def words(self, query: str) -> Iterable[str]:
+        """Return the words of a query that `mix` may ask to be corrected, in lower case."""
+
     def mix(
         self,
         query: str,

@@ -139,7 +139,7 @@ class Vocabulary:
     def corrected(self, word: str) -> str:
         """Return the likely correction of a word that no tool has; any other word as it is."""
         folded = word.casefold()
-        if stem(folded) in self._postings or not is_repairable(folded):
+        if not self.is_unknown(folded):
             return word
         uses = [
             (-self._uses.get(other, STOP_WORD_TOOLS), other)
