@@ -91,6 +91,8 @@ def show(number: float, unit: str) -> str:
     if unit == "s":
         factor, name = next(((f, n) for f, n in ((1, "s"), (1e3, "ms")) if number * f >= 1), (1e6, "µs"))
         return f"{_digits(number * factor)} {name}"
+    if unit == "mean":
+        return f"{number:.1f}"
     if unit == "share":
         return f"{number:.3f}"
     if unit == "B":

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SEED = 7
 DEPTH = 10
+USUAL_LIMIT = 8
+"""Tools that `open_toolbox` returns at most for a query that names no limit."""
 TIMED_IN_ALL = 200
 """Queries that are put to the index of all tools."""
 
@@ -58,6 +60,7 @@ def _set(kind: Kind, name: str) -> dict[str, float]:
         "queries": len(texts),
         "words": statistics.median(len(text.split()) for text in texts),
         **{figure: statistics.fmean(found) for figure, found in shares.items()},
+        "found of 8": statistics.fmean(min(len(found), USUAL_LIMIT) for found in ranked),
         **costs,
         "p50": percentile(seconds, 0.5),
         "p95": percentile(seconds, 0.95),
