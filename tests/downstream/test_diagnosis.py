@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.config import ServerConfig
-from mcp_workbench.downstream.diagnosis import (
-    explain_length,
-    explain_loss,
-    explain_timeout,
-    hint_on_exit,
-    hint_on_silence,
-    must_wait,
-    why_not_spawned,
-)
+from mcp_workbench.downstream.diagnosis.calls import explain_length, explain_loss, explain_timeout, must_wait
+from mcp_workbench.downstream.diagnosis.starts import hint_on_exit, hint_on_silence, why_not_spawned
 from mcp_workbench.errors import ConnectionClosed, RequestTimeout, TooLong
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_workbench.downstream import diagnosis
+from mcp_workbench.downstream.diagnosis import starts
 from mcp_workbench.downstream.environment import child_environment
 from mcp_workbench.errors import StartError
 from mcp_workbench.protocol.names import URI_SIGNS
@@ -51,5 +51,5 @@ class ProgramLink(Child):
         try:
             await self.start(program, connection, config.message_limit)
         except OSError as error:
-            reason, hint = diagnosis.why_not_spawned(config, error)
+            reason, hint = starts.why_not_spawned(config, error)
             raise StartError(self._name, self._mask(reason), hint=self._mask(hint)) from None

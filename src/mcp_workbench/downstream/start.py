@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.downstream import diagnosis
 from mcp_workbench.downstream.conversation.negotiation import (
     PATIENCE_SECONDS,
     REMOTE_PATIENCE_SECONDS,
     open_conversation,
 )
-from mcp_workbench.errors import ConnectionClosed, LoginRequired, RequestTimeout, StartError, WireError
+from mcp_workbench.downstream.diagnosis import calls, starts
+from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, WireError
 from mcp_workbench.protocol.names import MODERN
 from mcp_workbench.storage.protocol_versions import Versions
 from mcp_workbench.wire.message import encode
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.conversation.negotiation import Agreed, Approach
     from mcp_workbench.downstream.conversation.session import Session
     from mcp_workbench.downstream.link import Link
+    from mcp_workbench.errors import Cause
 
 
 class RetryStart(Exception):
@@ -70,7 +71,7 @@ class Start:
     async def _get_ready(self, link: Link, connection: Connection) -> Agreed:
         session, limit = connection.session, self._config.startup_timeout
         agreed: Agreed | None = None
-        wants_login = False
+        cause: Cause = "failed"
         try:
             async with asyncio.timeout(limit):
                 agreed = await open_conversation(
@@ -88,16 +89,16 @@ class Start:
                 self._dies_on_probe = True
                 self._may_be_modern = False
                 raise RetryStart("it ended when it was asked for its protocol version") from None
-            reason, hint = f"{error} before it could be used", diagnosis.hint_on_exit(self._config)
+            reason, hint = f"{error} before it could be used", starts.hint_on_exit(self._config)
         except (RequestTimeout, TimeoutError):
-            reason, hint = f"it was not ready within {limit:g} s", diagnosis.hint_on_silence(self._config)
+            reason, hint = f"it was not ready within {limit:g} s", starts.hint_on_silence(self._config)
         except WireError as error:
             reason, hint = self._mask(str(error)), error.hint
-            wants_login = isinstance(error, LoginRequired)
+            cause = error.cause
         else:
             return agreed
-        last_stderr_lines = diagnosis.tail(link.last_stderr_lines)
-        raise StartError(self._name, reason, stderr=last_stderr_lines, hint=hint, wants_login=wants_login)
+        last_stderr_lines = calls.tail(link.last_stderr_lines)
+        raise StartError(self._name, reason, stderr=last_stderr_lines, hint=hint, cause=cause)
 
     def _review(self, session: Session, agreed: Agreed) -> None:
         """Raise RetryStart for a legacy session in which the server cannot send requests, if it may speak

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -20,8 +20,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from mcp_workbench.cli.inspection.rows import Rows
+    from mcp_workbench.cli.inspection.rows import Row, Rows
     from mcp_workbench.config import LoadedConfig
+    from mcp_workbench.storage.catalogue import Catalogue
+    from mcp_workbench.workbench.configured_server import ConfiguredServer
+
+MAX_RUNNING_SERVERS: Final = 8
+"""Servers that run at the same time: a hundred would be too many for some computers."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     rows = rows_of(loaded)
     if options.json:
         if options.connect:
-            asyncio.run(_connect(loaded, rows, lambda: None))
+            asyncio.run(connect(loaded, rows, lambda: None))
         servers = [msgspec.to_builtins(row) for row in rows.values()]
         print_json(
             {"file": loaded.path, "valid": True, "warnings": list(loaded.warnings), "servers": servers}
@@ -42,18 +47,31 @@ def run(options: argparse.Namespace) -> int:
         heading = f"{loaded.path} is valid: {toolboxes}, {count(len(rows), 'server', 'servers')}"
         with Display(heading, loaded.warnings, list(rows.values()), connecting=options.connect) as display:
             if options.connect:
-                asyncio.run(_connect(loaded, rows, display.update))
+                asyncio.run(connect(loaded, rows, display.update))
     return 1 if any(row.state == "failed" for row in rows.values()) else 0
 
 
-async def _connect(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) -> None:
-    """Start all servers at the same time, fill in their rows, and stop them."""
+async def connect(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) -> Catalogue:
+    """Start the servers of these rows, a few at a time, and fill in the rows.
+
+    Each server is stopped when it has listed its tools. Return the catalogue, which has the lists.
+    """
     cancel_on_request_to_end()
     workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
+    turns = asyncio.Semaphore(MAX_RUNNING_SERVERS)
+
+    async def try_one(toolbox_server: ConfiguredServer, row: Row) -> None:
+        async with turns:
+            await attempt(toolbox_server, row, on_change)
+            await toolbox_server.server.close()
+
     try:
-        toolbox_servers = workbench.toolbox_servers.items()
-        await asyncio.gather(
-            *(attempt(toolbox_server, rows[origin], on_change) for origin, toolbox_server in toolbox_servers)
-        )
+        chosen = [
+            (toolbox_server, rows[origin])
+            for origin, toolbox_server in workbench.toolbox_servers.items()
+            if origin in rows
+        ]
+        await asyncio.gather(*(try_one(toolbox_server, row) for toolbox_server, row in chosen))
     finally:
         await workbench.close()
+    return workbench.catalogue

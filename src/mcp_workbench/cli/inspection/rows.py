@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import LoadedConfig, Origin
     from mcp_workbench.downstream.server import ServerState
+    from mcp_workbench.errors import Cause
     from mcp_workbench.workbench.configured_server import ConfiguredServer
 
     Rows = dict[Origin, "Row"]
@@ -29,6 +30,8 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
     """State of the server now, or at the end of the command."""
     tools: int | None = None
     seconds: float | None = None
+    cause: Cause | None = None
+    """Why the server cannot be used, as a code of `CAUSES`; None unless it failed."""
     error: str | None = None
     stderr: tuple[str, ...] = ()
     hint: str | None = None
@@ -53,6 +56,7 @@ async def attempt(toolbox_server: ConfiguredServer, row: Row, on_change: Callabl
     try:
         row.tools = len(await toolbox_server.tools(modern=True))
     except StartError as error:
+        row.cause = error.cause
         row.error = clean_text(error.reason)
         row.stderr = tuple(clean_text(line) for line in error.stderr)
         row.hint = error.hint or None
