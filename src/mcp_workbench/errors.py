@@ -52,7 +52,7 @@ wording is in one place.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -61,6 +61,37 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     StrPath = str | os.PathLike[str]
+
+Cause = Literal[
+    "program-missing",
+    "arguments-in-command",
+    "package-not-found",
+    "no-network",
+    "module-missing",
+    "file-missing",
+    "variable-missing",
+    "port-in-use",
+    "permission-denied",
+    "wrong-architecture",
+    "crashed",
+    "exited-silently",
+    "not-mcp",
+    "http-on-stdio",
+    "silent",
+    "all-tools-hidden",
+    "list-failed",
+    "tls-failed",
+    "dns-failed",
+    "unreachable",
+    "unauthorized",
+    "forbidden",
+    "not-found",
+    "method-not-allowed",
+    "websocket-url",
+    "login-required",
+    "failed",
+]
+"""Why a server cannot be used, as a stable code. `downstream.diagnosis.CAUSES` explains each."""
 
 
 class WorkbenchError(Exception):
@@ -75,6 +106,8 @@ class Problem(msgspec.Struct, frozen=True):
     remedy: str
     line: int | None = None
     """The line of the file, counted from 1, if the place is known."""
+    cause: Cause | msgspec.UnsetType = msgspec.UNSET
+    """Why a server cannot be used, if the mistake is one that has a code."""
 
     @property
     def brief(self) -> str:
@@ -144,6 +177,9 @@ class Undecodable(WorkbenchError):
     `is_hopeless`: it contains no id to look for. One that is nested too deeply to decode is `is_deep`.
     """
 
+    beginning = b""
+    """The first bytes of a line that was skipped."""
+
     def __init__(
         self,
         reason: str,
@@ -169,6 +205,8 @@ class WireError(WorkbenchError):
 
     hint = ""
     """What the user can do about the error."""
+    cause: Cause = "failed"
+    """Why the server cannot be used, if the error ends its start."""
 
 
 class ConnectionClosed(WireError):
@@ -208,9 +246,10 @@ class TooLong(BadAnswer):
 class BadStatus(BadAnswer):
     """The response is an HTTP status without a JSON-RPC message."""
 
-    def __init__(self, status: int, message: str, hint: str = "") -> None:
+    def __init__(self, status: int, message: str, hint: str = "", *, cause: Cause = "failed") -> None:
         self.status = status
         self.hint = hint
+        self.cause = cause
         super().__init__(message)
 
 
@@ -233,8 +272,9 @@ class RemoteError(WireError):
 class Unreachable(WireError):
     """No connection to the server can be made, so nothing was sent."""
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", *, cause: Cause = "unreachable") -> None:
         self.hint = hint
+        self.cause = cause
         super().__init__(message)
 
 
@@ -245,9 +285,12 @@ class BrokenOff(WireError):
 class Refused(WireError):
     """The server refused the request, for now or for good."""
 
-    def __init__(self, message: str, hint: str = "", *, may_have_acted: bool = False) -> None:
+    def __init__(
+        self, message: str, hint: str = "", *, may_have_acted: bool = False, cause: Cause = "failed"
+    ) -> None:
         self.hint = hint
         self.may_have_acted = may_have_acted
+        self.cause = cause
         super().__init__(message)
 
 
@@ -266,6 +309,8 @@ class InputMissing(WireError):
 
 class LoginRequired(WireError):
     """The server requires an access token that only a login by the user can obtain."""
+
+    cause: Cause = "login-required"
 
     def __init__(self, toolbox: str, server: str, reason: str, *, scope: str = "") -> None:
         import shlex  # noqa: PLC0415 - names may hold spaces, and few servers want a login
@@ -334,14 +379,19 @@ class StartError(WorkbenchError):
         *,
         stderr: Sequence[str] = (),
         hint: str = "",
-        wants_login: bool = False,
+        cause: Cause = "failed",
     ) -> None:
         self.server = server
         self.reason = reason
         self.stderr = tuple(stderr)
         self.hint = hint
-        self.wants_login = wants_login
+        self.cause: Cause = cause
         super().__init__(f"Failed to connect to MCP server '{server}': {reason}")
+
+    @property
+    def wants_login(self) -> bool:
+        """Whether the server works, but requires a login first."""
+        return self.cause == "login-required"
 
     def explained(self) -> str:
         """Return the message with the last lines of the server's stderr and the hint."""

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from mcp_workbench.downstream import diagnosis
 from mcp_workbench.downstream.backoff import Backoff
 from mcp_workbench.downstream.connection import Connection
+from mcp_workbench.downstream.diagnosis import calls
 from mcp_workbench.downstream.start import RetryStart, Start
 from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, TooLong
 from mcp_workbench.fairness import Shares
@@ -156,13 +156,13 @@ class Supervisor:
     def explain(self, error: WireError) -> str:
         """Return why a call failed, and what to do about it."""
         if isinstance(error, ConnectionClosed):
-            last_stderr_lines = self._quotable(diagnosis.tail(self._last_stderr_lines))
-            return diagnosis.explain_loss(error, self._wait(), last_stderr_lines)
+            last_stderr_lines = self._quotable(calls.tail(self._last_stderr_lines))
+            return calls.explain_loss(error, self._wait(), last_stderr_lines)
         if isinstance(error, RequestTimeout):
-            return diagnosis.explain_timeout(self._server.config, error)
+            return calls.explain_timeout(self._server.config, error)
         if isinstance(error, TooLong):
-            return diagnosis.explain_length(error)
-        return self._server.mask(diagnosis.explain(error))
+            return calls.explain_length(error)
+        return self._server.mask(calls.explain(error))
 
     async def connect(self) -> Connection:
         """Return the connection, made first if necessary. Raises StartError or VersionMismatch."""
@@ -183,10 +183,10 @@ class Supervisor:
     def _refuse_during_backoff(self) -> None:
         last = self.last_failure
         if last is not None and (wait := self._wait()):
-            reason = diagnosis.must_wait(self._backoff.failures, wait, last.reason)
+            reason = calls.must_wait(self._backoff.failures, wait, last.reason)
             # What a server wrote before it was ready is about no call.
             stderr = last.stderr if self.start_failed else self._quotable(last.stderr)
-            raise StartError(self._name, reason, stderr=stderr, hint=last.hint)
+            raise StartError(self._name, reason, stderr=stderr, hint=last.hint, cause=last.cause)
 
     async def _run_task(
         self, ready: asyncio.Future[Connection], earlier: tuple[asyncio.Task[None], ...]
@@ -210,7 +210,7 @@ class Supervisor:
             self._backoff.fail(asyncio.get_running_loop().time())
         self.last_failure = error
         self.start_failed = True
-        self._log.warning("failed: %s%s", error.reason, diagnosis.next_try(self._wait()))
+        self._log.warning("failed: %s%s", error.reason, calls.next_try(self._wait()))
         self._server.on_failed_start()
         self._refuse(ready, error)
 
@@ -228,6 +228,7 @@ class Supervisor:
             self._server.config,
             self._server.mask,
             self._server.versions,
+            self._context.environ,
             for_modern=self.for_modern,
             has_failed=self.start_failed,
         )
@@ -304,8 +305,8 @@ class Supervisor:
             now = asyncio.get_running_loop().time()
             up = now - connection.up_since
             self._backoff.end(now, up=up, served=connection.session.has_served)
-            self.last_failure = StartError(self._name, how, stderr=diagnosis.tail(self._last_stderr_lines))
-            self._log.warning("failed: %s%s", how, diagnosis.next_try(self._wait()))
+            self.last_failure = StartError(self._name, how, stderr=calls.tail(self._last_stderr_lines))
+            self._log.warning("failed: %s%s", how, calls.next_try(self._wait()))
         connection.close(how)
 
     def _detach(self, ready: asyncio.Future[Connection]) -> None:
@@ -325,7 +326,7 @@ class Supervisor:
         """Return the lines of stderr that an error may quote. With several principals that is none: the
         lines may be about another's calls.
         """
-        return [diagnosis.STDERR_IN_LOG] if stderr and self._context.listeners.is_shared else stderr
+        return [calls.STDERR_IN_LOG] if stderr and self._context.listeners.is_shared else stderr
 
     def _on_stderr(self, line: str) -> None:
         self._stderr_log.info("%s", line)

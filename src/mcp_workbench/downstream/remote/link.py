@@ -18,7 +18,7 @@ from mcp_workbench.downstream.remote.loading import load
 from mcp_workbench.downstream.remote.old_sse import HttpSse
 from mcp_workbench.downstream.remote.outcomes import SESSION_OVER
 from mcp_workbench.downstream.remote.streamable import NotStreamable, StreamableHttp
-from mcp_workbench.errors import BadAnswer, LoginRequired, StartError, Undecodable, WireError
+from mcp_workbench.errors import BadAnswer, StartError, Undecodable, WireError
 from mcp_workbench.wire.cancellation import run_to_completion
 from mcp_workbench.wire.message import decode
 
@@ -76,6 +76,8 @@ class RemoteLink:
         """The task that sends a message that has to be delivered first."""
         self._is_given_up = False
         self._closing_timer: asyncio.TimerHandle | None = None
+        self.exit_code: int | None = None
+        """Always None: a remote server has no process here."""
         self.last_stderr_lines: Sequence[str] = ()
         """Always empty: a remote server has no stderr here."""
         self.closing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -102,9 +104,8 @@ class RemoteLink:
             else:
                 self._transport = StreamableHttp(flow, self._header_params, self._on_session_over)
         except WireError as error:
-            wants_login = isinstance(error, LoginRequired)
             reason = self._mask(str(error))
-            raise StartError(self._name, reason, hint=error.hint, wants_login=wants_login) from None
+            raise StartError(self._name, reason, hint=error.hint, cause=error.cause) from None
 
     async def _open_old(self, flow: HttpFlow) -> HttpSse:
         transport = HttpSse(flow, self.give_up)
