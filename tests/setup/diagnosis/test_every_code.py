@@ -304,6 +304,32 @@ async def test_python_is_recommended_under_the_name_that_is_there(clinic: Clinic
     assert finding.remedy == 'Write "command": "python3", which is there.'
 
 
+async def test_a_tilde_is_replaced_by_no_shell(clinic: Clinic) -> None:
+    clinic.write({"mine": {"command": "~/bin/server"}})
+    (finding,) = [one for one in await clinic.findings() if one.code == "program-missing"]
+    assert finding.remedy == "No shell replaces the ~. Write ${HOME} in its place."
+
+
+async def test_files_with_secrets_beside_the_configuration_are_looked_at_too(clinic: Clinic) -> None:
+    variables, tokens = clinic.config.with_name(".env"), clinic.config.with_name("tokens.json")
+    for path in (variables, tokens):
+        path.write_text("", encoding="utf-8")
+        path.chmod(0o644)
+    clinic.write({"files": {**PINNED, "envFile": ".env"}})
+    readable = [one.file for one in await clinic.findings() if one.code == "file-readable-by-others"]
+    assert readable == [str(variables), str(tokens)]
+    variables.chmod(0o602)
+    writable = [one for one in await clinic.findings() if one.code == "file-writable-by-others"]
+    assert [(one.file, one.command) for one in writable] == [(str(variables), f"chmod o-w {variables}")]
+
+
+async def test_a_directory_that_others_can_write_to_is_a_problem(clinic: Clinic) -> None:
+    clinic.config.parent.chmod(0o777)
+    (finding,) = [one for one in await clinic.findings() if one.severity == "problem"]
+    assert finding.code == "file-writable-by-others"
+    assert finding.command in (f"chmod {who}-w {clinic.config.parent}" for who in ("go", "o"))
+
+
 async def test_no_program_of_a_server_is_run_and_none_by_its_path(clinic: Clinic) -> None:
     ran = clinic.home / "ran"
     own = clinic.program("own-server", f"echo >{ran}")

@@ -17,7 +17,7 @@ from mcp_workbench.cli.terminal import print_json
 from mcp_workbench.config import locate
 from mcp_workbench.serve.logs import set_up
 from mcp_workbench.setup.diagnosis.diagnose import diagnose
-from mcp_workbench.setup.diagnosis.examined import examine, sentence
+from mcp_workbench.setup.diagnosis.examined import examine
 from mcp_workbench.setup.diagnosis.findings import SEVERITIES, Area, Finding
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def as_json(examined: Examined, diagnosis: Diagnosis) -> dict[str, object]:
 
 def _connect(examined: Examined, console: Console, *, quietly: bool) -> Rows:
     """Start the servers that have no mistake, and return what has become of each."""
-    rows = {origin: row for origin, row in rows_of(examined.loaded).items() if origin in examined.servers}
+    usable = examined.servers
+    rows = {origin: row for origin, row in rows_of(examined.loaded).items() if origin in usable}
 
     def progress() -> str:
         done = sum(row.state in ("ready", "failed") for row in rows.values())
@@ -101,10 +102,11 @@ def _failure(examined: Examined, row: Row) -> Finding:
     name = "/".join(origin)
     line = examined.line(origin)
     command = examined.command("login", name) if row.cause == "login-required" else examined.edit(line)
+    said = f" Last line of stderr: {row.stderr[-1]}" if row.stderr else ""
     return Finding(
         code=row.cause or "failed",
         severity="problem",
-        message=f"{name} cannot be used: {sentence(row.error or '')}",
+        message=f"{name} cannot be used: {row.error}.{said}",
         servers=(name,),
         file=examined.path,
         line=line,

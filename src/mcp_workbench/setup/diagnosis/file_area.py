@@ -145,7 +145,8 @@ def _readers(path: str, status: os.stat_result, why: str) -> Iterator[Finding]:
 def _others(examined: Examined) -> Iterator[Finding]:
     """Yield the other places of a configuration file at which there is one."""
     seen = {os.path.realpath(examined.path)}
-    for path in (examined.environ.get(VARIABLE), FILE_NAME, personal_file(examined.environ)):
+    named = os.path.expanduser(examined.environ.get(VARIABLE, ""))
+    for path in (named, FILE_NAME, personal_file(examined.environ)):
         if not path or not os.path.lexists(path) or os.path.realpath(path) in seen:
             continue
         seen.add(os.path.realpath(path))

@@ -250,6 +250,8 @@ def _way_to_get(program: NeededProgram, examined: Examined, line: int | None) ->
     name = _bare(program.command)
     if name == "python" and shutil.which("python3", path=program.search_path) is not None:
         return 'Write "command": "python3", which is there.', examined.edit(line)
+    if program.command.startswith("~"):
+        return "No shell replaces the ~. Write ${HOME} in its place.", examined.edit(line)
     if os.path.dirname(program.command):
         return "Correct the path.", examined.edit(line)
     if name in LAUNCHERS:
