@@ -106,6 +106,8 @@ class Problem(msgspec.Struct, frozen=True):
     remedy: str
     line: int | None = None
     """The line of the file, counted from 1, if the place is known."""
+    cause: Cause | msgspec.UnsetType = msgspec.UNSET
+    """Why a server cannot be used, if the mistake is one that has a code."""
 
     @property
     def brief(self) -> str:
@@ -174,6 +176,9 @@ class Undecodable(WorkbenchError):
     `request_id` is the id in it, if it is JSON and has one. A line that does not even begin like JSON is
     `is_hopeless`: it contains no id to look for. One that is nested too deeply to decode is `is_deep`.
     """
+
+    beginning = b""
+    """The first bytes of a line that was skipped."""
 
     def __init__(
         self,

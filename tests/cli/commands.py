@@ -72,11 +72,16 @@ class Bench:
         return done.returncode, json.loads(done.stdout)
 
     def run_on_terminal(
-        self, *args: str, env: Mapping[str, str] | None = None, columns: int = 120, typed: bytes = b""
+        self,
+        *args: str,
+        env: Mapping[str, str] | None = None,
+        columns: int = 120,
+        rows: int = 40,
+        typed: bytes = b"",
     ) -> tuple[int, str]:
-        """The exit code, and all that went to a terminal of that width, on which a person types something."""
+        """The exit code, and all that went to a terminal of that size, on which a person types something."""
         ours, theirs = os.openpty()
-        termios.tcsetwinsize(theirs, (40, columns))
+        termios.tcsetwinsize(theirs, (rows, columns))
         process = subprocess.Popen(
             [*MODULE, *args],
             cwd=self.directory,

@@ -26,9 +26,8 @@ def test_a_right_file_is_summed_up_with_all_its_servers(bench: Bench) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert [line.split() for line in done.stdout.splitlines()] == [
         ["workbench-config.json", "is", "valid:", "1", "toolbox,", "2", "servers"],
-        ["toolbox", "server", "state"],
-        ["dev", "files", "idle"],
-        ["dev", "git", "disabled"],
+        ["enabled", "dev/files"],
+        ["disabled", "dev/git"],
     ]
 
 

@@ -28,6 +28,10 @@ class Link(Channel, Protocol):
     """Done at the first sign of the end: nothing new should be sent, but responses may still arrive."""
 
     @property
+    def exit_code(self) -> int | None:
+        """The exit code of the process, negative for a signal; None if it runs, or for a remote server."""
+
+    @property
     def last_stderr_lines(self) -> Sequence[str]:
         """The last lines of the server's stderr, with secrets masked; empty for a remote server."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_workbench.downstream.diagnosis import starts
 from mcp_workbench.downstream.environment import child_environment
 from mcp_workbench.errors import StartError
 from mcp_workbench.protocol.names import URI_SIGNS
@@ -47,9 +46,13 @@ class ProgramLink(Child):
         config = self._config
         command = [config.command or "", *config.args]
         # Long responses are searched for links while they arrive: afterwards that would take far longer.
-        program = Program(command, child_environment(config, self._environ), config.cwd, URI_SIGNS)
+        environment = child_environment(config, self._environ)
+        program = Program(command, environment, config.cwd, URI_SIGNS)
         try:
             await self.start(program, connection, config.message_limit)
         except OSError as error:
-            reason, hint = starts.why_not_spawned(config, error)
-            raise StartError(self._name, self._mask(reason), hint=self._mask(hint)) from None
+            from mcp_workbench.downstream.diagnosis.spawning import why_not_spawned  # noqa: PLC0415 - few starts fail
+
+            failure = why_not_spawned(config, error, environment)
+            reason, hint = self._mask(failure.reason), self._mask(failure.hint)
+            raise StartError(self._name, reason, hint=hint, cause=failure.cause) from None

@@ -6,7 +6,7 @@ Owns the steps from a configuration to a conversation. `supervisor` owns the con
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -15,21 +15,24 @@ from mcp_workbench.downstream.conversation.negotiation import (
     REMOTE_PATIENCE_SECONDS,
     open_conversation,
 )
-from mcp_workbench.downstream.diagnosis import calls, starts
+from mcp_workbench.downstream.diagnosis import calls
 from mcp_workbench.errors import ConnectionClosed, RequestTimeout, StartError, WireError
 from mcp_workbench.protocol.names import MODERN
 from mcp_workbench.storage.protocol_versions import Versions
 from mcp_workbench.wire.message import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mcp_workbench.config import ServerConfig
     from mcp_workbench.downstream.connection import Connection
     from mcp_workbench.downstream.conversation.negotiation import Agreed, Approach
     from mcp_workbench.downstream.conversation.session import Session
     from mcp_workbench.downstream.link import Link
-    from mcp_workbench.errors import Cause
+
+
+PROBING: Final = ("modern first", "probe")
+"""The approaches whose first message is not `initialize`."""
 
 
 class RetryStart(Exception):
@@ -45,6 +48,7 @@ class Start:
         config: ServerConfig,
         mask: Callable[[str], str],
         known: Versions,
+        environ: Mapping[str, str],
         *,
         for_modern: bool,
         has_failed: bool,
@@ -52,6 +56,7 @@ class Start:
         self._name = name
         self._config = config
         self._mask = mask
+        self._environ = environ
         self._may_be_modern = known.modern is not False
         self._dies_on_probe = False
         self._cannot_ask = False
@@ -71,7 +76,6 @@ class Start:
     async def _get_ready(self, link: Link, connection: Connection) -> Agreed:
         session, limit = connection.session, self._config.startup_timeout
         agreed: Agreed | None = None
-        cause: Cause = "failed"
         try:
             async with asyncio.timeout(limit):
                 agreed = await open_conversation(
@@ -82,23 +86,37 @@ class Start:
                 )
                 self._review(session, agreed)
                 await connection.list_tools(limit)
-        except ConnectionClosed as error:
-            if self._approach in ("modern first", "probe") and agreed is None:
+        except (WireError, TimeoutError) as error:
+            if isinstance(error, ConnectionClosed) and self._approach in PROBING and agreed is None:
                 # Servers on some SDKs exit when the first message is not `initialize`.
                 self._approach = "legacy first"
                 self._dies_on_probe = True
                 self._may_be_modern = False
                 raise RetryStart("it ended when it was asked for its protocol version") from None
-            reason, hint = f"{error} before it could be used", starts.hint_on_exit(self._config)
-        except (RequestTimeout, TimeoutError):
-            reason, hint = f"it was not ready within {limit:g} s", starts.hint_on_silence(self._config)
-        except WireError as error:
-            reason, hint = self._mask(str(error)), error.hint
-            cause = error.cause
+            raise self._failure(error, link, session, is_listing=agreed is not None) from None
+        return agreed
+
+    def _failure(
+        self, error: WireError | TimeoutError, link: Link, session: Session, *, is_listing: bool
+    ) -> StartError:
+        """Return why the server is not ready, and what the user can do about it."""
+        from mcp_workbench.downstream.diagnosis import starts  # noqa: PLC0415 - few starts fail
+
+        last_lines = link.last_stderr_lines
+        words = starts.LastWords([self._mask(line) for line in session.skipped_lines], last_lines)
+        if isinstance(error, ConnectionClosed):
+            failure = starts.on_exit(self._config, str(error), link.exit_code, words, self._environ)
+        elif isinstance(error, (RequestTimeout, TimeoutError)):
+            failure = starts.on_silence(self._config, words)
         else:
-            return agreed
-        last_stderr_lines = calls.tail(link.last_stderr_lines)
-        raise StartError(self._name, reason, stderr=last_stderr_lines, hint=hint, cause=cause)
+            failure = starts.on_wire_error(error, is_listing=is_listing)
+        return StartError(
+            self._name,
+            self._mask(failure.reason),
+            stderr=calls.tail(last_lines),
+            hint=failure.hint,
+            cause=failure.cause,
+        )
 
     def _review(self, session: Session, agreed: Agreed) -> None:
         """Raise RetryStart for a legacy session in which the server cannot send requests, if it may speak

@@ -228,6 +228,7 @@ class Supervisor:
             self._server.config,
             self._server.mask,
             self._server.versions,
+            self._context.environ,
             for_modern=self.for_modern,
             has_failed=self.start_failed,
         )

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import LoadedConfig
     from mcp_workbench.config.source.expand import SecretLookup
+    from mcp_workbench.errors import Cause
     from mcp_workbench.setup.editing import Addition
+    from mcp_workbench.workbench.configured_server import ConfiguredServer
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -28,6 +30,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     seconds: float
     tools: tuple[str, ...] = ()
+    cause: Cause | None = None
+    """Why the server cannot be used, as a code of `CAUSES`; None if it can."""
     title: str = ""
     """What the server calls itself."""
     error: str = ""
@@ -35,8 +39,11 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stderr: tuple[str, ...] = ()
     """The last lines of the server's stderr, if it failed."""
     hint: str = ""
-    wants_login: bool = False
-    """Whether the server works, but requires a login first."""
+
+    @property
+    def wants_login(self) -> bool:
+        """Whether the server works, but requires a login first."""
+        return self.cause == "login-required"
 
 
 class _Info(msgspec.Struct):
@@ -59,23 +66,34 @@ async def try_server(loaded: LoadedConfig, environ: Mapping[str, str]) -> Trial:
     cancel_on_request_to_end()
     workbench = build(loaded, environ=environ, cache=cache_directory(environ))
     (toolbox_server,) = workbench.toolbox_servers.values()
+    try:
+        return await attempt(toolbox_server)
+    finally:
+        await workbench.close()
+
+
+async def attempt(toolbox_server: ConfiguredServer) -> Trial:
+    """Start a server and list its tools. It runs on if it can be used."""
     started = time.perf_counter()
     try:
         tools = await toolbox_server.tools(modern=True)
-        seconds = time.perf_counter() - started
-        offer = toolbox_server.server.offer
-        title = "" if offer is None else _title(offer.server_info)
-        return Trial(seconds=round(seconds, 3), tools=tuple(tools), title=toolbox_server.server.mask(title))
+        if not tools and (failure := toolbox_server.all_hidden()) is not None:
+            raise failure
     except StartError as error:
         return Trial(
-            seconds=round(time.perf_counter() - started, 3),
+            seconds=_seconds_since(started),
+            cause=error.cause,
             error=clean_text(error.reason),
             stderr=tuple(clean_text(line) for line in error.stderr),
-            hint=error.hint,
-            wants_login=error.wants_login,
+            hint=clean_text(error.hint),
         )
-    finally:
-        await workbench.close()
+    offer = toolbox_server.server.offer
+    title = "" if offer is None else _title(offer.server_info)
+    return Trial(seconds=_seconds_since(started), tools=tuple(tools), title=toolbox_server.server.mask(title))
+
+
+def _seconds_since(started: float) -> float:
+    return round(time.perf_counter() - started, 3)
 
 
 def _title(server_info: msgspec.Raw) -> str:

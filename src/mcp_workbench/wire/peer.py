@@ -37,6 +37,9 @@ ENDED_BEFORE = "the server had ended before the call could be sent"
 ID_DIGITS = 18
 """Maximum number of digits of an id that is read as a number: more than any id that is sent has."""
 
+SKIPPED_BYTES = 4096
+"""Bytes of a skipped line that its error keeps: far more than are shown, because secrets in it are masked."""
+
 
 class Handler(Protocol):
     """Handles the messages that a peer receives, except responses to its own requests."""
@@ -253,6 +256,7 @@ class Peer:
             message = rpc.decode(line)
         except Undecodable as problem:
             if problem.is_hopeless:
+                problem.beginning = bytes(line[:SKIPPED_BYTES])
                 self._handler.on_garbage(problem)
             elif not problem.is_blank:
                 self._receive_again(line, problem)
@@ -336,6 +340,7 @@ class Peer:
             unread = BadAnswer(f"its answer could not be read: {problem}")
             self._fail(request, TooDeep(bytes(line)) if problem.is_deep else unread)
         else:
+            problem.beginning = bytes(line[:SKIPPED_BYTES])
             self._handler.on_garbage(problem)
 
     def _broken_answer(self, line: Line) -> Request | None:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 MAX_SIMILAR_NAMES = 3
 """Similar tool names that the error for an unknown tool suggests."""
+MAX_SHOWN_HIDDEN = 5
+"""Hidden tools that an error names."""
 MAX_NOTES = 10
 """Notes on one tool list that are logged one by one."""
 MAX_CONNECT_ATTEMPTS = 3
@@ -128,6 +130,22 @@ class ConfiguredServer(ToolboxServer):
         Raises StartError.
         """
         return self._listing(await self.server.connect(modern=modern), modern=modern).index
+
+    def all_hidden(self) -> StartError | None:
+        """Return why a connected server shows no tool although it has some; None if it shows one."""
+        for modern in (True, False):
+            connection = self.server.connections[modern]
+            if connection is not None and connection.listed:
+                listing = self._listing(connection, modern=modern)
+                if listing.index or listing.notes:
+                    return None
+                names = [decode_named(tool).name for tool in listing.listed]
+                more = ", …" if len(names) > MAX_SHOWN_HIDDEN else ""
+                shown = ", ".join(names[:MAX_SHOWN_HIDDEN])
+                reason = f'"toolFilters" hides all of its tools ({len(names)}: {shown}{more})'
+                hint = 'Correct "toolFilters", or write ["*"] to show all tools.'
+                return StartError(self.server.name, reason, hint=hint, cause="all-tools-hidden")
+        return None
 
     def known(self) -> KnownTools | None:
         """Return the server's tools without starting it; None if they were never listed.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mcp_workbench.downstream.conversation.watches import ResourceWatches
 from mcp_workbench.errors import ExecutionFailed, StartError
 from mcp_workbench.workbench.toolbox_server import ToolboxServer
@@ -11,13 +13,11 @@ from mcp_workbench.workbench.toolbox_server import ToolboxServer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import msgspec
-
     from mcp_workbench.config import Origin
     from mcp_workbench.downstream.connection import Connection
     from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.downstream.conversation.session import Session
-    from mcp_workbench.errors import Problem, RemoteError, WireError
+    from mcp_workbench.errors import Cause, Problem, RemoteError, WireError
     from mcp_workbench.protocol.lists import Entries, Kind
     from mcp_workbench.workbench.server_call import ServerCall
     from mcp_workbench.workbench.toolbox_server import Index, KnownTools
@@ -99,6 +99,8 @@ class UnusableServer(UnconnectedServer):
         self.reason = f"its configuration cannot be used: {what}"
         self.hint = "\n".join(dict.fromkeys(problem.remedy for problem in problems if problem.remedy))
         """How to correct the entry."""
+        causes = (problem.cause for problem in problems if problem.cause is not msgspec.UNSET)
+        self._cause: Cause = next(causes, "failed")
 
     @property
     def is_up(self) -> bool:
@@ -122,4 +124,4 @@ class UnusableServer(UnconnectedServer):
         raise self.failure(call.tool, self._not_started().explained())
 
     def _not_started(self) -> StartError:
-        return StartError(self.name, self.reason, hint=self.hint)
+        return StartError(self.name, self.reason, hint=self.hint, cause=self._cause)

@@ -82,8 +82,10 @@ def test_a_server_that_fails_is_not_added_and_the_reason_is_shown(bench: Bench) 
     before = bench.write(toolboxes(dev={})).read_bytes()
     done = bench.run("add", "printer", "--", *DYING)
     assert done.returncode == 1
-    assert "The server exited with code 3 before it could be used." in done.stderr
-    assert "last lines of its stderr:\n  out of paper\n" in done.stderr
+    assert (
+        "mcp-workbench: the server exited with code 3 before it could be used\n  Fix: Run its" in done.stderr
+    )
+    assert "  Last lines of stderr:\n    out of paper\n" in done.stderr
     assert done.stderr.endswith("not added, because it does not work. --no-check adds it untried\n")
     assert bench.config.read_bytes() == before
 
@@ -153,7 +155,7 @@ def test_a_variable_that_is_not_set_is_a_reason_not_to_add(bench: Bench) -> None
     bench.write(toolboxes(dev={}))
     done = bench.run("add", "files", "--env", "ROOT=${FS_ROOT}", "--", *words(TWO_TOOLS))
     assert done.returncode == 1
-    assert "The variable FS_ROOT is not set. export FS_ROOT=value" in done.stderr
+    assert "the variable FS_ROOT is not set\n  Fix: export FS_ROOT=value" in done.stderr
     assert servers(bench) == {}
 
 

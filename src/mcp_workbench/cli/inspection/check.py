@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from mcp_workbench.cli.configuration import load_or_report
 from mcp_workbench.cli.inspection.display import Display
-from mcp_workbench.cli.inspection.rows import attempt, count, rows_of
-from mcp_workbench.cli.terminal import print_json
+from mcp_workbench.cli.inspection.rows import choose_rows, count, count_states, rows_of
+from mcp_workbench.cli.terminal import print_json, say
 from mcp_workbench.serve.signals import cancel_on_request_to_end
+from mcp_workbench.setup.trial import attempt
 from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.workbench.registry import build
+from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:
     import argparse
@@ -25,30 +28,67 @@ if TYPE_CHECKING:
     from mcp_workbench.storage.catalogue import Catalogue
     from mcp_workbench.workbench.configured_server import ConfiguredServer
 
-MAX_RUNNING_SERVERS: Final = 8
-"""Servers that run at the same time: a hundred would be too many for some computers."""
+MAX_RUNNING_SERVERS: Final = max(4, min(2 * (os.cpu_count() or 1), 8))
+"""Servers that run at the same time. With more, each start takes longer and all of them hardly less."""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check the configuration and print the result. Return 0, 1 (a server failed) or 2 (a bad file)."""
+    """Check the configuration and print the result.
+
+    Return 0, 1 (a server failed) or 2 (a bad file, an unknown name).
+    """
     loaded = load_or_report(options, as_json=options.json)
     if loaded is None:
         return 2
-    rows = rows_of(loaded)
+    rows = choose_rows(loaded, options.names)
+    if rows is None:
+        return 2
     if options.json:
-        if options.connect:
-            asyncio.run(connect(loaded, rows, lambda: None))
-        servers = [msgspec.to_builtins(row) for row in rows.values()]
-        print_json(
-            {"file": loaded.path, "valid": True, "warnings": list(loaded.warnings), "servers": servers}
-        )
+        _check_as_json(loaded, rows, connecting=options.connect)
+    elif options.connect:
+        with Display(_heading(loaded), loaded.warnings, list(rows.values())) as display:
+            asyncio.run(connect(loaded, rows, display.update))
+        display.conclude(f"{count_states(rows.values())}. {_next_step(rows, options.config)}")
     else:
-        toolboxes = count(len(loaded.config.toolboxes), "toolbox", "toolboxes")
-        heading = f"{loaded.path} is valid: {toolboxes}, {count(len(rows), 'server', 'servers')}"
-        with Display(heading, loaded.warnings, list(rows.values()), connecting=options.connect) as display:
-            if options.connect:
-                asyncio.run(connect(loaded, rows, display.update))
+        _list(loaded, rows)
     return 1 if any(row.state == "failed" for row in rows.values()) else 0
+
+
+def _heading(loaded: LoadedConfig) -> str:
+    toolboxes = count(len(loaded.config.toolboxes), "toolbox", "toolboxes")
+    return f"{loaded.path} is valid: {toolboxes}, {count(len(rows_of(loaded)), 'server', 'servers')}"
+
+
+def _list(loaded: LoadedConfig, rows: Rows) -> None:
+    say(_heading(loaded))
+    for warning in loaded.warnings:
+        say(f"warning: {warning}")
+    for row in rows.values():
+        state = "disabled" if row.state == "disabled" else "enabled"
+        say(f"{state:<8}  {show_name(row.name)}")
+
+
+def _check_as_json(loaded: LoadedConfig, rows: Rows, *, connecting: bool) -> None:
+    """Print the result as JSON; after an interruption, what is known by then."""
+    try:
+        if connecting:
+            asyncio.run(connect(loaded, rows, lambda: None))
+    finally:
+        servers = [msgspec.to_builtins(row) for row in rows.values()]
+        warnings = list(loaded.warnings)
+        print_json({"file": loaded.path, "valid": True, "warnings": warnings, "servers": servers})
+
+
+def _next_step(rows: Rows, config: str | None) -> str:
+    """Return the command to run next, and when."""
+    failed = [row for row in rows.values() if row.state == "failed"]
+    if not failed:
+        return "Next: mcp-workbench install"
+    lead, *words = (
+        ("Next:", "login") if failed[0].cause == "login-required" else ("After a fix:", "check", "--connect")
+    )
+    words += [*(["--config", config] if config else []), failed[0].name]
+    return f"{lead} {show_name(shlex.join(['mcp-workbench', *words]))}"
 
 
 async def connect(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) -> Catalogue:
@@ -62,7 +102,10 @@ async def connect(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None
 
     async def try_one(toolbox_server: ConfiguredServer, row: Row) -> None:
         async with turns:
-            await attempt(toolbox_server, row, on_change)
+            row.state = "starting"
+            on_change()
+            row.fill_in(await attempt(toolbox_server))
+            on_change()
             await toolbox_server.server.close()
 
     try:

@@ -1,16 +1,23 @@
-"""The table of servers that commands print, which is updated while the servers start."""
+"""What commands that start servers print: a line for each server, then a block for each failure.
+
+On a terminal the servers that are starting are shown with the seconds so far. All lines are printed once, at
+the end, even if the command is interrupted.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+import time
+from typing import TYPE_CHECKING, Final
 
-from rich import box
 from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
-from mcp_workbench.workbench.text.sanitise import show_name, show_text
+from mcp_workbench.cli.inspection.failure_blocks import failure_blocks
+from mcp_workbench.cli.inspection.rows import count_states
+from mcp_workbench.cli.inspection.server_lines import server_lines
+from mcp_workbench.workbench.text.sanitise import show_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,96 +26,89 @@ if TYPE_CHECKING:
 
     from mcp_workbench.cli.inspection.rows import Row
 
-PLAIN_COLUMNS = 140
-"""Width of the output if it is not a terminal: files and pipes need no wrapping."""
-
-STYLES = {
-    "idle": "",
-    "starting": "yellow",
-    "ready": "green",
-    "failed": "bold red",
-    "stopping": "yellow",
-    "disabled": "dim",
-}
+REFRESHES_PER_SECOND: Final = 4
+OTHER_ROWS: Final = 2
+"""Rows of the terminal that the line with the counts and the cursor take."""
+PLAIN_COLUMNS: Final = 10_000
+"""Width of the output if it is not a terminal: lines of files and pipes are not wrapped."""
 
 
 class Display:
-    """A table of servers, updated live on a terminal, and printed once to a file or a pipe."""
+    """Shows servers while they start if stdout is a terminal, and prints the outcome at the end."""
 
-    def __init__(
-        self, heading: str, warnings: Sequence[str], rows: Sequence[Row], *, connecting: bool
-    ) -> None:
-        console = Console(highlight=False)
-        self._console = console if console.is_terminal else Console(highlight=False, width=PLAIN_COLUMNS)
+    def __init__(self, heading: str, warnings: Sequence[str], rows: Sequence[Row]) -> None:
+        self._is_terminal = sys.stdout.isatty()
+        self._console = Console(
+            highlight=False,
+            soft_wrap=not self._is_terminal,
+            force_terminal=self._is_terminal,
+            width=None if self._is_terminal else PLAIN_COLUMNS,
+        )
         self._heading = heading
         self._warnings = warnings
         self._rows = rows
-        self._connecting = connecting
+        self._started: dict[str, float] = {}
+        """When each server began to start, by name."""
         self._live: Live | None = None
 
     def __enter__(self) -> Self:
         self._console.print(Text(show_text(self._heading)))
         for warning in self._warnings:
             self._console.print(Text(f"warning: {show_text(warning)}", style="yellow"))
-        if self._connecting and self._console.is_terminal:
-            self._live = Live(self._table(), console=self._console, transient=True)
+        if self._is_terminal and not self._console.is_dumb_terminal:
+            self._live = Live(
+                console=self._console,
+                get_renderable=self._live_lines,
+                refresh_per_second=REFRESHES_PER_SECOND,
+                transient=True,
+            )
             self._live.start()
         return self
 
     def update(self) -> None:
-        """Show the current state of the rows, if the table is live."""
-        if self._live is not None:
-            self._live.update(self._table(), refresh=True)
+        """Note which servers have begun to start."""
+        for row in self._rows:
+            if row.state == "starting":
+                self._started.setdefault(row.name, time.monotonic())
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._live is not None:
             self._live.stop()
-        if kind is None and self._rows:
-            self._console.print(Group(self._table(), *self._stderr_lines()))
+        for line in server_lines(self._rows, self._seconds, self._columns):
+            self._console.print(line)
+        for block in failure_blocks(self._rows, self._columns):
+            text = Text(f"\n{block}")
+            text.stylize("bold", 0, block.find(": ") + 1)
+            self._console.print(text)
+        if kind is not None:
+            self.conclude(f"Interrupted: {self._counted()}")
 
-    def _table(self) -> Table:
-        shape = box.ROUNDED if self._console.is_terminal else None
-        table = Table(header_style="bold", pad_edge=shape is not None, box=shape)
-        for heading in ("toolbox", "server", "state"):
-            table.add_column(heading, overflow="fold")
-        if self._connecting:
-            table.add_column("tools", justify="right")
-            table.add_column("start", justify="right")
-            table.add_column("what to do", overflow="fold", ratio=1)
-        for row in self._rows:
-            cells = [
-                Text(show_name(row.toolbox)),
-                Text(show_name(row.server)),
-                Text(row.state, style=STYLES[row.state]),
-            ]
-            if self._connecting:
-                cells += [_number(row.tools), _seconds(row.seconds), _advice(row)]
-            table.add_row(*cells)
-        return table
+    def conclude(self, text: str) -> None:
+        """Print the last words of the command, after all else."""
+        self._console.print(Text(f"\n{show_text(text)}"))
 
-    def _stderr_lines(self) -> list[Text]:
-        return [
-            Text(
-                f"\nLast lines of stderr of {show_name(f'{row.toolbox}/{row.server}')}:\n"
-                + "\n".join(f"  {show_name(line)}" for line in row.stderr)
-            )
-            for row in self._rows
-            if row.stderr
-        ]
+    @property
+    def _columns(self) -> int | None:
+        """The width of the terminal; None if the output is not a terminal."""
+        return self._console.width if self._is_terminal else None
 
+    def _counted(self) -> str:
+        starting = ", ".join(row.name for row in self._rows if row.state == "starting")
+        return count_states(self._rows) + (f". Still starting: {starting}" if starting else "")
 
-def _number(value: int | None) -> Text:
-    return Text("" if value is None else str(value))
+    def _seconds(self, row: Row) -> float | None:
+        """Return the seconds that the start has taken so far, or took."""
+        if row.state == "starting" and row.name in self._started:
+            return time.monotonic() - self._started[row.name]
+        return row.seconds
 
-
-def _seconds(value: float | None) -> Text:
-    return Text("" if value is None else f"{value:.2f} s")
-
-
-def _advice(row: Row) -> Text:
-    if row.error is None:
-        return Text("")
-    reason = row.error[:1].upper() + row.error[1:] + "."
-    return Text(show_text(f"{reason} {row.hint}" if row.hint else reason))
+    def _live_lines(self) -> Group:
+        """Return the servers that are starting or have failed, as many as fit, and how many there are."""
+        starting = [row for row in self._rows if row.state == "starting"]
+        failed = [row for row in self._rows if row.state == "failed"]
+        space = max(self._console.height - OTHER_ROWS, 1)
+        shown = [*starting, *reversed(failed)][:space]
+        counts = Text(count_states(self._rows), no_wrap=True, overflow="crop")
+        return Group(*server_lines(shown, self._seconds, self._columns), counts)

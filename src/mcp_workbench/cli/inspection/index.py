@@ -10,13 +10,11 @@ import msgspec
 from mcp_workbench.cli.configuration import load_or_report
 from mcp_workbench.cli.inspection.check import connect
 from mcp_workbench.cli.inspection.display import Display
-from mcp_workbench.cli.inspection.rows import count, rows_of
+from mcp_workbench.cli.inspection.rows import choose_rows, count
 from mcp_workbench.cli.terminal import complain, print_json, say
-from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from mcp_workbench.cli.inspection.rows import Rows
     from mcp_workbench.config import LoadedConfig
@@ -31,19 +29,14 @@ def run(options: argparse.Namespace) -> int:
     loaded = load_or_report(options, as_json=options.json)
     if loaded is None:
         return 2
-    names, known = options.names, rows_of(loaded)
-    if unknown := [name for name in names if not _chosen(known, [name])]:
-        names = [*loaded.config.toolboxes, *map("/".join, known)]
-        there_are = ", ".join(map(show_name, names)) or "none"
-        what = f"there is no toolbox or server '{show_name(unknown[0])}' in {loaded.path}"
-        complain(f"{what}. There are: {there_are}")
+    rows = choose_rows(loaded, options.names)
+    if rows is None:
         return 2
-    rows = _chosen(known, names) if names else known
     catalogue = list_tools(loaded, rows, quietly=options.json)
     if options.json:
         _print_json(loaded, rows, catalogue)
     else:
-        say(_summary(rows, catalogue))
+        say(f"\n{_summary(rows, catalogue)}")
         if catalogue.trouble is not None:
             complain(f"the catalogue cannot be written: {catalogue.trouble}")
     has_failed = any(row.state == "failed" for row in rows.values())
@@ -51,17 +44,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def list_tools(loaded: LoadedConfig, rows: Rows, *, quietly: bool) -> Catalogue:
-    """List the tools of these servers into the catalogue, with a table of the servers unless `quietly`."""
+    """List the tools of these servers into the catalogue, and show the servers unless `quietly`."""
     if quietly:
         return asyncio.run(connect(loaded, rows, lambda: None))
     heading = f"Listing the tools of {count(len(rows), 'server', 'servers')}"
-    with Display(heading, loaded.warnings, list(rows.values()), connecting=True) as display:
+    with Display(heading, loaded.warnings, list(rows.values())) as display:
         return asyncio.run(connect(loaded, rows, display.update))
-
-
-def _chosen(rows: Rows, names: Sequence[str]) -> Rows:
-    """Return the rows of these toolboxes and servers. The names of both may have slashes in them."""
-    return {origin: row for origin, row in rows.items() if origin[0] in names or "/".join(origin) in names}
 
 
 def _summary(rows: Rows, catalogue: Catalogue) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import argparse
@@ -31,9 +31,16 @@ Exit code: 0 success, 1 no tools are known or a server failed, 2 a bad file."""
 
 CHECK_DESCRIPTION = """\
 Checks the configuration, and reports every mistake with its line and how to
-fix it. With --connect it also starts every server.
+fix it. With --connect it also starts every server, a few at a time, and says
+for each one that fails why, and what to do.
 
-Exit code: 0 success, 1 a server failed, 2 a bad file."""
+Exit code: 0 success, 1 a server failed, 2 a bad file or an unknown name."""
+
+SERVER_NAMES: Final[dict[str, Any]] = {
+    "nargs": "*",
+    "metavar": "NAME",
+    "help": "only these: toolboxes, or servers as TOOLBOX/SERVER",
+}
 
 
 def add_commands(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
@@ -44,9 +51,8 @@ def add_commands(commands: argparse._SubParsersAction[Any], shared: argparse.Arg
         help="check the configuration; --connect tries the servers",
         description=CHECK_DESCRIPTION,
     )
-    check.add_argument(
-        "--connect", action="store_true", help="also start every server, in parallel, and list its tools"
-    )
+    check.add_argument("names", **SERVER_NAMES)
+    check.add_argument("--connect", action="store_true", help="also start the servers, and list their tools")
     check.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
     index = commands.add_parser(
         "index",
@@ -54,9 +60,7 @@ def add_commands(commands: argparse._SubParsersAction[Any], shared: argparse.Arg
         help="list the tools of all servers once, for the search",
         description=INDEX_DESCRIPTION,
     )
-    index.add_argument(
-        "names", nargs="*", metavar="NAME", help="only these: toolboxes, or servers as TOOLBOX/SERVER"
-    )
+    index.add_argument("names", **SERVER_NAMES)
     index.add_argument("--json", action="store_true", help="print the outcome as JSON, for scripts")
     tokens = commands.add_parser(
         "tokens",

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from mcp_workbench.errors import StartError
-from mcp_workbench.workbench.text.sanitise import clean_text
+from mcp_workbench.cli.terminal import complain
+from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable, Sequence
 
     from mcp_workbench.config import LoadedConfig, Origin
     from mcp_workbench.downstream.server import ServerState
     from mcp_workbench.errors import Cause
-    from mcp_workbench.workbench.configured_server import ConfiguredServer
+    from mcp_workbench.setup.trial import Trial
 
     Rows = dict[Origin, "Row"]
+
+WORDS: Final = {"idle": "waiting"}
+"""States of a server that people read under another name."""
+COUNTED: Final = ("ready", "failed", "starting", "waiting", "disabled")
+"""The states of servers in the order in which they are counted."""
 
 
 class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -36,6 +40,21 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
     stderr: tuple[str, ...] = ()
     hint: str | None = None
 
+    @property
+    def name(self) -> str:
+        """The names of the toolbox and the server, as commands take them."""
+        return f"{self.toolbox}/{self.server}"
+
+    def fill_in(self, trial: Trial) -> None:
+        """Note how the start of the server went."""
+        self.state = "failed" if trial.error else "ready"
+        self.tools = None if trial.error else len(trial.tools)
+        self.seconds = trial.seconds
+        self.cause = trial.cause
+        self.error = trial.error or None
+        self.stderr = trial.stderr
+        self.hint = trial.hint or None
+
 
 def rows_of(loaded: LoadedConfig) -> Rows:
     """Return a row for each server of a configuration, by the names of its toolbox and of the server."""
@@ -48,21 +67,29 @@ def rows_of(loaded: LoadedConfig) -> Rows:
     }
 
 
-async def attempt(toolbox_server: ConfiguredServer, row: Row, on_change: Callable[[], None]) -> None:
-    """Start a server and list its tools, and fill in its row when it is ready or has failed."""
-    started = time.perf_counter()
-    row.state = "starting"
-    on_change()
-    try:
-        row.tools = len(await toolbox_server.tools(modern=True))
-    except StartError as error:
-        row.cause = error.cause
-        row.error = clean_text(error.reason)
-        row.stderr = tuple(clean_text(line) for line in error.stderr)
-        row.hint = error.hint or None
-    row.state = toolbox_server.server.state
-    row.seconds = round(time.perf_counter() - started, 3)
-    on_change()
+def choose_rows(loaded: LoadedConfig, names: Sequence[str]) -> Rows | None:
+    """Return the rows of these toolboxes and servers, or of all without names.
+
+    Print an error and return None if a name is not there. The names of both may have slashes in them.
+    """
+    rows = rows_of(loaded)
+    if not names:
+        return rows
+    known = [*loaded.config.toolboxes, *map("/".join, rows)]
+    for name in names:
+        if name not in known:
+            there_are = ", ".join(map(show_name, known)) or "none"
+            what = f"there is no toolbox or server '{show_name(name)}' in {loaded.path}"
+            complain(f"{what}. There are: {there_are}")
+            return None
+    return {origin: row for origin, row in rows.items() if origin[0] in names or "/".join(origin) in names}
+
+
+def count_states(rows: Iterable[Row]) -> str:
+    """Return how many servers are in each state: "47 ready, 3 failed, 1 disabled"."""
+    states = [WORDS.get(row.state, row.state) for row in rows]
+    counted = (f"{states.count(state):,} {state}" for state in COUNTED if state in states)
+    return ", ".join(counted) or "no servers"
 
 
 def count(number: int, one: str, many: str) -> str:

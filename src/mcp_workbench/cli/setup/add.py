@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.cli.configuration import configuration_path
+from mcp_workbench.cli.inspection.failure_blocks import failure_lines
 from mcp_workbench.cli.inspection.rows import count
 from mcp_workbench.cli.setup.asking import confirm, is_interactive
 from mcp_workbench.cli.setup.edit import report_edit
@@ -92,7 +93,9 @@ def _try(addition: Addition, options: argparse.Namespace, environ: Mapping[str, 
         loaded = load_alone(addition, environ, secret_lookup(environ), str(Path(path).parent))
     except ConfigError as error:
         reasons = "; ".join(problem.what for problem in error.problems)
-        return Trial(seconds=0.0, error=reasons, hint=" ".join(p.remedy for p in error.problems))
+        return Trial(
+            seconds=0.0, cause="failed", error=reasons, hint=" ".join(p.remedy for p in error.problems)
+        )
     set_up(options.log_level or "off", options.log_format or "text").hide(loaded.secrets)
     if not options.json:
         say(f"Starting {_shown(addition)} to see its tools …")
@@ -116,11 +119,8 @@ def _is_accepted(trial: Trial, addition: Addition, path: str, options: argparse.
 def _show_trial(trial: Trial) -> None:
     if trial.wants_login:
         say("It requires a login.")
-    elif trial.error:
-        complain(f"{trial.error[:1].upper()}{trial.error[1:]}. {trial.hint}".strip())
-        if trial.stderr:
-            lines = "\n".join(f"  {show_name(line)}" for line in trial.stderr)
-            complain(f"last lines of its stderr:\n{lines}")
+    elif trial.cause is not None:
+        complain("\n".join(failure_lines(trial.cause, trial.error, trial.hint, trial.stderr)))
     else:
         more = ", …" if len(trial.tools) > MAX_SHOWN_TOOLS else ""
         names = ", ".join(map(show_name, trial.tools[:MAX_SHOWN_TOOLS]))

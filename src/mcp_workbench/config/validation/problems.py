@@ -15,6 +15,8 @@ from mcp_workbench.errors import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcp_workbench.errors import Cause
+
 Place: TypeAlias = tuple[str | int, ...]
 """The keys and indexes that lead from the top of a file to a value."""
 
@@ -35,10 +37,12 @@ class Problems:
         # Cached, so that a large file with a mistake in every string is still reported in milliseconds.
         self._prefixes: dict[Place, str] = {}
 
-    def add(self, place: Place, what: str, remedy: str) -> None:
+    def add(
+        self, place: Place, what: str, remedy: str, *, cause: Cause | msgspec.UnsetType = msgspec.UNSET
+    ) -> None:
         """Report a problem at a place, with the text that says how to solve it."""
         if place not in self._silenced:
-            self.found.append(Problem(self._path(place), what, remedy))
+            self.found.append(Problem(self._path(place), what, remedy, cause=cause))
             self._places.append(place)
 
     def warn(self, place: Place, text: str) -> None:

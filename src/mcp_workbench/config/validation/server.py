@@ -149,7 +149,13 @@ def _check_characters(values: dict[str, Any], place: Place, problems: Problems) 
     for name, value in values.get("headers", {}).items():
         check_header(name, value, (*place, "headers", name), problems)
     url = values.get("url")
-    if url is not None and not url.lower().startswith(("http://", "https://")):
+    if url is not None and url.lower().startswith(("ws://", "wss://")):
+        what = "is the address of a WebSocket, which is no transport of MCP"
+        remedy = (
+            "Write the https:// address of the server: its documentation has it, often with /mcp at the end."
+        )
+        problems.add((*place, "url"), what, remedy, cause="websocket-url")
+    elif url is not None and not url.lower().startswith(("http://", "https://")):
         problems.add((*place, "url"), "should start with http:// or https://", "Write the whole address.")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.errors import BadAnswer, RemoteError, TooDeep, size_of
-from mcp_workbench.protocol.lists import MAX_DEPTH, Kind
+from mcp_workbench.protocol.lists import MAX_DEPTH, TOOLS, Kind
 from mcp_workbench.protocol.names import METHOD_NOT_FOUND
 from mcp_workbench.wire.message import ABSENT, decode, decode_members, decode_text
 from mcp_workbench.wire.salvage import without_deep_values
@@ -40,7 +40,8 @@ async def list_all(session: Session, kind: Kind, limit: float) -> Entries:
         try:
             answer = await session.ask(kind.method, *cursor, limit=limit)
         except RemoteError as error:
-            if error.code == METHOD_NOT_FOUND and not entries:
+            declares_tools = kind is TOOLS and session.offer.tools
+            if error.code == METHOD_NOT_FOUND and not (entries or declares_tools):
                 return ()  # the server has no such list
             raise
         except TooDeep as error:

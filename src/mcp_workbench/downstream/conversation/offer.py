@@ -1,4 +1,4 @@
-"""What a server offers besides tools, according to its capabilities."""
+"""What a server offers, according to its capabilities."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ Capability = Literal["resources", "prompts", "completions"]
 class Offer(msgspec.Struct, frozen=True):
     """The capabilities of a server that the workbench uses."""
 
+    tools: bool = False
     tools_change: bool = False
     """Whether the server notifies of changes in its list of tools."""
     prompts: bool = False
@@ -55,6 +56,7 @@ def read_offer(capabilities: msgspec.Raw, server_info: msgspec.Raw = ABSENT) -> 
         members_of(has.get(name, ABSENT)) for name in ("tools", "prompts", "resources")
     )
     return Offer(
+        tools="tools" in has,
         tools_change=tools.get("listChanged") == TRUE,
         prompts="prompts" in has,
         prompts_change=prompts.get("listChanged") == TRUE,

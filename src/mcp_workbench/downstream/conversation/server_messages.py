@@ -47,6 +47,8 @@ MAX_NOISE_BYTES: Final = 128 * 1024 * 1024
 """Number of useless bytes after which a server is probed: it has to show that it still works."""
 NOTIFICATION_BYTES: Final = 100
 """Assumed size of a useless notification, so that it need not be measured."""
+MAX_SKIPPED_LINES: Final = 10
+"""Skipped lines that are kept."""
 MAX_OPEN_QUESTIONS: Final = 1000
 """Maximum number of open questions of one server."""
 
@@ -80,6 +82,8 @@ class ServerMessages:
         self._listeners = listeners
         self._on_tools_changed = on_tools_changed
         self._garbage = 0
+        self.skipped_lines: list[str] = []
+        """The beginnings of the first lines that are no messages: they may say why a start fails."""
         self._refused = 0
         self._noise = 0
 
@@ -157,6 +161,8 @@ class ServerMessages:
         self._count_noise(problem.size)
         if self._garbage == 1:
             self._log.info("writes to its stdout what is not MCP; such lines are skipped")
+        if len(self.skipped_lines) < MAX_SKIPPED_LINES and problem.beginning.strip():
+            self.skipped_lines.append(problem.beginning.decode(errors="replace"))
         self._log.debug("skipped line %d of %d bytes: %s", self._garbage, problem.size, problem)
 
     def _count_noise(self, size: int) -> None:

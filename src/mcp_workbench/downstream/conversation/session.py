@@ -113,6 +113,11 @@ class Session:
         """Decides which calls the server's messages may be about."""
         self.peer.on_stray = self.attribution.on_stray
 
+    @property
+    def skipped_lines(self) -> Sequence[str]:
+        """The first lines that the server sent and that are no messages."""
+        return self._messages.skipped_lines
+
     def declare(self) -> bytes:
         """Return the capabilities of all clients, for the handshake with a legacy server."""
         capabilities = self.listeners.capabilities

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -38,3 +40,11 @@ CAUSES: Final[Mapping[Cause, str]] = {
     "login-required": "A remote server requires a login.",
     "failed": "Any other cause: the message and the last lines of stderr say what is known.",
 }
+
+
+class StartFailure(msgspec.Struct, frozen=True):
+    """Why a server did not start: the cause, a sentence that begins with it, and what to do about it."""
+
+    cause: Cause
+    reason: str
+    hint: str = ""

@@ -215,13 +215,15 @@ def _unconnected(origin: str, url: httpx2.URL, detail: BaseException) -> Unreach
     text = str(detail)
     if isinstance(detail, ssl.SSLCertVerificationError):
         reason = f"the certificate of {origin} is not trusted: {detail.verify_message or text}"
-        return Unreachable(reason, "If it is one of your own, name its authority in SSL_CERT_FILE.")
+        hint = "If it is one of your own, name its authority in SSL_CERT_FILE."
+        return Unreachable(reason, hint, cause="tls-failed")
     if isinstance(detail, ssl.SSLError):
         reason = f"no secure connection to {origin} could be made: {text}"
-        return Unreachable(reason, 'If it does not speak TLS, write "http://" in "url".')
+        hint = 'If it does not speak TLS, write "http://" in "url".'
+        return Unreachable(reason, hint, cause="tls-failed")
     if type(detail).__name__ == "gaierror":
         reason = f"the name {url.host} could not be resolved: {text}"
-        return Unreachable(reason, 'Check "url" and the network.')
+        return Unreachable(reason, 'Check "url" and the network.', cause="dns-failed")
     if isinstance(detail, ConnectionRefusedError) or "refused" in text or "attempts failed" in text:
         reason = f"no server answers at {origin}: connection refused"
         return Unreachable(reason, 'Is the server running? Check "url".')

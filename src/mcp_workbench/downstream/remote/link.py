@@ -76,6 +76,8 @@ class RemoteLink:
         """The task that sends a message that has to be delivered first."""
         self._is_given_up = False
         self._closing_timer: asyncio.TimerHandle | None = None
+        self.exit_code: int | None = None
+        """Always None: a remote server has no process here."""
         self.last_stderr_lines: Sequence[str] = ()
         """Always empty: a remote server has no stderr here."""
         self.closing: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -67,6 +67,7 @@ class HttpRefusal(msgspec.Struct, frozen=True):
             return Refused(
                 f"the server did not accept {self.credentials} ({self.described})",
                 "It may have expired, or be one for something else: replace it in the configuration.",
+                cause="unauthorized",
             )
         if self.status == 403:
             return self._forbidden()
@@ -75,7 +76,11 @@ class HttpRefusal(msgspec.Struct, frozen=True):
         if self.status in (407, *UNAVAILABLE_STATUSES):
             return Refused(f"{self.described}{self._when()}", may_have_acted=self.status != 407)
         if self.status == 404 and not self.has_session:
-            return BadStatus(404, f"there is no MCP server at this address ({self.described})", URL_HINT)
+            reason = f"there is no MCP server at this address ({self.described})"
+            return BadStatus(404, reason, URL_HINT, cause="not-found")
+        if self.status == 405:
+            reason = f"this address does not take MCP requests ({self.described})"
+            return BadStatus(405, reason, URL_HINT, cause="method-not-allowed")
         return BadStatus(self.status, f"it answered {self.described}", URL_HINT if self.status < 500 else "")
 
     @property
@@ -126,11 +131,13 @@ class HttpRefusal(msgspec.Struct, frozen=True):
         challenge = self.headers.get("www-authenticate", "")
         if "insufficient_scope" not in challenge:
             hint = "Your account or network address may not use this server: ask its operator."
-            return Refused(f"the server does not allow this ({self.described})", hint)
+            return Refused(f"the server does not allow this ({self.described})", hint, cause="forbidden")
         found = re.search(r'scope="([^"]{1,200})"', challenge)
         wanted = f" (scope: {found[1]})" if found else ""
         hint = "Get one with more rights, and put it into the configuration."
-        return Refused(f"{self.credentials} does not have the right for this{wanted}", hint)
+        return Refused(
+            f"{self.credentials} does not have the right for this{wanted}", hint, cause="forbidden"
+        )
 
     def _when(self) -> str:
         wait = self.retry_after
