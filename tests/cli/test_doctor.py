@@ -11,13 +11,11 @@ import pytest
 from rich.console import Console
 
 from mcp_workbench.cli.doctor.report import Report
-from mcp_workbench.downstream.diagnosis import CAUSES
 from mcp_workbench.setup.diagnosis.diagnose import Diagnosis
 from mcp_workbench.setup.diagnosis.examined import examine
 from mcp_workbench.setup.diagnosis.findings import Area, found
 from mcp_workbench.setup.diagnosis.machine_area import versions
 from tests.cli.commands import MODULE
-from tests.cli.test_display import COLOUR, ESCAPE, plain
 from tests.support.configs import server, toolboxes
 
 if TYPE_CHECKING:
@@ -28,6 +26,8 @@ if TYPE_CHECKING:
 
 SECRET = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"  # noqa: S105 - an invented one
 FILE = "workbench-config.json"
+COLOUR = re.compile(r"\x1b\[(?:\d+;)*(?:3|4|9|10)\d[;\d]*m")
+SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 MISSING = found(
     "program-missing",
@@ -117,6 +117,10 @@ Looked at
 
 1 problem, 1 warning, 1 note. Next: pipx install uv
 """
+
+
+def plain(text: str) -> str:
+    return SEQUENCE.sub("", text)
 
 
 def area(name: str, summary: str, *findings: Finding) -> Area:
@@ -216,7 +220,7 @@ def test_with_connect_the_causes_of_failed_starts_are_findings(bench: Bench) -> 
     failure = outcome["findings"][-1]
     assert (failure["area"], failure["servers"], failure["severity"]) == ("servers", ["dev/bad"], "problem")
     assert failure["message"].startswith("dev/bad cannot be used: ")
-    assert failure["code"] in CAUSES
+    assert failure["code"] == "exited-silently"
     # The other one was listed when it was started.
     never = [one["servers"] for one in outcome["findings"] if one["code"] == "catalogue-incomplete"]
     assert never == [["dev/bad"]]
@@ -227,7 +231,7 @@ def test_what_is_known_without_starting_a_server_is_not_said_twice(bench: Bench)
     done = bench.run("doctor", "--connect", env={"NO_COLOR": "1"})
     assert done.returncode == 1
     assert done.stdout.count("  program-missing  ") == 1
-    assert ESCAPE not in done.stdout
+    assert "\x1b" not in done.stdout
 
 
 def test_a_wrong_command_line_is_a_misuse(bench: Bench) -> None:

@@ -89,25 +89,20 @@ def _servers(examined: Examined, rows: Rows, diagnosis: Diagnosis) -> Area:
     # What was found without starting a server says more.
     known = {(finding.code, server) for finding in diagnosis.findings for server in finding.servers}
     failed = [row for row in rows.values() if row.state == "failed"]
-    findings = tuple(
-        _failure(examined, row) for row in failed if (row.cause, f"{row.toolbox}/{row.server}") not in known
-    )
+    findings = tuple(_failure(examined, row) for row in failed if (row.cause, row.name) not in known)
     started = len(rows) - len(failed)
     return Area("servers", f"{started} of {len(rows)} servers started", findings)
 
 
 def _failure(examined: Examined, row: Row) -> Finding:
     """Return the finding for a server that could not be started, with the cause as its code."""
-    origin = row.toolbox, row.server
-    name = "/".join(origin)
-    line = examined.line(origin)
-    command = examined.command("login", name) if row.cause == "login-required" else examined.edit(line)
-    said = f" Last line of stderr: {row.stderr[-1]}" if row.stderr else ""
+    line = examined.line((row.toolbox, row.server))
+    command = examined.command("login", row.name) if row.cause == "login-required" else examined.edit(line)
     return Finding(
         code=row.cause or "failed",
         severity="problem",
-        message=f"{name} cannot be used: {row.error}.{said}",
-        servers=(name,),
+        message=f"{row.name} cannot be used: {row.error}.",
+        servers=(row.name,),
         file=examined.path,
         line=line,
         remedy=row.hint or "",

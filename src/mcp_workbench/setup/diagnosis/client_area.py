@@ -7,6 +7,7 @@ entry of a client is judged. `client_entries` finds and reads the entries.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -54,6 +55,7 @@ def look_at_clients(
         findings += _look_at_config(examined, entry)
         if entry.uses(examined.path):
             findings += _look_at_path(examined, entry, programs)
+    findings += _look_at_other_files(examined, entries)
     findings += _look_at_doubles(examined, clients)
     if not entries:
         findings.append(
@@ -140,10 +142,21 @@ def _look_at_config(examined: Examined, entry: WorkbenchEntry) -> Iterator[Findi
             return  # that the file is missing is said already
         what = f"The entry of {entry.title} names a configuration that does not exist: {config}."
         yield _finding(examined, entry, "client-config-missing", what)
-    elif not entry.uses(examined.path):
-        what = f"{entry.title} uses another configuration: {config}."
-        remedy, command = "To look at that one:", f"mcp-workbench doctor --config {entry.quoted_config}"
-        yield _finding(examined, entry, "client-uses-another-file", what, remedy=remedy, command=command)
+
+
+def _look_at_other_files(examined: Examined, entries: Sequence[WorkbenchEntry]) -> Iterator[Finding]:
+    """Yield the other configuration files that clients use, each with all of its clients."""
+    others: dict[str, list[WorkbenchEntry]] = {}
+    for entry in entries:
+        config = entry.config or ""
+        if os.path.isabs(config) and os.path.exists(config) and not entry.uses(examined.path):
+            others.setdefault(config, []).append(entry)
+    for config, users in others.items():
+        titles = tuple(dict.fromkeys(entry.title for entry in users))
+        verb = "uses" if len(titles) == 1 else "use"
+        what = f"{names(titles)} {verb} another configuration: {config}."
+        remedy, command = "To look at that one:", shlex.join(("mcp-workbench", "doctor", "--config", config))
+        yield _finding(examined, users[0], "client-uses-another-file", what, remedy=remedy, command=command)
 
 
 def _look_at_path(

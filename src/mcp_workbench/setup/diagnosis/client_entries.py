@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import sys
 from typing import TYPE_CHECKING, Final
@@ -67,11 +66,6 @@ class WorkbenchEntry(msgspec.Struct, frozen=True, kw_only=True):
         if _PYTHON.fullmatch(name) and self.words[1:3] == ("-m", "mcp_workbench"):
             return (self.program, "-m", "mcp_workbench")
         return ()
-
-    @property
-    def quoted_config(self) -> str:
-        """The path of the configuration file for a shell."""
-        return shlex.quote(self.config or "")
 
     def uses(self, path: str) -> bool:
         """Whether the entry starts the workbench with this configuration file."""
