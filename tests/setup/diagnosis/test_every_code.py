@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +16,10 @@ from mcp_workbench.setup.diagnosis import version_calls
 from mcp_workbench.setup.diagnosis.findings import CODES
 from mcp_workbench.storage.login_record import Login
 from mcp_workbench.storage.logins import LoginFile
+from mcp_workbench.wire.processes.orphans import find_orphans
 from mcp_workbench.wire.processes.scanner import identify
 from tests.setup.diagnosis.clinic import PINNED, SECRET, WORKBENCH, Clinic
+from tests.support.orphans import orphaned
 from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
@@ -235,6 +239,87 @@ async def test_a_cause_is_found_with_the_command_that_mends_it(clinic: Clinic, c
     # What belongs to one cause is not reported as another problem too.
     others = [one for one in findings if one.code != code and one.severity == "problem"]
     assert others == []
+
+
+async def test_an_orphan_is_shown_without_its_secrets(clinic: Clinic) -> None:
+    with orphaned(os.urandom(8).hex(), "--api-key", SECRET) as pid:
+        await poll(lambda: pid in [orphan.pid for orphan in find_orphans()])
+        diagnosis = await clinic.diagnose()
+        (finding,) = [one for one in diagnosis.findings if one.code == "orphaned-processes"]
+    # Other tests may have some at the same time.
+    assert str(pid) in finding.command.removeprefix("kill ").split()
+    assert str(pid) in finding.message
+    assert SECRET not in repr(diagnosis)
+
+
+@pytest.mark.parametrize(
+    ("helper", "missing", "command"),
+    [
+        ("pipx", "uvx", "pipx install uv"),
+        ("none", "uvx", "python3 -m pip install --user uv"),
+        ("brew", "uvx", "brew install uv"),
+        ("brew", "npx", "brew install node"),
+        ("apt-get", "docker", "sudo apt-get install docker.io"),
+        ("none", "deno", "${EDITOR:-vi} +7 {config}"),
+    ],
+)
+async def test_a_missing_launcher_is_installed_by_what_is_there(
+    clinic: Clinic, helper: str, missing: str, command: str
+) -> None:
+    for name in ("npx", "uvx"):
+        (clinic.bin / name).unlink()
+    clinic.program(helper, "exit 0")
+    clinic.write({"one": {"command": missing, "args": ["thing@1.0.0"]}})
+    (finding,) = [one for one in await clinic.findings() if one.code == "program-missing"]
+    assert finding.command == command.replace("{config}", str(clinic.config))
+
+
+async def test_npx_without_node_is_noticed(clinic: Clinic) -> None:
+    (clinic.bin / "node").unlink()
+    (finding,) = [one for one in await clinic.findings() if one.code == "program-missing"]
+    assert finding.message == "The command 'npx' is there, but 'node', in which it runs, was not found."
+
+
+async def test_the_version_to_pin_is_the_one_that_was_run_last(clinic: Clinic) -> None:
+    (clinic.home / ".cache/uv/archive-v0/a/mcp_server_time-2025.9.25.dist-info").mkdir(parents=True)
+    clinic.write({"time": {"command": "uvx", "args": ["mcp-server-time"]}})
+    (finding,) = [one for one in await clinic.findings() if one.code == "unpinned-package"]
+    assert finding.remedy == 'Write "mcp-server-time==2025.9.25", the version that was run here last.'
+
+
+@pytest.mark.parametrize("fields", [{}, {"expires_at": 1.0, "refresh_token": "again"}])
+async def test_a_login_that_works_or_can_be_renewed_is_no_finding(
+    clinic: Clinic, fields: dict[str, object]
+) -> None:
+    _log_in(clinic, **fields)
+    codes = [one.code for one in await clinic.findings()]
+    assert [code for code in codes if code.startswith("login")] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [
+        (sys.executable, ["-m", "mcp_workbench", "--config={config}", "--keep-going"]),
+        (str(WORKBENCH), ["--keep-going"]),
+        ("${userHome}/bin/mcp-workbench", ["--config", "{config}", "--keep-going"]),
+    ],
+    ids=["a module", "the person's own file", "what the client replaces"],
+)
+async def test_other_ways_to_start_the_workbench_work_too(
+    clinic: Clinic, command: str, args: list[str]
+) -> None:
+    clinic.install(*(word.replace("{config}", str(clinic.config)) for word in args), command=command)
+    assert await clinic.findings() == []
+
+
+async def test_an_entry_that_names_no_file_is_a_warning_if_the_file_is_not_the_persons_own(
+    clinic: Clinic,
+) -> None:
+    path = clinic.home / "elsewhere.json"
+    clinic.config.rename(path)
+    clinic.install("--keep-going")
+    codes = [one.code for one in (await clinic.diagnose(str(path))).findings]
+    assert "client-config-not-absolute" in codes
 
 
 @pytest.mark.parametrize(

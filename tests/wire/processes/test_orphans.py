@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_workbench.wire.processes import orphans
 from mcp_workbench.wire.processes.guard import MARK, SCRIPT
 from mcp_workbench.wire.processes.orphans import ListedProcess, find_orphans, orphans_among
+from tests.support.orphans import SLEEPER, orphaned
 from tests.support.waiting import poll
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RUN, OTHER_RUN = "0123456789abcdef", "fedcba9876543210"
 INIT = ListedProcess(1, 0, is_own=False, command="/sbin/init\0")
@@ -64,27 +59,9 @@ def test_what_an_outer_workbench_still_guards_is_none() -> None:
     assert found(INIT, inner) == [10]
 
 
-@contextmanager
-def orphaned(run: str) -> Iterator[int]:
-    """A process with the mark of a workbench, whose parent has ended."""
-    done = subprocess.run(
-        ["/bin/sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!"],
-        env={"PATH": os.environ["PATH"], MARK: f"{run}.1/"},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    pid = int(done.stdout)
-    try:
-        yield pid
-    finally:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-
-
 async def test_a_real_orphan_is_found_until_it_is_gone() -> None:
     with orphaned(os.urandom(8).hex()) as pid:
-        await poll(lambda: [one.command for one in find_orphans() if one.pid == pid] == [("sleep", "60")])
+        await poll(lambda: [one.command for one in find_orphans() if one.pid == pid] == [SLEEPER])
     await poll(lambda: pid not in [one.pid for one in find_orphans()])
 
 
@@ -107,6 +84,7 @@ async def test_ps_tells_the_same_where_there_is_no_proc() -> None:
 
         def is_found() -> bool:
             listed = {process.pid: process for process in orphans._from_ps()}
-            return [one.command for one in orphans_among(listed) if one.pid == pid] == [("sleep", "60")]
+            found_here = [one.command for one in orphans_among(listed) if one.pid == pid]
+            return found_here == [tuple(" ".join(SLEEPER).split())]
 
         await poll(is_found)

@@ -105,6 +105,8 @@ def _look_at_command(
     examined: Examined, entry: WorkbenchEntry, answers: Mapping[Command, VersionAnswer]
 ) -> Iterator[Finding]:
     program = entry.words[0]
+    if entry.is_replaced:
+        return
     if entry.program is None:
         what = f"{entry.title} starts {program}, which is not there or not executable."
         yield _finding(examined, entry, "client-command-missing", what)

@@ -51,6 +51,11 @@ class WorkbenchEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The person's own configuration file, which is used where the entry names none."""
 
     @property
+    def is_replaced(self) -> bool:
+        """Whether the client puts something into the path of the program that is not known here."""
+        return _REPLACED.search(self.words[0]) is not None
+
+    @property
     def is_started_directly(self) -> bool:
         """Whether the program is the workbench itself, or the Python that runs it."""
         return bool(self.version_command)
@@ -58,7 +63,7 @@ class WorkbenchEntry(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def version_command(self) -> Command:
         """The command line that tells the version of this workbench; empty if a launcher would run it."""
-        if self.program is None:
+        if self.program is None or self.is_replaced:
             return ()
         name = os.path.basename(self.words[0]).removesuffix(".exe")
         if name in _OWN_NAMES:
@@ -127,18 +132,13 @@ def _read(file: FoundFile, server: FoundServer, environ: Mapping[str, str]) -> W
         server=server,
         words=words,
         env=env,
-        program=_program(words[0], env.get("PATH") or environ.get("PATH", os.defpath)),
+        program=shutil.which(
+            os.path.expanduser(words[0]), path=env.get("PATH") or environ.get("PATH", os.defpath)
+        ),
         config=os.path.expanduser(config) if config else None,
         keeps_going="--keep-going" in words,
         personal=personal_file(environ),
     )
-
-
-def _program(command: str, search_path: str) -> str | None:
-    """Return the file of a command, if it can be executed. What a client replaces counts as there."""
-    if _REPLACED.search(command):
-        return command
-    return shutil.which(os.path.expanduser(command), path=search_path)
 
 
 def _option(words: Sequence[str]) -> str | None:
