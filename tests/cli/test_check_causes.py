@@ -30,7 +30,7 @@ import json, sys
 for line in sys.stdin:
     asked = json.loads(line)
     if asked.get("method") == "initialize":
-        answer = {"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {}}}
+        answer = {"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}}}
     else:
         answer = {"error": {"code": -32601, "message": "Method not found"}}
     if "id" in asked:

@@ -13,6 +13,7 @@ import pytest
 
 from mcp_workbench.cli.options import parser
 from mcp_workbench.config import load
+from mcp_workbench.downstream.diagnosis import CAUSES
 from tests.structure.documents import (
     DOCUMENTS,
     README,
@@ -225,3 +226,8 @@ def test_commands_are_found_in_blocks_and_in_the_text(tmp_path: Path) -> None:
         ["demo"],
     ]
     assert not understood(["chekc"])
+
+
+def test_every_cause_of_a_failed_start_has_a_row_in_troubleshooting() -> None:
+    text = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `([a-z-]+)` \| .+ \| .+ \|$", text, re.MULTILINE) == list(CAUSES)

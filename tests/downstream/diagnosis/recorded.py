@@ -11,7 +11,7 @@ from typing import Final
 
 NPM_404: Final = """\
 npm error code E404
-npm error 404 Not Found - GET https://registry.example/@nosuch-scope-xyz%2fmcp-nope
+npm error 404 Not Found - GET https://packages.example/@nosuch-scope-xyz%2fmcp-nope
 npm error 404
 npm error 404  The requested resource '@nosuch-scope-xyz/mcp-nope@*' could not be found or you do not have \
 permission to access it.
@@ -30,8 +30,8 @@ NPM_OFFLINE: Final = """\
 npm error code ENOTFOUND
 npm error syscall getaddrinfo
 npm error errno ENOTFOUND
-npm error network request to http://registry.example/foo-bar-baz failed, reason: getaddrinfo ENOTFOUND \
-registry.example
+npm error network request to http://packages.example/foo-bar-baz failed, reason: getaddrinfo ENOTFOUND \
+packages.example
 npm error network This is a problem related to network connectivity.
 npm error network In most cases you are behind a proxy or have bad network settings.
 npm error network
@@ -70,8 +70,8 @@ error: No solution found when resolving tool dependencies
 requirements are unsatisfiable.
 """
 UV_OFFLINE: Final = """\
-error: Failed to fetch: http://registry.example/simple/mcp-nope/
-  cause: error sending request for url (http://registry.example/simple/mcp-nope/)
+error: Failed to fetch: http://packages.example/index/mcp-nope/
+  cause: error sending request for url (http://packages.example/index/mcp-nope/)
   cause: client error (Connect)
   cause: dns error
   cause: error resolving DNS
@@ -88,7 +88,7 @@ ERROR: No matching distribution found for no-such-package-xyz-777
 PIP_OFFLINE: Final = """\
 WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None, status=None)) after connection broken by \
 'NewConnectionError('<pip._vendor.urllib3.connection.HTTPSConnection object at 0x7f0>: Failed to establish a new \
-connection: [Errno -2] Name or service not known')': /simple/foo/
+connection: [Errno -2] Name or service not known')': /index/foo/
 ERROR: Could not find a version that satisfies the requirement foo (from versions: none)
 ERROR: No matching distribution found for foo
 """

@@ -56,9 +56,9 @@ CASES = [
         "ERROR: No matching distribution found for no-such",
         PACKAGE,
     ),
-    (recorded.NPM_OFFLINE, "no-network", "npm error network request to http://registry.example", NETWORK),
+    (recorded.NPM_OFFLINE, "no-network", "npm error network request to http://packages.example", NETWORK),
     (recorded.NPM_REFUSED, "no-network", "npm error FetchError: request to http://127.0.0.1:9", NETWORK),
-    (recorded.UV_OFFLINE, "no-network", "error: Failed to fetch: http://registry.example/simple", NETWORK),
+    (recorded.UV_OFFLINE, "no-network", "error: Failed to fetch: http://packages.example/index", NETWORK),
     (recorded.PIP_OFFLINE, "no-network", "WARNING: Retrying", NETWORK),
     (recorded.PYTHON_OFFLINE, "no-network", "socket.gaierror: [Errno -2] Name or service not known", NETWORK),
     (
