@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcp_workbench.cli.inspection import check
+from mcp_workbench.cli.inspection.rows import rows_of
+from mcp_workbench.config import load_data
 from tests.servers.wares import TOOLS
 from tests.support.configs import server, tool, toolboxes
 from tests.support.ports import free_port, listening
@@ -15,6 +19,7 @@ from tests.support.processes import wait_until_gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.cli.commands import Bench
     from tests.support.client import Json
@@ -116,18 +121,16 @@ def test_a_remote_server_is_connected_to(bench: Bench) -> None:
     assert (code, row["state"], row["tools"]) == (0, "ready", len(TOOLS))
 
 
-def test_a_startup_timeout_begins_with_the_start_of_its_server(bench: Bench) -> None:
-    """Of 24 servers that take 0.5 s each, the last starts later than its time-out after the first."""
-    bench.write(
-        toolboxes(
-            dev={
-                f"s{number}": {**server(era="modern", start_delay=0.5), "startupTimeout": 10}
-                for number in range(24)
-            }
-        )
-    )
-    code, rows = connected(bench)
-    assert (code, [row["state"] for row in rows]) == (0, ["ready"] * 24)
+async def test_a_startup_timeout_begins_with_the_start_of_its_own_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "MAX_RUNNING_SERVERS", 1)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first, second = {**server(mute=True), "startupTimeout": 3}, {**TWO_TOOLS, "startupTimeout": 3}
+    loaded = load_data(toolboxes(dev={"first": first, "second": second}), os.environ)
+    rows = rows_of(loaded)
+    await check.connect(loaded, rows, lambda: None)
+    assert [(row.state, row.cause) for row in rows.values()] == [("failed", "silent"), ("ready", None)]
 
 
 async def test_no_process_is_left(bench: Bench, make_journal: Callable[[str], Journal]) -> None:
@@ -140,16 +143,19 @@ async def test_no_process_is_left(bench: Bench, make_journal: Callable[[str], Jo
         await wait_until_gone(journal.pids)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("number", "args"), [(signal.SIGINT, ()), (signal.SIGTERM, ("--json",)), (signal.SIGHUP, ())]
+)
 async def test_an_interrupted_check_leaves_no_process_and_no_traceback(
-    bench: Bench, journal: Journal, number: signal.Signals
+    bench: Bench, journal: Journal, number: signal.Signals, args: tuple[str, ...]
 ) -> None:
     bench.write(toolboxes(dev={"mute": server(journal, mute=True, grandchild=True)}))
-    process = bench.start("check", "--connect")
+    process = bench.start("check", "--connect", *args)
     await journal.wait_until(lambda journal: journal.lines)
     process.send_signal(number)
-    _, errors = process.communicate(timeout=10)
+    shown, errors = process.communicate(timeout=10)
     assert (process.returncode, errors) == (130, b"")
+    assert b'"state": "starting"' in shown if args else b"Still starting: dev/mute" in shown
     await wait_until_gone(journal.pids)
 
 

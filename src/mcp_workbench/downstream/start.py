@@ -114,7 +114,7 @@ class Start:
             self._name,
             self._mask(failure.reason),
             stderr=calls.tail(last_lines),
-            hint=failure.hint,
+            hint=self._mask(failure.hint),
             cause=failure.cause,
         )
 

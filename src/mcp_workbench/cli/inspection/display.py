@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 REFRESHES_PER_SECOND: Final = 4
 OTHER_ROWS: Final = 2
 """Rows of the terminal that the line with the counts and the cursor take."""
-PLAIN_COLUMNS: Final = 10_000
-"""Width of the output if it is not a terminal: lines of files and pipes are not wrapped."""
 
 
 class Display:
@@ -38,11 +36,9 @@ class Display:
 
     def __init__(self, heading: str, warnings: Sequence[str], rows: Sequence[Row]) -> None:
         self._is_terminal = sys.stdout.isatty()
+        # Lines of files and pipes are not wrapped.
         self._console = Console(
-            highlight=False,
-            soft_wrap=not self._is_terminal,
-            force_terminal=self._is_terminal,
-            width=None if self._is_terminal else PLAIN_COLUMNS,
+            highlight=False, force_terminal=self._is_terminal, soft_wrap=not self._is_terminal
         )
         self._heading = heading
         self._warnings = warnings

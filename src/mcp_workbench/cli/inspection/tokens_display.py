@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mcp_workbench.cli.inspection.display import PLAIN_COLUMNS
 from mcp_workbench.cli.inspection.rows import count
 from mcp_workbench.workbench.text.sanitise import show_name
 
@@ -30,6 +29,8 @@ HEADINGS: Final = (
     "search",
     "calls",
 )
+PLAIN_COLUMNS: Final = 140
+"""Width of the table if stdout is not a terminal: files and pipes need no wrapping."""
 FRAME_COLUMNS: Final = 120
 """Width of a terminal from which on the table has a frame."""
 MAX_COLUMNS: Final = 1000
