@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcp_workbench.config.places import personal_file
 from mcp_workbench.setup.diagnosis.diagnose import diagnose
 from mcp_workbench.setup.diagnosis.examined import Examined, examine
 from mcp_workbench.storage.catalogue import Catalogue, Record, identity_of
@@ -33,13 +34,13 @@ class Clinic:
     def __init__(self, directory: Path) -> None:
         self.home = directory / "home"
         self.bin = directory / "bin"
-        self.config = self.home / ".config" / "mcp-workbench" / "workbench-config.json"
         self.cursor = self.home / ".cursor" / "mcp.json"
         self.environ = {
             "HOME": str(self.home),
             "PATH": str(self.bin),
             "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
         }
+        self.config = Path(personal_file(self.environ))
         for made in (self.config.parent, self.cursor.parent, self.bin):
             made.mkdir(parents=True)
         for name, version in (("npx", "11.0.0"), ("node", "v22.1.0"), ("uvx", "uvx 0.9.1 (abc 2026-01-01)")):
