@@ -42,6 +42,8 @@ def hostile_bench(bench: Bench) -> Bench:
         ("index",),
         ("index", "--json"),
         ("index", f"absent{TOOLBOX}"),
+        ("doctor",),
+        ("doctor", "--json"),
         ("tokens",),
         ("tokens", "--json"),
         ("tokens", "--connect"),

@@ -16,6 +16,7 @@ MODULES: Final[dict[str, str]] = {
     "check": "inspection.check",
     "demo": "demo",
     "disable": "setup.edit",
+    "doctor": "doctor.command",
     "enable": "setup.edit",
     "import": "setup.import_",
     "index": "inspection.index",

@@ -7,6 +7,7 @@ from typing import Any
 
 from mcp_workbench import __version__
 from mcp_workbench.cli.access.access_options import add_commands as add_access_commands
+from mcp_workbench.cli.doctor.doctor_options import add_commands as add_doctor_command
 from mcp_workbench.cli.inspection.inspection_options import add_commands as add_inspection_commands
 from mcp_workbench.cli.parsing import CommandParser
 from mcp_workbench.cli.plain import KEEP_GOING, LOG_FORMATS, LOG_LEVELS
@@ -55,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add_setup_commands(commands, shared)
     add_inspection_commands(commands, shared)
+    add_doctor_command(commands, shared)
     add_access_commands(commands, shared)
     serve = commands.add_parser(
         "serve",

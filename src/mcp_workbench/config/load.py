@@ -46,7 +46,7 @@ DATA_NAME = "config"
 NO_FAULTS = ConfigFaults()
 """Stands for a configuration without a mistake."""
 
-_HARM = "choose the programs that the workbench starts"
+HARM = "choose the programs that the workbench starts"
 """What other users could do who can write to the file, for the warning about them."""
 
 
@@ -154,7 +154,7 @@ def _interpret(
     layout = Layout()
     config = validate(expansion.tree, problems, layout)
     if status is not None:
-        warn_of_writers(path, status, _HARM, environ, problems)
+        warn_of_writers(path, status, HARM, environ, problems)
     proxies = with_credentials(environ)
     _warn_of_withheld(config, proxies, problems)
     stamp = None if status is None else stamp_of(status)

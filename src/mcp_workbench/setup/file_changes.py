@@ -155,7 +155,7 @@ def _check_unchanged(path: str, real: str, before: bytes | None) -> os.stat_resu
 def _replace(path: str, real: str, before: bytes | None, after: bytes | None, directory_mode: int) -> None:
     directory, name = os.path.split(real)
     _make_directories(directory, directory_mode)
-    _remove_leftovers(directory, name)
+    _remove_leftovers(real)
     if after is None:
         _check_unchanged(path, real, before)
         os.unlink(real)
@@ -207,15 +207,20 @@ def _make_directories(directory: str, mode: int) -> None:
             os.mkdir(directory, mode)
 
 
-def _remove_leftovers(directory: str, name: str) -> None:
-    """Delete temporary files of killed commands. The lock is held, so no other command is writing one."""
+def find_leftovers(real: str) -> list[str]:
+    """Return the temporary files beside a file, which killed commands left behind. Raises OSError."""
+    directory, name = os.path.split(real)
     with os.scandir(directory) as entries:
-        leftovers = [
+        return [
             entry.path
             for entry in entries
             if entry.name.startswith(f".{name}.") and entry.name.endswith(_TEMPORARY_SUFFIX)
         ]
-    for leftover in leftovers:
+
+
+def _remove_leftovers(real: str) -> None:
+    """Delete temporary files of killed commands. The lock is held, so no other command is writing one."""
+    for leftover in find_leftovers(real):
         with suppress(OSError):
             os.unlink(leftover)
 

@@ -77,7 +77,7 @@ def load_for_launch(
         loaded = load_usable(path, {WORKSPACE_VARIABLE: os.sep, **environ}, lookup=lookup)
         if loaded.faults.file:
             raise ConfigError(path, loaded.faults.file)
-        warnings = [problem.brief for problem in loaded.faults.all if not _is_about_variable(problem)]
+        warnings = [problem.brief for problem in loaded.faults.all if unset_variable(problem) is None]
         with open(path, "rb") as file:
             content = file.read()
     return parse_in_our_words(path, content, Problems(), is_file=True), warnings
@@ -208,10 +208,10 @@ def _inherited(node: object) -> list[str]:
     )
 
 
-def _is_about_variable(problem: Problem) -> bool:
-    """Whether a problem is a variable that is not set, of which `plan_launch` warns."""
+def unset_variable(problem: Problem) -> str | None:
+    """Return the variable of a problem that says that it is not set; None for any other problem."""
     name = problem.what.removeprefix("the variable ").partition(" ")[0]
-    return problem.what == explain_unset(name)[0]
+    return name if problem.what == explain_unset(name)[0] else None
 
 
 def _mentions(node: object, part: str) -> bool:

@@ -140,15 +140,15 @@ def _listed(
         server=name,
         line=line,
         state="disabled" if is_disabled(ours) else "enabled",
-        runs=_runs(ours),
+        runs=shown_target(ours),
         tool_filters=tuple(map(str, filters)) if isinstance(filters, list) else (),
         tools=tools,
         problems=problems,
     )
 
 
-def _runs(entry: Mapping[str, object]) -> str:
-    """Return the command line of an entry, or its address."""
+def shown_target(entry: Mapping[str, object]) -> str:
+    """Return the command line of an entry, or its address, with literal secrets masked."""
     secrets = sorted((secret.value for secret in find_secrets(entry)), key=len, reverse=True)
     if url := _text_of(entry, "url"):
         return _masked(url, secrets)

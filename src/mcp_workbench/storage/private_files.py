@@ -142,14 +142,21 @@ class PrivateDirectory:
 
     def remove_drafts(self, *, of: str | None = None, older_than_seconds: float = 0.0) -> None:
         """Delete drafts that killed processes left behind, of all files or of one."""
+        for name in self.drafts(of=of, older_than_seconds=older_than_seconds):
+            with suppress(OSError):
+                self.remove(name)
+
+    def drafts(self, *, of: str | None = None, older_than_seconds: float = 0.0) -> list[str]:
+        """Return the names of drafts: those that processes are writing, and those of killed ones."""
         latest = time.time() - older_than_seconds
-        for name, status in self.scan():
-            target = drafted_name(name)
-            if target is None or (of is not None and target != of):
-                continue
-            if stat.S_ISREG(status.st_mode) and status.st_mtime <= latest:
-                with suppress(OSError):
-                    self.remove(name)
+        return [
+            name
+            for name, status in self.scan()
+            if (target := drafted_name(name)) is not None
+            and (of is None or target == of)
+            and stat.S_ISREG(status.st_mode)
+            and status.st_mtime <= latest
+        ]
 
     def scan(self) -> list[tuple[str, os.stat_result]]:
         """Return the names in the directory with their status; empty if it does not exist."""

@@ -18,10 +18,11 @@ _MAX_WORDS = 64
 
 def starts_workbench(entry: dict[str, object]) -> bool:
     """Whether a server entry of any client starts the workbench, directly or by a launcher such as `uvx`."""
-    return _is_workbench(_words(entry)[:_MAX_WORDS])
+    return _is_workbench(words_of(entry)[:_MAX_WORDS])
 
 
-def _words(entry: dict[str, object]) -> list[str]:
+def words_of(entry: dict[str, object]) -> list[str]:
+    """Return the command line in a server entry of any client: the program, then its arguments."""
     command = entry.get("command", entry.get("cmd"))
     parts: list[object] = [command if isinstance(command, list) else [command], entry.get("args")]
     if isinstance(command, dict):

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config.validation.problems import Problems
 
+    _Way = tuple[str, str]
+    """What other users can do, and what to do against it."""
+
+_MOVE: Final = "move the file"
 _CONTAINER_FILES: Final = ("/.dockerenv", "/run/.containerenv")
 _CONTAINER_VARIABLES: Final = ("KUBERNETES_SERVICE_HOST", "container")
 _WINDOWS_DRIVES: Final = ("9p", "drvfs", "virtiofs")
@@ -30,8 +34,16 @@ def warn_of_writers(
 
     `status` is that of the open file; `harm` says what these users could do.
     """
+    for what, remedy in find_writers(path, status, harm, environ):
+        problems.warn((), f"{what}: {remedy}")
+
+
+def find_writers(
+    path: str, status: os.stat_result, harm: str, environ: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Return the ways in which other users can change or replace the file, each with what to do."""
     if sys.platform == "win32" or not stat.S_ISREG(status.st_mode):
-        return
+        return []
     try:
         found = [
             *_writers_of_file(path, status, harm, environ),
@@ -39,42 +51,47 @@ def warn_of_writers(
             *_writers_of_link(path, harm, environ),
         ]
     except OSError:
-        return  # the file was removed since it was opened
+        return []  # the file was removed since it was opened
     # Checked last: hardly any file gets here.
-    if found and not _modes_mean_nothing(path, status):
-        for warning in dict.fromkeys(found):
-            problems.warn((), warning)
+    return list(dict.fromkeys(found)) if found and not _modes_mean_nothing(path, status) else []
+
+
+def others_can_read(status: os.stat_result) -> str:
+    """Return the letters for `chmod` of those who can read a file besides its owner; empty for nobody."""
+    if sys.platform == "win32":
+        return ""
+    group = "g" if status.st_mode & stat.S_IRGRP and not is_private_group(status) else ""
+    letters = f"{group}o" if status.st_mode & stat.S_IROTH else group
+    return "" if letters and _is_on_windows_drive(status) else letters
 
 
 def _writers_of_file(
     path: str, status: os.stat_result, harm: str, environ: Mapping[str, str]
-) -> Iterator[str]:
+) -> Iterator[_Way]:
     if _is_of_another_user(status, environ):
-        yield f"{path} belongs to {_user(status.st_uid)}, who can {harm}: use a copy of your own"
+        yield f"{path} belongs to {_user(status.st_uid)}, who can {harm}", "use a copy of your own"
     if letters := _writers(status):
-        yield f"other users can write to {path}, and {harm}: chmod {letters}-w {_quoted(path)}"
+        yield f"other users can write to {path}, and {harm}", f"chmod {letters}-w {_quoted(path)}"
 
 
-def _writers_of_directory(directory: str, harm: str, environ: Mapping[str, str]) -> Iterator[str]:
+def _writers_of_directory(directory: str, harm: str, environ: Mapping[str, str]) -> Iterator[_Way]:
     status = os.stat(directory)
     where = f"the directory {directory}"
     if _is_of_another_user(status, environ):
-        yield f"{where} belongs to {_user(status.st_uid)}, who can replace the file and {harm}: move the file"
+        yield f"{where} belongs to {_user(status.st_uid)}, who can replace the file and {harm}", _MOVE
     # In a sticky directory, such as /tmp, only the owner of a file can replace it.
     if not status.st_mode & stat.S_ISVTX and (letters := _writers(status)):
-        yield (
-            f"other users can write to {where}, replace the file and {harm}:"
-            f" chmod {letters}-w {_quoted(directory)}"
-        )
+        what = f"other users can write to {where}, replace the file and {harm}"
+        yield what, f"chmod {letters}-w {_quoted(directory)}"
 
 
-def _writers_of_link(path: str, harm: str, environ: Mapping[str, str]) -> Iterator[str]:
+def _writers_of_link(path: str, harm: str, environ: Mapping[str, str]) -> Iterator[_Way]:
     """Yield a warning for each user who can replace a link to the file, or the file that it leads to."""
     status = os.lstat(path)
     if not stat.S_ISLNK(status.st_mode):
         return
     if _is_of_another_user(status, environ):
-        yield f"the link {path} belongs to {_user(status.st_uid)}, who can {harm}: name the file itself"
+        yield f"the link {path} belongs to {_user(status.st_uid)}, who can {harm}", "name the file itself"
     yield from _writers_of_directory(os.path.dirname(os.path.realpath(path)), harm, environ)
 
 
@@ -133,6 +150,10 @@ def _modes_mean_nothing(path: str, status: os.stat_result) -> bool:
             return True
     except OSError:
         return False
+    return _is_on_windows_drive(status)
+
+
+def _is_on_windows_drive(status: os.stat_result) -> bool:
     return "microsoft" in os.uname().release.lower() and _file_system(status) in _WINDOWS_DRIVES
 
 

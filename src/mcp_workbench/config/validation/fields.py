@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _HOUR_SECONDS = 3600
 
+LONG_WAIT = "more than an hour: the unit is seconds (other clients count milliseconds)"
+"""The warning about a time-out that is probably meant in milliseconds."""
+
 _KINDS = {
     bool: "a boolean",
     dict: "an object",
@@ -108,10 +111,15 @@ def convert_fields(
     return converted
 
 
+def is_long_wait(seconds: float) -> bool:
+    """Whether a time-out is more than an hour: a number this large is probably meant in milliseconds."""
+    return seconds > _HOUR_SECONDS
+
+
 def warn_of_long_wait(seconds: float, place: Place, problems: Problems) -> None:
-    """Warn of more than an hour: a number this large is probably meant in milliseconds."""
-    if seconds > _HOUR_SECONDS:
-        problems.warn(place, "more than an hour: the unit is seconds (other clients count milliseconds)")
+    """Warn of a time-out that is probably meant in milliseconds."""
+    if is_long_wait(seconds):
+        problems.warn(place, LONG_WAIT)
 
 
 def _report_misfit(key: str, value: object, annotation: Any, place: Place, problems: Problems) -> None:

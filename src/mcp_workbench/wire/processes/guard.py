@@ -25,7 +25,8 @@ REAP_SECONDS = 0.2
 """Seconds for the system to report the end of a killed guard."""
 SHELL = "/bin/sh"
 
-_SCRIPT = f"{__file__.removesuffix('.py')}.sh"
+SCRIPT = f"{__file__.removesuffix('.py')}.sh"
+"""Path of the shell script that is the guard."""
 
 
 class Guard:
@@ -80,7 +81,7 @@ class Guard:
             return
         with suppress(OSError):
             self._process = subprocess.Popen(
-                [SHELL, _SCRIPT, self._run],
+                [SHELL, SCRIPT, self._run],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -94,9 +94,9 @@ class ProcessScanner:
 
     def _look(self) -> ProcessSnapshot:
         look = ProcessSnapshot({}, {}, {})
-        for pid in _processes():
+        for pid in process_ids():
             # Whatever its age: reading the start time from `stat` would take twice as long as this.
-            if (number := self._mark_in(_read(f"/proc/{pid}/environ"))) is not None:
+            if (number := self._mark_in(read_proc(f"/proc/{pid}/environ"))) is not None:
                 look.marked.setdefault(number, []).append(pid)
             try:
                 look.sessions[pid] = os.getsid(pid)
@@ -115,13 +115,14 @@ class ProcessScanner:
 def identify(pid: int) -> LiveProcess | None:
     """Return the process that has this number now, if any."""
     # The name of a program may contain anything, including closing parentheses.
-    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    fields = read_proc(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     if len(fields) < 20 or fields[0] in b"ZX":
         return None
     return LiveProcess(pid, parent=int(fields[1]), group=int(fields[2]), started=int(fields[19]))
 
 
-def _processes() -> list[int]:
+def process_ids() -> list[int]:
+    """Return the numbers of all processes; empty on systems without a `/proc` of their own."""
     try:
         # A container may have been given the `/proc` of its host, where the same numbers are other processes.
         if os.readlink("/proc/self") != str(os.getpid()):
@@ -131,8 +132,8 @@ def _processes() -> list[int]:
         return []
 
 
-def _read(path: str) -> bytes:
-    """Return the content of a file; empty if the process has ended or belongs to another user."""
+def read_proc(path: str) -> bytes:
+    """Return the content of a file in `/proc`; empty if the process has ended or belongs to another user."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:

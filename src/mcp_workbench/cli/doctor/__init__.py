@@ -1,0 +1,1 @@
+"""`mcp-workbench doctor`: prints what `setup.diagnosis` finds."""
