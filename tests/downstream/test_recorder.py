@@ -123,7 +123,9 @@ async def test_a_server_that_fails_leaves_the_record_of_when_it_did_not(tmp_path
 
 
 async def test_a_server_without_tools_has_a_record_without_tools(tmp_path: Path) -> None:
-    async with server(scripted(toolless=True), tmp_path) as it:
+    nothing: dict[str, object] = {"capabilities": {}}
+    entry = scripted(toolless=True, greeting=nothing, discovery=nothing)
+    async with server(entry, tmp_path) as it:
         await it.connect(modern=True)
     (record,) = in_memory(tmp_path)
     assert record["tools"] == []

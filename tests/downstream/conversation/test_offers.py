@@ -20,6 +20,7 @@ EVERYTHING: dict[str, Any] = {
     "logging": {},
 }
 ALL = Offer(
+    tools=True,
     tools_change=True,
     prompts=True,
     prompts_change=True,
@@ -39,9 +40,14 @@ def test_all_of_it_is_read() -> None:
     assert offered(EVERYTHING) == ALL
 
 
-@pytest.mark.parametrize("odd", [None, [], "tools", {"tools": None}, {"tools": {"listChanged": "yes"}}])
+@pytest.mark.parametrize("odd", [None, [], "tools"])
 def test_what_cannot_be_read_is_not_offered(odd: object) -> None:
     assert offered(odd) == Offer()
+
+
+@pytest.mark.parametrize("odd", [None, {"listChanged": "yes"}])
+def test_changes_are_not_offered_by_what_cannot_be_read(odd: object) -> None:
+    assert offered({"tools": odd}) == Offer(tools=True)
 
 
 def test_what_has_no_details_is_still_offered() -> None:
@@ -59,7 +65,7 @@ async def test_completions_of_a_server_that_cannot_declare_them_are_taken_for_of
     greeting = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {}}
     conversation = Conversation({"initialize": result(json.dumps(greeting))})
     await conversation.open("only legacy")
-    assert conversation.session.offer == Offer(completions=has, server_info=msgspec.Raw(b"{}"))
+    assert conversation.session.offer == Offer(tools=True, completions=has, server_info=msgspec.Raw(b"{}"))
 
 
 @IN_JUMPING_TIME

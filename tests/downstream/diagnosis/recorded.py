@@ -1,6 +1,8 @@
-"""What real programs wrote to stderr when they failed: npm, uv, pip, Node.js, Python, shells and servers.
+"""What programs write to stderr when they fail: npm, uv, pip, Node.js, Python, shells and servers.
 
-Home directories and addresses of registries are replaced, and long traces are shortened.
+The first part was recorded from real runs. There home directories, paths and addresses of registries are
+replaced, and long traces are shortened. The second part was written by hand, after forms that are known but
+were not met in a run.
 """
 
 # ruff: noqa: E501, RUF001 - the lines are as they were written
@@ -58,12 +60,6 @@ error: No solution found when resolving tool dependencies
   cause: Because mcp-server-no-such-xyz was not found in the package registry and you require \
 mcp-server-no-such-xyz, we can conclude that your requirements are unsatisfiable.
 """
-UV_WRAPPED: Final = """\
-  × No solution found when resolving tool dependencies:
-  ╰─▶ Because mcp-server-no-such-xyz was not found in the package
-      registry and you require mcp-server-no-such-xyz, we can conclude
-      that your requirements are unsatisfiable.
-"""
 UV_NO_VERSION: Final = """\
 error: No solution found when resolving tool dependencies
   cause: Because there is no version of idna==99.9 and you require idna==99.9, we can conclude that your \
@@ -84,13 +80,6 @@ error: Failed to spawn: no_such.py
 PIP_NO_PACKAGE: Final = """\
 ERROR: Could not find a version that satisfies the requirement no-such-package-xyz-777 (from versions: none)
 ERROR: No matching distribution found for no-such-package-xyz-777
-"""
-PIP_OFFLINE: Final = """\
-WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None, status=None)) after connection broken by \
-'NewConnectionError('<pip._vendor.urllib3.connection.HTTPSConnection object at 0x7f0>: Failed to establish a new \
-connection: [Errno -2] Name or service not known')': /index/foo/
-ERROR: Could not find a version that satisfies the requirement foo (from versions: none)
-ERROR: No matching distribution found for foo
 """
 PYTHON_NO_MODULE: Final = "/usr/bin/python3: No module named no_such_module\n"
 PYTHON_IMPORT: Final = """\
@@ -116,15 +105,6 @@ PYTHON_PORT: Final = """\
 Traceback (most recent call last):
   File "<string>", line 1, in <module>
 OSError: [Errno 98] Address already in use
-"""
-PYTHON_OFFLINE: Final = """\
-Traceback (most recent call last):
-  File "<string>", line 1, in <module>
-socket.gaierror: [Errno -2] Name or service not known
-
-During handling of the above exception, another exception occurred:
-
-urllib.error.URLError: <urlopen error [Errno -2] Name or service not known>
 """
 PYDANTIC: Final = """\
 pydantic_core._pydantic_core.ValidationError: 2 validation errors for Settings
@@ -186,14 +166,9 @@ Emitted 'error' event on Server instance at:
   port: 42283
 }
 """
-NODE_PERMISSION: Final = "Error: EACCES: permission denied, open '/var/lib/notes.db'\n"
 NODE_ELF: Final = """\
 Error: /srv/better_sqlite3.node: wrong ELF class: ELFCLASS32
     at Module._extensions..node (node:internal/modules/cjs/loader:1661:18)
-"""
-NODE_MEMORY: Final = """\
-<--- Last few GCs --->
-FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory
 """
 BRAVE: Final = "Error: BRAVE_API_KEY environment variable is required\n"
 SLACK: Final = "Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables\n"
@@ -218,6 +193,36 @@ docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is t
 Run 'docker run --help' for more information
 """
 POSTGRES: Final = "Please provide a database URL as a command-line argument\n"
+
+# --- Written by hand, not recorded -----------------------------------------------------------------------
+
+UV_WRAPPED: Final = """\
+  × No solution found when resolving tool dependencies:
+  ╰─▶ Because mcp-server-no-such-xyz was not found in the package
+      registry and you require mcp-server-no-such-xyz, we can conclude
+      that your requirements are unsatisfiable.
+"""
+PIP_OFFLINE: Final = """\
+WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None, status=None)) after connection broken by \
+'NewConnectionError('<pip._vendor.urllib3.connection.HTTPSConnection object at 0x7f0>: Failed to establish a new \
+connection: [Errno -2] Name or service not known')': /index/foo/
+ERROR: Could not find a version that satisfies the requirement foo (from versions: none)
+ERROR: No matching distribution found for foo
+"""
+PYTHON_OFFLINE: Final = """\
+Traceback (most recent call last):
+  File "<string>", line 1, in <module>
+socket.gaierror: [Errno -2] Name or service not known
+
+During handling of the above exception, another exception occurred:
+
+urllib.error.URLError: <urlopen error [Errno -2] Name or service not known>
+"""
+NODE_PERMISSION: Final = "Error: EACCES: permission denied, open '/var/lib/notes.db'\n"
+NODE_MEMORY: Final = """\
+<--- Last few GCs --->
+FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory
+"""
 WARNED_THEN_FAILED: Final = """\
 WARNING: OPTIONAL_CACHE_DIR is not set, using memory
 Traceback (most recent call last):

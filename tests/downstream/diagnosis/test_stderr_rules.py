@@ -129,9 +129,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("text", "cause", "begins", "hint"), CASES)
-def test_the_cause_is_read_from_what_real_programs_write(
-    text: str, cause: str, begins: str, hint: str
-) -> None:
+def test_the_cause_is_read_from_what_programs_write(text: str, cause: str, begins: str, hint: str) -> None:
     found = read_stderr(text.splitlines(), HOW, CONFIG, {})
     assert found is not None
     assert (found.cause, found.hint) == (cause, hint)
