@@ -109,6 +109,24 @@ def test_text_and_structure_that_say_the_same_have_one_handle(indent: int | None
     assert f"handle {content.handle}" in told
 
 
+@pytest.mark.parametrize(
+    ("written", "value", "kind"),
+    [
+        (LINES, LINES, "text"),
+        (json.dumps(ROWS, indent=2), ROWS, "json"),
+        (json.dumps(ROWS), json.dumps(ROWS), "text"),
+    ],
+    ids=["text", "JSON", "JSON as text"],
+)
+def test_they_have_one_handle_too_if_the_structure_wraps_what_the_text_says(
+    written: str, value: object, kind: str
+) -> None:
+    passed, (content,) = short({"content": [text(written)], "structuredContent": {"result": value}})
+    assert (content.data.decode(), content.kind) == (written, kind)
+    told = passed["content"][0]["text"]
+    assert passed["structuredContent"] == {"result": {"$result": content.handle}, "workbench": told}
+
+
 def test_the_limit_holds_for_each_half_because_a_model_is_shown_one_of_them() -> None:
     limit = len(json.dumps(ROWS)) + 10_000
     both = {"content": [text(json.dumps(ROWS))], "structuredContent": ROWS}

@@ -13,8 +13,16 @@ import msgspec
 
 from mcp_workbench.surface.kept.preview import note, preview
 from mcp_workbench.surface.listing.listing_result import compact
-from mcp_workbench.surface.relay.notes import MEMBER, with_member
-from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, is_json, starts_with
+from mcp_workbench.surface.relay.notes import with_member
+from mcp_workbench.wire.message import (
+    ABSENT,
+    decode_members,
+    decode_text,
+    encode,
+    is_json,
+    members_of,
+    starts_with,
+)
 from mcp_workbench.workbench.kept.client_results import Content, new_handle
 
 if TYPE_CHECKING:
@@ -24,7 +32,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.protocol.results import Stamps
     from mcp_workbench.surface.relay.relayed import ToolCall
-    from mcp_workbench.workbench.kept.client_results import ClientResults
+    from mcp_workbench.workbench.kept.client_results import ClientResults, ContentKind
 
 
 INLINE_BYTES: Final = 128 * 1024
@@ -83,6 +91,10 @@ class _Shortening:
         self._extracted: dict[int, _Extracted] = {}
         """Extracted contents by the position of their block."""
         self._kept_structure: Content | None = None
+        self._wrapper: str | None = None
+        """The only member of the structured content, if it is that member which is kept."""
+        self._is_text_wrapped = False
+        """Whether that member is a string."""
 
     def short(self) -> ShortResult | None:
         self._extract_largest()
@@ -127,22 +139,36 @@ class _Shortening:
         self._extracted = {first: _Extracted(together, block)}
 
     def _share_handle(self) -> None:
-        """Keep text that equals the structured content together with it, under one handle."""
+        """Keep text that says the same as the structured content together with it, under one handle."""
         if len(self._structure) <= self._least:
             return
         for at, size in self._sizes.items():
             extracted = self._extracted.get(at)
             if extracted is None and self._kept_structure is not None and size > self._least:
                 extracted = _extract(self._blocks[at], self._limit)
-            if extracted is not None and extracted.content.is_json and self._is_same(extracted.content):
+            if extracted is not None and self._repeats(extracted.content):
                 # Keep the text: it may have lines, which are easier to read in parts.
-                both = msgspec.structs.replace(extracted.content, kind="json")
+                kind: ContentKind = "text" if self._is_text_wrapped else "json"
+                both = msgspec.structs.replace(extracted.content, kind=kind)
                 self._kept_structure = both
                 self._extracted[at] = _Extracted(both, extracted.block)
                 return
 
-    def _is_same(self, content: Content) -> bool:
-        return content.kind == "text" and compact(content.data) == compact(bytes(self._structure))
+    def _repeats(self, content: Content) -> bool:
+        """Whether a text says the same as the structured content, or as its only member.
+
+        SDKs wrap what is no object into one with one member, whose name is noted then.
+        """
+        if _says(content, self._structure):
+            return True
+        members = members_of(self._structure)
+        if len(members) == 1:
+            ((name, value),) = members.items()
+            if _says(content, value):
+                self._wrapper = name
+                self._is_text_wrapped = starts_with(value, b'"')
+                return True
+        return False
 
     def _shortened(self, contents: dict[str, Content]) -> dict[str, object]:
         """Return the members of the short result. Each half says how to read all that is kept."""
@@ -157,11 +183,22 @@ class _Shortening:
         elsewhere = [note(contents[handle]) for handle in in_blocks if kept is None or handle != kept.handle]
         if kept is not None:
             told = "\n\n".join([preview(kept, self._limit), *elsewhere])
-            changed["structuredContent"] = {"$result": kept.handle, MEMBER: told}
+            reference = {"$result": kept.handle}
+            left = reference if self._wrapper is None else {self._wrapper: reference}
+            changed["structuredContent"] = msgspec.Raw(with_member(encode(left), told))
         elif starts_with(self._structure, b"{"):
             told = "\n\n".join(elsewhere)
             changed["structuredContent"] = msgspec.Raw(with_member(bytes(self._structure), told))
         return self._members | changed
+
+
+def _says(content: Content, value: msgspec.Raw) -> bool:
+    """Whether a text says the same as a JSON value: it is that string, or that value in another form."""
+    if content.kind != "text":
+        return False
+    if starts_with(value, b'"'):
+        return decode_text(value) == content.data.decode()
+    return content.is_json and compact(content.data) == compact(bytes(value))
 
 
 def _is_media(block: msgspec.Raw) -> bool:
