@@ -129,7 +129,7 @@ async def test_an_error_stays_an_error_and_a_structure_has_the_handle_of_its_tex
 
 
 async def test_what_is_kept_by_default_and_what_is_not(connect: Connect, server_era: Era) -> None:
-    image = {"type": "image", "data": b64encode(b"pixel" * 50_000).decode(), "mimeType": "image/png"}
+    image = {"type": "image", "data": b64encode(b"pixel" * 15_000).decode(), "mimeType": "image/png"}
     servers = {
         "log": acting("get", "fill", era=server_era, text="a line of a log\n", times=80_000),
         "file": acting("get", "fill", era=server_era, text="a line of a text\n", times=2_500),
