@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 TOOLBOX = "bench"
+WHOLE_BYTES = 2**30
+"""Bytes up to which the workbench passes on results whole: the most that its configuration takes."""
 WITHOUT_UVLOOP = (
     "import sys; sys.modules['uvloop'] = None; from mcp_workbench.__main__ import main; sys.exit(main())"
 )
@@ -172,7 +174,9 @@ def write_config(setting: Setting, servers: Sequence[Server], *, modern: bool = 
     path = setting.directory / f"config-{number}.json"
     found = entries(setting, servers, modern=modern)
     toolboxes = {TOOLBOX: _toolbox(found)} if servers else _idle_toolboxes(setting)
-    path.write_text(json.dumps({"toolboxes": toolboxes}), encoding="utf-8")
+    # Peers pass on large results whole, so the workbench has to do the same work.
+    results = {"inlineLimit": WHOLE_BYTES}
+    path.write_text(json.dumps({"results": results, "toolboxes": toolboxes}), encoding="utf-8")
     return str(path)
 
 

@@ -102,4 +102,5 @@ def configuration(chosen: Sequence[Server], place: Place, stubborn: str = "") ->
             # Every start is accounted for, and clients of both versions would make one more to find it out.
             "protocol": "legacy" if server.era == "legacy" else "2026-07-28",
         }
-    return {"toolboxes": boxes}
+    # Every byte of a result is accounted for. The shared workbench sets a limit of its own.
+    return {"results": {"inlineLimit": "off"}, "toolboxes": boxes}

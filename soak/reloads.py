@@ -64,7 +64,7 @@ class Reloads:
         late = [plan.Server(box, name, era) for name, era in zip(plan.NAMES, plan.ERAS, strict=False)]
         more = plan.configuration(late, stage.place)["toolboxes"]
         announced = stage.client.ears.announced
-        self._write({"toolboxes": {**self._config["toolboxes"], **more}})
+        self._write({**self._config, "toolboxes": {**self._config["toolboxes"], **more}})
         if not await self._listed(box, there=True):
             stage.ledger.problems.append("a toolbox that was added did not appear")
             return

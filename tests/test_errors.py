@@ -175,6 +175,25 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
             'none (add one under "toolboxes" in workbench-config.json)'
         ),
     ),
+    "a toolbox that is a server": (
+        ToolboxNotFound("s", ["a"], [("a", "s"), ("b", "S")]),
+        (
+            "Toolbox 's' not found. Available toolboxes: a. Server 's' is in toolbox 'a'. "
+            "Server 'S' is in toolbox 'b'"
+        ),
+    ),
+    "a server of another toolbox": (
+        ServerNotFound("s", "t", ["a"], disabled=False, elsewhere=[("u", "s")]),
+        "Server 's' not found in toolbox 't'. Available servers: a. Server 's' is in toolbox 'u'",
+    ),
+    "a tool of another server": (
+        ToolNotFound("n", "s", "t", ["m"], [("u", 'a"b', "n")]),
+        (
+            "Tool 'n' not found in server 's' (toolbox 't'). Did you mean: m? On other servers there is: "
+            'use_tool {"tool": {"toolbox": "u", "server": "a\\"b", "tool": "n"}, "arguments": {…}}. '
+            "open_toolbox with toolbox_name 't' lists the tools there are."
+        ),
+    ),
     "a server": (
         ServerNotFound("s", "t", ["a", "b"], disabled=False),
         "Server 's' not found in toolbox 't'. Available servers: a, b",

@@ -411,6 +411,13 @@ class CallError(WorkbenchError):
     """A call of the client failed; the message is what the model reads."""
 
 
+def call_form(toolbox: str, server: str, tool: str, arguments: str = "{…}") -> str:
+    """Return the call of `use_tool` that calls this tool, as text for a model."""
+    names = (msgspec.json.encode(name).decode() for name in (toolbox, server, tool))
+    identifier = '"toolbox": {}, "server": {}, "tool": {}'.format(*names)
+    return f'use_tool {{"tool": {{{identifier}}}, "arguments": {arguments}}}'
+
+
 class InvalidCall(CallError):
     """The arguments of a meta-tool are malformed or incomplete."""
 
@@ -441,35 +448,66 @@ class ToolboxUnusable(CallError):
 
 
 class ToolboxNotFound(CallError):
-    """No toolbox with the given name is configured."""
+    """No toolbox with the given name is configured. `servers` are toolboxes and servers with that name."""
 
-    def __init__(self, toolbox: str, available: Sequence[str]) -> None:
+    def __init__(
+        self, toolbox: str, available: Sequence[str], servers: Sequence[tuple[str, str]] = ()
+    ) -> None:
         self.toolbox = toolbox
         names = ", ".join(available) or 'none (add one under "toolboxes" in workbench-config.json)'
-        super().__init__(f"Toolbox '{toolbox}' not found. Available toolboxes: {names}")
+        super().__init__(
+            f"Toolbox '{toolbox}' not found. Available toolboxes: {names}{_whereabouts(servers)}"
+        )
 
 
 class ServerNotFound(CallError):
-    """The toolbox has no server of that name, or the server is disabled."""
+    """The toolbox has no server of that name, or it is disabled. `elsewhere` are those of other toolboxes."""
 
-    def __init__(self, server: str, toolbox: str, available: Sequence[str], *, disabled: bool) -> None:
+    def __init__(
+        self,
+        server: str,
+        toolbox: str,
+        available: Sequence[str],
+        *,
+        disabled: bool,
+        elsewhere: Sequence[tuple[str, str]] = (),
+    ) -> None:
         self.server = server
         self.toolbox = toolbox
         why = " It is disabled in the configuration." if disabled else ""
         names = ", ".join(available) or "none"
         super().__init__(
             f"Server '{server}' not found in toolbox '{toolbox}'.{why} Available servers: {names}"
+            f"{_whereabouts(elsewhere)}"
         )
 
 
-class ToolNotFound(CallError):
-    """The server has no tool of that name, or the tool filters hide it."""
+def _whereabouts(servers: Sequence[tuple[str, str]]) -> str:
+    """Say in which toolboxes servers are, to follow a list of names; empty without any."""
+    return "".join(f". Server '{server}' is in toolbox '{toolbox}'" for toolbox, server in servers)
 
-    def __init__(self, tool: str, server: str, toolbox: str, similar: Sequence[str]) -> None:
+
+class ToolNotFound(CallError):
+    """The server has no tool of that name, or the tool filters hide it.
+
+    `elsewhere` are tools of other servers that may be meant, as the names of toolbox, server and tool.
+    """
+
+    def __init__(
+        self,
+        tool: str,
+        server: str,
+        toolbox: str,
+        similar: Sequence[str],
+        elsewhere: Sequence[tuple[str, str, str]] = (),
+    ) -> None:
         self.tool = tool
         self.server = server
         self.toolbox = toolbox
+        self.similar = tuple(similar)
         guess = f" Did you mean: {', '.join(similar)}?" if similar else ""
+        if elsewhere:
+            guess += f" On other servers there is: {'; '.join(call_form(*place) for place in elsewhere)}."
         help_ = f"open_toolbox with toolbox_name '{toolbox}' lists the tools there are."
         super().__init__(
             f"Tool '{tool}' not found in server '{server}' (toolbox '{toolbox}').{guess} {help_}"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_workbench.config import InlineConfig, ResultsConfig
+from mcp_workbench.config import ResultsConfig
+from mcp_workbench.config.model.results import INLINE_LIMIT_BYTES
 from mcp_workbench.errors import Problem
 from tests.config.loading import load_content, problems, toolbox
 
@@ -14,19 +15,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FS = {"command": "x"}
-OUTER, MIDDLE, INNER = ({"inlineLimit": size} for size in (300_000, 200_000, 100_000))
+OUTER, MIDDLE, INNER, OFF = ({"inlineLimit": size} for size in (300_000, 200_000, 100_000, "off"))
 
 
-def limit(home: Path, top: object, box: object, server: object) -> int | None:
+def limit(home: Path, top: object, box: object, server: object) -> int | str:
     """What holds for a server; a level that is None says nothing."""
     given = [{} if it is None else {"results": it} for it in (top, box, server)]
     tree = {**given[0], "toolboxes": {"dev": {**toolbox(fs={**FS, **given[2]}), **given[1]}}}
-    results = load_content(home, tree).config.toolboxes["dev"].servers["fs"].results
-    return results.inline_limit if isinstance(results, InlineConfig) else None
+    return load_content(home, tree).config.toolboxes["dev"].servers["fs"].results.inline_limit
 
 
-def test_without_it_nothing_is_kept(tmp_path: Path) -> None:
-    assert limit(tmp_path, None, None, None) is None
+def test_large_results_are_kept_unless_the_file_says_otherwise(tmp_path: Path) -> None:
+    assert limit(tmp_path, None, None, None) == INLINE_LIMIT_BYTES
     assert load_content(tmp_path, {"toolboxes": {}}).config.results == ResultsConfig()
 
 
@@ -38,16 +38,21 @@ def test_without_it_nothing_is_kept(tmp_path: Path) -> None:
         (OUTER, MIDDLE, INNER, 100_000),
         (OUTER, None, INNER, 100_000),
         (None, None, INNER, 100_000),
-        (OUTER, False, None, None),
+        (OUTER, False, None, "off"),
+        (OUTER, OFF, None, "off"),
         (OUTER, False, INNER, 100_000),
-        (OUTER, MIDDLE, False, None),
+        (OUTER, MIDDLE, False, "off"),
+        (OUTER, MIDDLE, OFF, "off"),
         (OUTER, {}, {}, 300_000),
+        (False, None, None, "off"),
+        (OFF | {"memory": 0}, {}, None, "off"),
         (False, MIDDLE, None, 200_000),
-        ({"memory": 0}, None, None, None),
+        (OFF, None, INNER, 100_000),
+        ({"memory": 0}, None, None, INLINE_LIMIT_BYTES),
     ],
 )
 def test_the_inner_one_wins_over_the_outer_one(
-    tmp_path: Path, top: object, box: object, server: object, expected: int | None
+    tmp_path: Path, top: object, box: object, server: object, expected: int | str
 ) -> None:
     assert limit(tmp_path, top, box, server) == expected
 
@@ -58,15 +63,16 @@ def test_how_much_is_kept_is_said_at_the_top(tmp_path: Path) -> None:
     assert config.results == ResultsConfig(inline_limit=5000, memory=1, quota=2, lifetime=3)
 
 
-@pytest.mark.parametrize("value", [None, True, 100_000, "100000", []])
+@pytest.mark.parametrize("value", [None, True, 100_000, "100000", "off", []])
 def test_anything_but_an_object_or_false_is_an_error(tmp_path: Path, value: object) -> None:
     (problem,) = problems(tmp_path, {"results": value, "toolboxes": {}})
     assert problem.where == "results"
     assert problem.what.startswith("should be an object, or false, not ")
-    assert problem.remedy == 'Write "results": { "inlineLimit": 100000 }'
+    meant = '"off"' if value == "off" else "50000"
+    assert problem.remedy == f'Write "results": {{ "inlineLimit": {meant} }}'
 
 
-@pytest.mark.parametrize("size", [0, 999, 2**30 + 1, "100000", 1.5, None, True])
+@pytest.mark.parametrize("size", [0, 999, 2**30 + 1, "100000", "Off", 1.5, None, True, False])
 def test_a_limit_out_of_bounds_is_an_error(tmp_path: Path, size: object) -> None:
     (problem,) = problems(tmp_path, {"results": {"inlineLimit": size}, "toolboxes": {}})
     assert problem.where == "results.inlineLimit"
@@ -88,13 +94,17 @@ def test_a_slip_is_an_error_and_a_key_of_the_top_is_shown_its_place(tmp_path: Pa
     )
 
 
-def test_a_toolbox_called_workbench_is_an_error_only_where_results_are_kept(tmp_path: Path) -> None:
-    tree: dict[str, Any] = {"toolboxes": {"workbench": toolbox(), "dev": toolbox(fs=FS)}}
+def test_a_server_with_both_names_of_the_built_in_one_is_an_error_only_where_results_are_kept(
+    tmp_path: Path,
+) -> None:
+    tree: dict[str, Any] = {"toolboxes": {"workbench": toolbox(fs=FS), "dev": toolbox(results=FS)}}
     assert [*load_content(tmp_path, tree).config.toolboxes] == ["workbench", "dev"]
-    assert problems(tmp_path, tree | {"results": OUTER}) == [
+    tree = {"toolboxes": {"workbench": toolbox(results=FS)}}
+    assert problems(tmp_path, tree) == [
         Problem(
-            "toolboxes.workbench",
-            'where "results" are kept, this is the name of the toolbox that they are read with',
-            'Give the toolbox another name, or delete "results".',
+            "toolboxes.workbench.mcpServers.results",
+            "this toolbox and server have the names of the ones that kept results are read with",
+            'Give one of them another name, or write "results": false at the top of the file.',
         )
     ]
+    assert [*load_content(tmp_path, tree | {"results": False}).config.toolboxes] == ["workbench"]

@@ -48,6 +48,10 @@ VALID: list[Any] = [
     {"results": {"memory": 0, "quota": 0, "lifetime": 0.5}, "toolboxes": {}},
     one_server({"command": "x", "results": {"inlineLimit": 2**30}}),
     one_server({"command": "x", "results": False}),
+    {
+        "results": {"inlineLimit": "off"},
+        "toolboxes": {"dev": toolbox() | {"results": {"inlineLimit": "off"}}},
+    },
     {"http": {}, "toolboxes": {}},
     {"http": {"allowedHosts": ["a", "b:1"], "allowedOrigins": [], "oauth": None}, "toolboxes": {}},
     {"http": {"oauth": ISSUER | {"audience": "x", "jwksUri": None}}, "toolboxes": {}},
@@ -91,6 +95,7 @@ INVALID: list[Any] = [
     one_server({"command": "x", "protocol": "newest"}),
     {"results": True, "toolboxes": {}},
     {"results": None, "toolboxes": {}},
+    {"results": {"inlineLimit": "on"}, "toolboxes": {}},
     {"results": {"inlineLimit": 999}, "toolboxes": {}},
     {"results": {"inlineLimit": None}, "toolboxes": {}},
     {"results": {"inlineLimit": 100_000.5}, "toolboxes": {}},

@@ -20,6 +20,7 @@ from uuid import uuid4
 import pytest
 
 from tests.support.client import RawClient, clean_environment, serve_command, write_config
+from tests.support.configs import WHOLE
 from tests.support.journal import Journal
 from tests.support.processes import is_running
 from tests.support.sessions import session_of
@@ -81,7 +82,7 @@ class Trial:
     def config(self, **servers: Json) -> Json:
         """One toolbox with these servers and the sibling."""
         everyone = {"sibling": self.server("sibling"), **servers}
-        return {"toolboxes": {"dev": {"description": "The toolbox", "mcpServers": everyone}}}
+        return {**WHOLE, "toolboxes": {"dev": {"description": "The toolbox", "mcpServers": everyone}}}
 
     @asynccontextmanager
     async def running(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.servers.scripted import IDENTITY, RESERVED, members
-from tests.support.configs import ECHO, acting, server, tool, toolboxes
+from tests.support.configs import ECHO, WHOLE, acting, server, tool, toolboxes
 from tests.support.sessions import CLIENT_INFO, failure_of, text_of
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ async def test_arguments_may_be_left_out(connect: Connect) -> None:
 
 
 async def test_large_arguments_and_results_pass_whole(connect: Connect, server_era: Era) -> None:
-    session = await connect(toolboxes(dev={"files": server(era=server_era)}))
+    session = await connect({**WHOLE, **toolboxes(dev={"files": server(era=server_era)})})
     arguments = json.dumps({"text": "é" * 3_000_000}, ensure_ascii=False)
     reply = await session.use_tool_raw("dev", "files", "echo", arguments)
     assert text_of(reply.message["result"]) == arguments

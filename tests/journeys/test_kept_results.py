@@ -102,7 +102,7 @@ async def test_a_result_below_the_limit_and_any_result_without_it_pass_unchanged
     odd = '{"content": [ {"type":"text","text":"' + "x" * 20_000 + '"} ],"y":1.0,"resultType":"complete"}'
     far = acting("get", "result", era=server_era, text=odd)
     near = {**far, "results": {"inlineLimit": 30_000}}
-    off = {**far, "results": False}
+    off = {**far, "results": {"inlineLimit": "off"}}
     session = await connect(keeping(toolboxes(dev={"far": far, "near": near, "off": off})))
     assert len((await session.use_tool_raw("dev", "far", "get", "{}")).line) < LIMIT
     for name in ("near", "off"):
@@ -121,25 +121,40 @@ async def test_an_error_stays_an_error_and_a_structure_has_the_handle_of_its_tex
     assert (result["isError"], result["other"]) == (True, 1.5)
     handle = result["structuredContent"]["$result"]
     assert handle == handle_in(result)
-    assert result["structuredContent"]["shape"] == "{rows: array[2000] of {id: integer}}"
+    assert result["structuredContent"]["workbench"] == result["content"][0]["text"]
     piece, _ = (await builtin(session, "read_result", handle=handle, pointer="/rows/1999"))["content"]
     assert json.loads(piece["text"]) == {"id": 1999}
     found = text_of(await builtin(session, "search_result", handle=handle, text='"id": 1234'))
     assert found.splitlines()[0] == "1 match for the text '\"id\": 1234'."
 
 
-async def test_an_image_is_given_back_whole(connect: Connect, server_era: Era) -> None:
-    image = {
-        "type": "image",
-        "data": b64encode(bytes(range(256)) * 100).decode(),
-        "mimeType": "image/png",
-        "annotations": {"priority": 0.5},
+async def test_what_is_kept_by_default_and_what_is_not(connect: Connect, server_era: Era) -> None:
+    image = {"type": "image", "data": b64encode(b"pixel" * 15_000).decode(), "mimeType": "image/png"}
+    servers = {
+        "log": acting("get", "fill", era=server_era, text="a line of a log\n", times=80_000),
+        "file": acting("get", "fill", era=server_era, text="a line of a text\n", times=2_500),
+        "camera": answering(server_era, content=[image]),
     }
-    session = await connect(keeping(toolboxes(dev={"camera": answering(server_era, content=[image])})))
-    result = await session.use_tool("dev", "camera", "get")
+    session = await connect(toolboxes(dev=servers))
+    log, file, camera = [await session.use_tool("dev", name, "get") for name in servers]
+    shown = text_of(log)
+    assert shown.startswith("Result kept by the workbench: 1,280,000 bytes of text, handle res_")
+    assert len(shown) < 4500
+    call = json.loads(shown.partition("To read on: use_tool ")[2].partition(". search_result")[0])
+    assert (await session.call("use_tool", call))["content"][0]["text"].startswith("a line of a log\n")
+    assert text_of(file) == "a line of a text\n" * 2_500
+    assert camera["content"] == [image]
+
+
+async def test_what_is_no_text_and_no_image_is_given_back_whole(connect: Connect, server_era: Era) -> None:
+    blob = b64encode(bytes(range(256)) * 100).decode()
+    file = {"uri": "file:///a.pdf", "mimeType": "application/pdf", "blob": blob}
+    block = {"type": "resource", "resource": file, "annotations": {"priority": 0.5}}
+    session = await connect(keeping(toolboxes(dev={"scanner": answering(server_era, content=[block])})))
+    result = await session.use_tool("dev", "scanner", "get")
     assert result["content"][0]["type"] == "text"
     again = await builtin(session, "read_result", handle=handle_in(result))
-    assert again["content"] == [image]
+    assert again["content"] == [block]
 
 
 async def test_a_kept_result_goes_to_another_tool_without_passing_through_the_client(
@@ -214,8 +229,14 @@ async def test_a_reference_that_leads_nowhere_is_sent_to_nobody(connect: Connect
 
 
 async def test_where_nothing_is_kept_arguments_pass_unchanged(connect: Connect) -> None:
-    session = await connect(toolboxes(dev={"echo": server()}))
+    session = await connect(toolboxes(dev={"echo": server()}) | {"results": False})
     told = {"a": {"$result": "res_unknown"}}
+    assert text_of(await session.use_tool("dev", "echo", "echo", told)) == json.dumps(told)
+
+
+async def test_arguments_that_only_look_like_a_reference_pass_unchanged(connect: Connect) -> None:
+    session = await connect(toolboxes(dev={"echo": server()}))
+    told = {"a": {"$result": "a name of the server's own"}, "b": {"$result": 5}}
     assert text_of(await session.use_tool("dev", "echo", "echo", told)) == json.dumps(told)
 
 
@@ -229,31 +250,37 @@ async def test_what_the_built_in_toolbox_does_not_have_is_said_as_for_any_other(
     assert gone.startswith("No result is kept under the handle 'res_AAAAAAAAAAAAAAAAAAAAAA': it has expired")
 
 
-async def test_the_built_in_toolbox_is_listed_opened_and_searched_like_any_other(connect: Connect) -> None:
+async def test_the_built_in_toolbox_costs_nothing_and_can_be_opened_and_searched(connect: Connect) -> None:
     session = await connect(keeping(toolboxes(dev={"echo": server()})))
-    assert "- workbench (1 server): Read and search large results" in session.greeting["instructions"]
+    assert "workbench" not in session.greeting["instructions"]
     opening, _ = await session.list_tools()
-    assert opening["inputSchema"]["properties"]["toolbox_name"]["enum"] == ["dev", "workbench"]
+    assert opening["inputSchema"]["properties"]["toolbox_name"]["enum"] == ["dev"]
     opened = (await session.open_toolbox("workbench"))["structuredContent"]
     assert (opened["toolbox"], opened["servers_connected"]) == ("workbench", 1)
     assert [(tool["source_server"], tool["name"]) for tool in opened["tools"]] == [
         ("results", "read_result"),
         ("results", "search_result"),
     ]
-    names = (await session.open_toolbox("workbench", detail="names"))["structuredContent"]["tools"]
-    assert [line.partition(" — ")[0] for line in names["results"]] == ["read_result", "search_result"]
     only = (await session.open_toolbox("workbench", tools=["search_result"]))["structuredContent"]["tools"]
     assert [tool["name"] for tool in only] == ["search_result"]
-    for where in ({}, {"toolbox_name": "workbench"}):
-        found = await session.call("open_toolbox", {"query": "regular expression", **where})
-        assert found["structuredContent"]["tools"][0]["name"] == "search_result"
+    found = await session.call("open_toolbox", {"query": "regular expression", "toolbox_name": "workbench"})
+    assert found["structuredContent"]["tools"][0]["name"] == "search_result"
+    everywhere = await session.call("open_toolbox", {"query": "regular expression"})
+    assert everywhere["structuredContent"]["tools"] == []
     failure = failure_of(await session.open_toolbox("nowhere"))
-    assert failure == "Toolbox 'nowhere' not found. Available toolboxes: dev, workbench"
+    assert failure == "Toolbox 'nowhere' not found. Available toolboxes: dev"
+
+
+async def test_a_configured_toolbox_may_have_the_name_of_the_built_in_one(connect: Connect) -> None:
+    session = await connect(keeping(toolboxes(workbench={"echo": server()})))
+    handle = handle_in(await session.use_tool("workbench", "echo", "echo", {"text": LINES}))
+    assert await whole(session, handle, pointer="/text") == LINES
+    opened = (await session.open_toolbox("workbench"))["structuredContent"]
+    assert {tool["source_server"] for tool in opened["tools"]} == {"echo"}
 
 
 async def test_without_kept_results_there_is_no_such_toolbox(connect: Connect) -> None:
-    session = await connect(toolboxes(dev={"echo": server()}))
-    assert "workbench" not in session.greeting["instructions"]
+    session = await connect(toolboxes(dev={"echo": server()}) | {"results": False})
     failure = failure_of(await builtin(session, "read_result", handle="res_x"))
     assert failure == "Toolbox 'workbench' not found. Available toolboxes: dev"
 

@@ -10,7 +10,7 @@ import pytest
 from tests.processes.reloading import changing
 from tests.serve.admission.shared import sharing
 from tests.serve.admission.test_tokens import ALICE, BOB, write_tokens
-from tests.support.configs import toolboxes, workbench
+from tests.support.configs import WHOLE, toolboxes, workbench
 from tests.support.sessions import result_of
 from tests.support.stocks import listing, stock
 from tests.support.waiting import poll
@@ -111,7 +111,7 @@ async def scene(
     config: dict[str, dict[str, Json]] = {box: {} for box in boxes}
     config[boxes[0]]["evil"] = stock(era, journals[0], answers=evil or NOTHING)
     config[boxes[1]]["files"] = stock(era, journals[1], answers=files or FILES)
-    session = await connect(toolboxes(**config))
+    session = await connect({**WHOLE, **toolboxes(**config)})
     for box in config:
         await session.open_toolbox(box)
     return Scene(session, *journals, boxes)

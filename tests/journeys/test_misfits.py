@@ -1,4 +1,4 @@
-"""A call whose arguments do not fit comes back with the tool's definition, so that the next one can."""
+"""A call whose arguments do not fit comes back with the tool's input schema, so that the next one fits."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ async def test_a_server_on_the_official_sdk_is_put_right_at_once(connect: Connec
     failure = await session.use_tool("dev", "official", "count", {"step": 1})
     said, advice = (block["text"] for block in failure["content"])
     assert said.startswith("Error executing tool count: 1 validation error for countArguments")
-    front, _, definition = advice.partition("The tool's definition: ")
+    front, _, shown = advice.partition("The tool's input schema: ")
     assert front == "The arguments do not fit the tool's schema: 'steps' is missing. "
-    tools = (await session.open_toolbox("dev"))["structuredContent"]["tools"]
-    assert json.loads(definition) in tools
+    full = (await session.open_toolbox("dev", detail="full"))["structuredContent"]["tools"]
+    (listed,) = (tool for tool in full if tool["name"] == "count")
+    assert json.loads(shown) == {"name": "count", "inputSchema": listed["inputSchema"]}
     assert text_of(await session.use_tool("dev", "official", "count", {"steps": 1})) == "counted"
 
 
-async def test_invalid_params_bring_the_definition(connect: Connect, server_era: Era) -> None:
+async def test_invalid_params_bring_the_input_schema(connect: Connect, server_era: Era) -> None:
     refusing = server(
         era=server_era,
         tools=[tool("count", inputSchema=COUNT)],
@@ -45,9 +46,9 @@ async def test_invalid_params_bring_the_definition(connect: Connect, server_era:
     place = "tool 'count' in server 'numbers' (toolbox 'dev')"
     front = f"Error executing {place}: JSON-RPC error -32602: no such number"
     misfit = "The arguments do not fit the tool's schema: 'steps' must be integer, not string. "
-    assert unfitting.startswith(f"{front}\n{misfit}The tool's definition: ")
+    assert unfitting.startswith(f"{front}\n{misfit}The tool's input schema: ")
     assert fitting.startswith(f"{front}\nAccording to the server, the arguments do not fit. ")
-    assert unfitting.endswith(fitting.partition("The tool's definition: ")[2])
+    assert unfitting.endswith(fitting.partition("The tool's input schema: ")[2])
 
 
 async def test_a_hostile_schema_holds_up_nobody(connect_modern: Connect) -> None:

@@ -34,6 +34,40 @@ async def test_an_unknown_server_is_answered_with_those_of_the_toolbox(connect: 
     assert "git" in text
 
 
+async def test_a_server_taken_for_a_toolbox_or_in_another_one_is_told_where_it_is(connect: Connect) -> None:
+    session = await connect(CONFIG)
+    front = "Toolbox 'git' not found. Available toolboxes: dev, ops"
+    for failed in (await session.open_toolbox("git"), await session.use_tool("git", "git", "echo")):
+        assert failure_of(failed) == f"{front}. Server 'git' is in toolbox 'dev'"
+    assert failure_of(await session.use_tool("dev", "Logs", "echo")) == (
+        "Server 'Logs' not found in toolbox 'dev'. Available servers: files, git. "
+        "Server 'logs' is in toolbox 'ops'"
+    )
+
+
+async def test_an_unknown_tool_is_looked_for_in_other_forms_and_on_other_servers(connect: Connect) -> None:
+    session = await connect(CONFIG)
+    await session.open_toolbox("dev")
+    front = "Tool 'READ-FILE' not found in server '{}' (toolbox 'dev')."
+    here = failure_of(await session.use_tool("dev", "files", "READ-FILE"))
+    assert here.startswith(f"{front.format('files')} Did you mean: read_file? open_toolbox with")
+    there = failure_of(await session.use_tool("dev", "git", "READ-FILE"))
+    call = '{"tool": {"toolbox": "dev", "server": "files", "tool": "read_file"}, "arguments": {…}}'
+    assert there.startswith(f"{front.format('git')} On other servers there is: use_tool {call}.")
+
+
+async def test_a_servers_tool_called_as_if_it_were_ours_gets_the_call_to_make(connect: Connect) -> None:
+    session = await connect(CONFIG)
+    await session.open_toolbox("dev")
+    text = failure_of(await session.call("read_file", {"path": "/x"}))
+    call = json.loads(text.partition("use_tool: use_tool ")[2])
+    assert call["arguments"] == {"path": "/x"}
+    assert not (await session.call("use_tool", call)).get("isError")
+    error = (await session.request("tools/call", {"name": "nothing", "arguments": {}}))["error"]
+    known = "this server has open_toolbox and use_tool"
+    assert (error["code"], error["message"]) == (-32602, f"Unknown tool: nothing ({known})")
+
+
 async def test_an_unknown_tool_is_answered_with_near_matches(connect: Connect, journal: Journal) -> None:
     session = await connect(toolboxes(dev={"files": server(journal, tools=[ECHO, tool("read_file")])}))
     text = failure_of(await session.use_tool("dev", "files", "raed_file"))
@@ -60,7 +94,7 @@ async def test_an_identifier_with_a_hole_is_told_which(
     "arguments",
     [
         {},
-        {"tool": "dev/files/echo"},
+        {"tool": "nowhere/files/echo"},
         {"tool": None},
         {"tool": ["dev", "files", "echo"]},
         {"tool": {"toolbox": "dev", "server": "files", "tool": 5}},
@@ -107,6 +141,13 @@ async def test_the_keys_of_a_listing_are_taken_as_they_stand(connect: Connect) -
     assert text_of(await session.call("use_tool", {"tool": tool, "arguments": GIVEN})) == json.dumps(GIVEN)
     both = tool | {"toolbox": "dev", "server": "files", "tool": ""}
     assert text_of(await session.call("use_tool", {"tool": both, "arguments": GIVEN})) == json.dumps(GIVEN)
+
+
+async def test_what_a_listing_names_is_taken_flat_and_as_a_text(connect: Connect) -> None:
+    session = await connect(CONFIG)
+    for identified in ({"tool": "dev/files/echo"}, ECHOED, {"tool": json.dumps(ECHOED)}):
+        called = await session.call("use_tool", {**identified, "arguments": GIVEN})
+        assert text_of(called) == json.dumps(GIVEN)
 
 
 @pytest.mark.parametrize("empty", ["", "  ", None, {}])
@@ -159,12 +200,23 @@ async def test_arguments_beside_those_of_the_protocol_are_an_invalid_parameter(
     )
 
 
-@pytest.mark.parametrize("arguments", [{}, {"toolbox_name": ""}, {"toolbox_name": 5}, {"toolbox_name": None}])
-async def test_opening_nothing_is_answered_with_the_argument_that_is_missing(
+@pytest.mark.parametrize("arguments", [{}, {"toolbox_name": ""}, {"toolbox_name": None, "tools": []}])
+async def test_opening_nothing_is_answered_with_the_three_ways_to_call_it(
     connect_modern: Connect, arguments: dict[str, Any]
 ) -> None:
     session = await connect_modern(CONFIG)
-    assert "toolbox_name" in failure_of(await session.call("open_toolbox", arguments))
+    text = failure_of(await session.call("open_toolbox", arguments))
+    assert text.startswith("Invalid arguments: toolbox_name is missing.")
+    for way in ('{"toolbox_name": "dev"}', '{"query": "read a file"}', '{"tools": ["read_file"]}'):
+        assert way in text
+        assert not (await session.call("open_toolbox", json.loads(way))).get("isError")
+    assert text.endswith("Available toolboxes: dev, ops")
+
+
+async def test_a_name_that_is_no_text_is_called_that(connect_modern: Connect) -> None:
+    session = await connect_modern(CONFIG)
+    text = failure_of(await session.call("open_toolbox", {"toolbox_name": 5}))
+    assert text.startswith("Invalid arguments: toolbox_name must be a string.")
 
 
 @pytest.mark.parametrize("empty", ["", None], ids=["empty text", "null"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.configs import acting, server, tool, toolboxes, workbench
+from tests.support.configs import WHOLE, acting, server, tool, toolboxes, workbench
 from tests.support.processes import wait_until_gone
 from tests.support.sessions import LegacySession, failure_of, text_of
 
@@ -148,7 +148,7 @@ async def test_a_second_signal_does_not_leave_processes_behind(start: Start, jou
 
 
 async def test_a_client_that_stops_reading_does_not_keep_it(start: Start, journal: Journal) -> None:
-    session = await greeted(start, toolboxes(dev={"files": server(journal)}))
+    session = await greeted(start, {**WHOLE, **toolboxes(dev={"files": server(journal)})})
     await session.open_toolbox("dev")
     session.client.stop_reading("stdout")
     for _ in range(4):

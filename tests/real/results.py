@@ -21,5 +21,8 @@ def without_advice(result: Json) -> Json:
     """A result without what the workbench adds to a failure whose arguments do not fit."""
     content = result["content"]
     if content and content[-1].get("text", "").startswith("The arguments do not fit the tool's schema: "):
-        return {**result, "content": content[:-1]}
+        result = {**result, "content": content[:-1]}
+        if isinstance(structured := result.get("structuredContent"), dict):
+            told = {key: value for key, value in structured.items() if key != "workbench"}
+            result["structuredContent"] = told
     return result

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mcp_workbench.config import Secrets, ServerConfig
+from mcp_workbench.config.model.results import OFF
 from mcp_workbench.downstream.connection import Connection
 from mcp_workbench.downstream.conversation.listeners import Listeners
 from mcp_workbench.downstream.conversation.offer import Offer
@@ -26,10 +27,8 @@ from mcp_workbench.wire.lines import LONG_BYTES, LineSplitter
 from mcp_workbench.wire.processes.guard import Guard
 from mcp_workbench.workbench.client_view import ClientView
 from mcp_workbench.workbench.configured_server import ConfiguredServer
-from mcp_workbench.workbench.kept.store import ResultStore
 from mcp_workbench.workbench.registry import ToolboxRegistry
 from mcp_workbench.workbench.toolbox import Toolbox
-from tests.support.kept import FilesInMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +69,7 @@ class Behind:
         directory: Path,
         *,
         modern: bool,
-        results: InlineConfig | bool = False,
+        results: InlineConfig = OFF,
         door: Door | None = None,
     ) -> None:
         self.to_server: list[Outgoing] = []
@@ -89,8 +88,6 @@ class Behind:
         toolbox_server = ConfiguredServer("dev", self._server)
         toolbox = Toolbox("dev", "Files", [toolbox_server], [], open_deadline=15, listing_budget=8000)
         self.workbench = ToolboxRegistry([toolbox], context, door=door)
-        if results:
-            self.workbench.store = ResultStore(FilesInMemory())
 
     def disconnect(self) -> None:
         """Lets the server be one that has yet to be started."""
@@ -132,7 +129,7 @@ class Relayed(Behind):
         modern: bool,
         modern_server: bool | None = None,
         handshake: bool = True,
-        results: InlineConfig | bool = False,
+        results: InlineConfig = OFF,
         door: Door | None = None,
     ) -> None:
         is_modern = modern if modern_server is None else modern_server

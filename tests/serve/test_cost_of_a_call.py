@@ -50,14 +50,11 @@ async def test_a_call_takes_few_steps(relayed: Relayed) -> None:
 
 
 async def test_results_that_may_be_kept_and_are_small_cost_nothing(tmp_path: Path, relayed: Relayed) -> None:
-    keeping = Relayed(tmp_path, modern=relayed.modern, results=InlineConfig(inline_limit=1000))
+    keeping = Relayed(tmp_path, modern=relayed.modern, results=InlineConfig())
     keeping.request()()
     keeping.answer(1)()
-    answers = []
-    for it in (relayed, keeping):
-        it.request()()
-        answers.append(Steps(it.answer(100)).calls)
-    assert answers[0] == answers[1]
+    off, on = ([Steps(it.request(100)).calls, Steps(it.answer(100)).calls] for it in (relayed, keeping))
+    assert off == on
 
 
 async def test_a_call_has_no_task_and_no_timer_of_its_own(

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tests.support.client import Json
     from tests.support.journal import Journal
 
+WHOLE: Json = {"results": {"inlineLimit": "off"}}
+"""The part of a configuration that passes on large results whole, for tests of how bytes are relayed."""
 ECHO = json.dumps({"name": "echo", "description": "Says it again", "inputSchema": {"type": "object"}})
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.config import load_usable
-from mcp_workbench.errors import ToolboxNotFound, ToolboxUnusable
+from mcp_workbench.errors import ServerNotFound, ToolboxNotFound, ToolboxUnusable
 from mcp_workbench.workbench.client_view import ClientView
 from mcp_workbench.workbench.principal import Principal
 from mcp_workbench.workbench.registry import build
@@ -135,3 +135,27 @@ async def test_an_error_that_answers_every_call_keeps_nothing_of_the_calls(tmp_p
             view.toolbox_server("dev", "a")
         depths.add(len(refused.traceback))
     assert len(depths) == 1
+
+
+async def test_an_error_names_only_what_the_client_may_use(tmp_path: Path) -> None:
+    workbench = built(tmp_path, mixed())
+    bob, anyone = ClientView(workbench, BOB), ClientView(workbench)
+    for view, said in ((bob, ""), (anyone, ". Server 'files' is in toolbox 'ops'")):
+        with pytest.raises(ServerNotFound) as missing:
+            view.toolbox_server("dev", "files")
+        assert str(missing.value).endswith(f"Available servers: own, shared{said}")
+        with pytest.raises(ToolboxNotFound) as unknown:
+            view.toolbox_server("files", "files")
+        assert str(unknown.value).endswith(f"Available toolboxes: {', '.join(view.toolboxes)}{said}")
+
+
+async def test_the_store_of_results_is_made_when_the_first_one_is_kept(tmp_path: Path) -> None:
+    view = ClientView(built(tmp_path, mixed()))
+    assert view.keeps_results
+    assert not view.has_kept_results
+    assert "workbench" not in view.toolboxes
+    assert [summary.name for summary in view.summaries()] == ["dev", "ops"]
+    assert view.client_results is view.client_results
+    assert view.toolbox_server("workbench", "results").name == "results"
+    whole = ClientView(built(tmp_path, mixed()), takes_whole_results=True)
+    assert whole.client_results is None

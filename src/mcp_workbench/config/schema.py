@@ -89,10 +89,7 @@ def _complete_results(
         either = [{"$ref": f"#/$defs/{name}Config"}, {"const": False}]
         described["results"] = {"description": description, "anyOf": either}
     # An empty object inside leaves the limit as the toolbox or the file has it.
-    del definitions["InlineConfig"]["required"]
-    limit = definitions["ResultsConfig"]["properties"]["inlineLimit"]
-    (number,) = (side for side in limit.pop("anyOf") if side["type"] == "integer")
-    limit |= number
+    del definitions["InlineConfig"]["properties"]["inlineLimit"]["default"]
 
 
 def _target(key: str, transports: list[str]) -> dict[str, Any]:

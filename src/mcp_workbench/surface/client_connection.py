@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
 
@@ -281,13 +281,24 @@ class ClientConnection:
             elif params.name == metatools.USE_TOOL:
                 self._use_tool(request_id, params, caller)
             else:
-                known = f"this server has {metatools.OPEN_TOOLBOX} and {metatools.USE_TOOL}"
-                raise Refusal(INVALID_PARAMS, f"Unknown tool: {params.name} ({known})")
+                self._refuse_unknown(params)
         except CallError as error:
             self._send_own(request_id, stamping.error_result(error), caller)
 
+    def _refuse_unknown(self, params: RequestParams) -> NoReturn:
+        """Refuse a call of a tool that is none of ours. Raises CallError or Refusal.
+
+        If a server has it, the model can be put right, and models rarely read a JSON-RPC error. So that is
+        a result with `isError`.
+        """
+        from mcp_workbench.surface.tool_texts import refuse_direct_call  # noqa: PLC0415 - rare
+
+        refuse_direct_call(params.name or "", params.arguments, self._client_session.view.all_servers())
+        known = f"this server has {metatools.OPEN_TOOLBOX} and {metatools.USE_TOOL}"
+        raise Refusal(INVALID_PARAMS, f"Unknown tool: {params.name} ({known})")
+
     def _use_tool(self, request_id: Id, params: RequestParams, caller: Caller) -> None:
-        tool, arguments = use_request.read_use(params.arguments)
+        tool, arguments = use_request.read_use(params.arguments, self._client_session.view)
         retry: Retry | None = NO_RETRY
         if caller.is_modern and (params.state or params.responses):
             bound = bind("tools/call", tool.toolbox, tool.server, tool.tool, arguments=arguments)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.wire.lines import Line
     from mcp_workbench.wire.message import Body
+    from mcp_workbench.workbench.client_view import ClientView
 
 
 class ToolId(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,6 +79,8 @@ IDENTIFIER_KEYS: Final = {
     "tool": ("tool", "name"),
 }
 """The members of an identifier, each with the name that a listing shows it under."""
+FLAT_KEYS: Final = (*IDENTIFIER_KEYS["toolbox"], *IDENTIFIER_KEYS["server"])
+"""Members that show that an identifier stands beside `arguments`, if `tool` is no object."""
 KEYS_SHOWN: Final = 5
 KEY_CHARACTERS: Final = 60
 EMPTY_TEXT: Final = msgspec.Raw(b'""')
@@ -96,24 +99,31 @@ def read_plain_use(line: Line) -> PlainUse | None:
     return found if is_plain else None
 
 
-def read_use(arguments: Body) -> tuple[ToolId, Body]:
+def read_use(arguments: Body, view: ClientView) -> tuple[ToolId, Body]:
     """Return the tool to call, and its arguments as the client wrote them.
 
-    Arguments under another usual name, or inside of `tool`, are accepted if there are no others. Raises
-    InvalidCall for every other member: without it the tool would act on its defaults.
+    The tool is an object in `tool`, or three members beside `arguments`, or a text in `tool` that the view
+    resolves. Arguments under another usual name, or inside of `tool`, are accepted if there are no others.
+    Raises InvalidCall for every other member: without it the tool would act on its defaults.
     """
     try:
         members = _present(decode_members(arguments or b"{}"))
     except (msgspec.DecodeError, RecursionError):
         raise InvalidCall(f"Invalid arguments: {USE_TOOL} takes {USE_FORM}") from None
-    tool = members.pop("tool", ABSENT)
-    if not tool:
-        raise InvalidCall(f'Invalid tool identifier: "tool" is missing; it takes {IDENTIFIER_FORM}')
-    try:
-        identifier = _present(decode_members(tool))
-    except (msgspec.DecodeError, RecursionError):
-        raise InvalidCall(f'Invalid tool identifier: "tool" must be an object {IDENTIFIER_FORM}') from None
-    names = [_take_name(identifier, member) for member in IDENTIFIER_KEYS]
+    identifier: dict[str, msgspec.Raw] = {}
+    if _is_flat(members):
+        _refuse_doubles(members)
+        tool = _take_names(members)
+    else:
+        raw = members.pop("tool", ABSENT)
+        text = decode_text(raw)
+        if text is not None and not text.lstrip().startswith("{"):
+            tool = _find_tool(text, view)
+        else:
+            # Some models write the object as a string.
+            written = raw if text is None else msgspec.Raw(_in_one_line(text).encode())
+            identifier = _read_identifier(written)
+            tool = _take_names(identifier)
     given = _take_arguments(members, "") | _take_arguments(identifier, ' inside of "tool"')
     _refuse_strays(members, identifier)
     if len(given) > 1:
@@ -122,7 +132,42 @@ def read_use(arguments: Body) -> tuple[ToolId, Body]:
             f"Invalid arguments: {', '.join(others)} and {last} are both given. Put all arguments of the "
             f'tool into "arguments", as in {USE_FORM}. {NOT_CALLED}'
         )
-    return ToolId(*names), _read_arguments(next(iter(given.values()), ABSENT))
+    return tool, _read_arguments(next(iter(given.values()), ABSENT))
+
+
+def _is_flat(members: Mapping[str, msgspec.Raw]) -> bool:
+    """Whether the identifier's members stand beside `arguments`, with the tool's name in `tool` or `name`.
+
+    An object in `tool` is the identifier itself. What stands beside it belongs to the tool, and is refused.
+    """
+    return not starts_with(members.get("tool", ABSENT), b"{") and any(key in members for key in FLAT_KEYS)
+
+
+def _refuse_doubles(members: Mapping[str, msgspec.Raw]) -> None:
+    """Refuse two names for one member of a flat identifier: one of them may be meant for the tool."""
+    for keys in IDENTIFIER_KEYS.values():
+        if all(members.get(key, EMPTY_TEXT) != EMPTY_TEXT for key in keys):
+            raise InvalidCall(
+                f"Invalid tool identifier: {_quoted(keys)} are both given. If the tool takes one of them, "
+                f'put it into "arguments", as in {USE_FORM}. {NOT_CALLED}'
+            )
+
+
+def _read_identifier(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
+    if not raw:
+        raise InvalidCall(f'Invalid tool identifier: "tool" is missing; it takes {IDENTIFIER_FORM}')
+    try:
+        return _present(decode_members(raw))
+    except (msgspec.DecodeError, RecursionError):
+        raise InvalidCall(f'Invalid tool identifier: "tool" must be an object {IDENTIFIER_FORM}') from None
+
+
+def _find_tool(text: str, view: ClientView) -> ToolId:
+    if not text:
+        raise InvalidCall(f'Invalid tool identifier: "tool" is empty; it takes {IDENTIFIER_FORM}')
+    from mcp_workbench.surface.tool_texts import place_of  # noqa: PLC0415 - few models write it so
+
+    return ToolId(*place_of(text, view.all_servers()))
 
 
 def refuse_misplaced(params: Mapping[str, msgspec.Raw]) -> None:
@@ -138,6 +183,10 @@ def refuse_misplaced(params: Mapping[str, msgspec.Raw]) -> None:
 def _present(members: dict[str, msgspec.Raw]) -> dict[str, msgspec.Raw]:
     """Return the members that are not null: some clients write null for what they do not have."""
     return {key: value for key, value in members.items() if value != NULL}
+
+
+def _take_names(identifier: dict[str, msgspec.Raw]) -> ToolId:
+    return ToolId(*(_take_name(identifier, member) for member in IDENTIFIER_KEYS))
 
 
 def _take_name(identifier: dict[str, msgspec.Raw], member: str) -> str:
@@ -187,12 +236,16 @@ def _read_arguments(raw: msgspec.Raw) -> Body:
         return raw
     if starts_with(raw, b'"'):
         # Some models write the object as a string.
-        text = (decode_text(raw) or "").strip().encode()
+        text = _in_one_line((decode_text(raw) or "").strip()).encode()
         if not text:
             return b"{}"
         if text.startswith(b"{") and is_json(text):
-            # Messages must not contain line ends; outside of JSON strings they are only white space.
-            return text.replace(b"\n", b" ").replace(b"\r", b" ")
+            return text
     raise InvalidCall(
         f"Invalid arguments: arguments must be an object, as the tool's inputSchema describes. {NOT_CALLED}"
     )
+
+
+def _in_one_line(text: str) -> str:
+    """Replace line ends, which messages must not contain. In JSON they are only white space."""
+    return text.replace("\n", " ").replace("\r", " ")

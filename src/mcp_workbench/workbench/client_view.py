@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.config import is_same_program
+from mcp_workbench.config.model.results import BUILTIN
 from mcp_workbench.downstream.conversation.listeners import Listeners
 from mcp_workbench.errors import ToolboxNotFound
 from mcp_workbench.workbench.configured_server import ConfiguredServer
@@ -85,8 +86,8 @@ class ClientView:
         """When the client last sent a request, if it has its own servers."""
         self.toolboxes: Mapping[str, Toolbox] = {}
         self.toolbox_servers: Mapping[Origin, ToolboxServer] = {}
-        self.client_results: ClientResults | None = None
-        """The results that are kept for the client; None if no server in this view wants that."""
+        self.keeps_results = False
+        """Whether large results are kept for the client, because a server in this view wants that."""
         self._client_results: ClientResults | None = None
         self.refresh()
 
@@ -125,24 +126,26 @@ class ClientView:
             self.toolboxes, self.toolbox_servers = workbench.toolboxes, workbench.toolbox_servers
         else:
             self.toolbox_servers = _servers_of(self.toolboxes.values())
-        self._review_client_results()
-        if self.client_results is not None:
-            self.toolboxes = {**self.toolboxes, **workbench.builtin}
-            self.toolbox_servers = {**self.toolbox_servers, **_servers_of(workbench.builtin.values())}
+        self.keeps_results = not self._takes_whole_results and any(
+            toolbox_server.inline_limit < NO_LIMIT for toolbox_server in self.toolbox_servers.values()
+        )
         for origin, toolbox_server in before.items():
             if self._own.get(origin) is not toolbox_server:
                 workbench.end_when_unused(toolbox_server.server)
 
-    def _review_client_results(self) -> None:
-        store = self._workbench.store
-        if store is None or self._takes_whole_results:
-            return
+    @property
+    def client_results(self) -> ClientResults | None:
+        """The results that are kept for the client; None if none are to be kept."""
+        if not self.keeps_results:
+            return None
         if self._client_results is None:
-            self._client_results = store.client_results(self.principal.name)
-        is_used = any(
-            toolbox_server.inline_limit < NO_LIMIT for toolbox_server in self.toolbox_servers.values()
-        )
-        self.client_results = self._client_results if is_used else None
+            self._client_results = self._workbench.store.client_results(self.principal.name)
+        return self._client_results
+
+    @property
+    def has_kept_results(self) -> bool:
+        """Whether a result is kept for the client at this moment."""
+        return bool(self._client_results)
 
     def _with_own_servers(self, toolbox: Toolbox, before: dict[Origin, ConfiguredServer]) -> Toolbox:
         shared = toolbox.toolbox_servers.values()
@@ -213,11 +216,18 @@ class ClientView:
         ]
 
     def summaries(self, toolboxes: Iterable[Toolbox] | None = None) -> list[ToolboxSummary]:
-        """Return the summaries of the client's toolboxes, or of these together with the built-in one."""
-        if toolboxes is None:
-            return [toolbox.summary for toolbox in self.toolboxes.values()]
-        builtin = self._workbench.builtin.values() if self.client_results is not None else ()
-        return [toolbox.summary for toolbox in (*toolboxes, *builtin)]
+        """Return the summaries of the client's toolboxes, or of these.
+
+        The built-in toolbox is not among them: a result that was kept says how to call it.
+        """
+        shown = self.toolboxes.values() if toolboxes is None else toolboxes
+        return [toolbox.summary for toolbox in shown]
+
+    def all_servers(self) -> list[ToolboxServer]:
+        """Return all servers that the client may use, the built-in one included."""
+        builtin = [self._workbench.builtin] if self.keeps_results else []
+        toolboxes = (*self.toolboxes.values(), *builtin)
+        return [server for toolbox in toolboxes for server in toolbox.toolbox_servers.values()]
 
     def listing_budget(self, toolbox: str | None) -> int:
         """Return how many tokens a list of tools may take, of one toolbox or of all. Raises CallError."""
@@ -230,7 +240,12 @@ class ClientView:
 
     def toolbox_server(self, toolbox: str, server: str) -> ToolboxServer:
         """Return a server of a toolbox. Raises CallError."""
-        return self.toolbox_servers.get((toolbox, server)) or self._find(toolbox).toolbox_server(server)
+        if (found := self.toolbox_servers.get((toolbox, server))) is not None:
+            return found
+        if (toolbox, server) == BUILTIN and self.keeps_results:
+            # A configured toolbox may have the same name.
+            return self._workbench.builtin.toolbox_server(server)
+        return self._find(toolbox).toolbox_server(server, self._servers_named(server))
 
     def offering(self, capability: Capability) -> list[ToolboxServer]:
         """Return the connected servers with this capability, in the order of the configuration."""
@@ -244,14 +259,21 @@ class ClientView:
         for toolbox_server in own.values():
             self._workbench.end_when_unused(toolbox_server.server)
 
+    def _servers_named(self, name: str) -> list[Origin]:
+        from mcp_workbench.workbench.whereabouts import servers_named  # noqa: PLC0415 - only for a mistaken call
+
+        return servers_named(self.all_servers(), name)
+
     def _find(self, toolbox: str) -> Toolbox:
         """Return a toolbox that can be used. Raises CallError."""
         found = self.toolboxes.get(toolbox)
+        if found is None and toolbox == BUILTIN[0] and self.keeps_results:
+            return self._workbench.builtin
         if (fault := self.unusable if found is None else found.fault) is not None:
             # The same error every time: it would keep the frames of every call that it has answered.
             raise fault.with_traceback(None)
         if found is None:
-            raise ToolboxNotFound(toolbox, [summary.name for summary in self.summaries()])
+            raise ToolboxNotFound(toolbox, list(self.toolboxes), self._servers_named(toolbox))
         return found
 
 

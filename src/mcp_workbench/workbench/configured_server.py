@@ -26,8 +26,6 @@ from mcp_workbench.workbench.filters import compile_filters
 from mcp_workbench.workbench.toolbox_server import NO_LIMIT, KnownTools, ToolboxServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from mcp_workbench.config import Secrets, ServerConfig
     from mcp_workbench.downstream.connection import Connection, Tools
     from mcp_workbench.downstream.conversation.offer import Capability
@@ -40,8 +38,6 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.toolbox_server import Index
 
 
-MAX_SIMILAR_NAMES = 3
-"""Similar tool names that the error for an unknown tool suggests."""
 MAX_SHOWN_HIDDEN = 5
 """Hidden tools that an error names."""
 MAX_NOTES = 10
@@ -187,7 +183,16 @@ class ConfiguredServer(ToolboxServer):
     async def take(self, call: ServerCall) -> None:
         """Send a call as soon as the server is up and the call's turn has come. Raises CallError."""
         size, modern = len(call.arguments), call.caller.is_modern
-        call.send(await self.connect(call.tool, size, call.principal, modern=modern))
+        try:
+            connection = await self.connect(call.tool, size, call.principal, modern=modern)
+        except ToolNotFound as error:
+            from mcp_workbench.workbench.whereabouts import tools_like, tools_named  # noqa: PLC0415 - only for a mistaken call
+
+            others = [server for server in call.view.all_servers() if server.origin != self.origin]
+            find = tools_named if error.similar else tools_like
+            elsewhere = find(others, error.tool)
+            raise ToolNotFound(error.tool, self.name, self._toolbox, error.similar, elsewhere) from None
+        call.send(connection)
 
     async def connect(self, tool: str | None, size: int, principal: str = "", *, modern: bool) -> Connection:
         """Return the connection for a call of a modern or a legacy client, which must be sent at once.
@@ -208,6 +213,8 @@ class ConfiguredServer(ToolboxServer):
             connection = await self.server.connect(modern=modern)
             index = self._listing(connection, modern=modern).index
             if tool is not None and tool not in index:
+                from mcp_workbench.workbench.text.similar_names import similar_names  # noqa: PLC0415 - only for a mistaken call
+
                 raise ToolNotFound(tool, self.server.name, self._toolbox, similar_names(tool, index))
             if await self._wait_for_turn(tool, connection, principal):
                 return connection
@@ -312,11 +319,5 @@ class ConfiguredServer(ToolboxServer):
 
 
 def _inline_limit(config: ServerConfig) -> int:
-    return NO_LIMIT if isinstance(config.results, bool) else config.results.inline_limit
-
-
-def similar_names(name: str, names: Iterable[str]) -> list[str]:
-    """Return the names that are most similar to a mistyped name."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only needed for mistyped names
-
-    return get_close_matches(name, names, n=MAX_SIMILAR_NAMES)
+    limit = config.results.inline_limit
+    return NO_LIMIT if limit == "off" else limit

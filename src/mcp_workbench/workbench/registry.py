@@ -10,7 +10,7 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
-from mcp_workbench.config import is_same_program
+from mcp_workbench.config import ResultsConfig, is_same_program
 from mcp_workbench.config.model.workbench import LISTING_BUDGET_TOKENS
 from mcp_workbench.downstream.conversation.listeners import Listeners
 from mcp_workbench.downstream.limits.flow_control import FlowControl
@@ -25,12 +25,11 @@ from mcp_workbench.workbench.configured_server import ConfiguredServer
 from mcp_workbench.workbench.door import Door
 from mcp_workbench.workbench.own_servers import OwnServers
 from mcp_workbench.workbench.toolbox import Toolbox
-from mcp_workbench.workbench.toolbox_server import NO_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
-    from mcp_workbench.config import LoadedConfig, Origin, ResultsConfig, Secrets, ServerConfig
+    from mcp_workbench.config import LoadedConfig, Origin, Secrets, ServerConfig
     from mcp_workbench.downstream.conversation.watches import ResourceWatches
     from mcp_workbench.errors import StrPath
     from mcp_workbench.workbench.kept.store import ResultStore
@@ -68,10 +67,9 @@ class ToolboxRegistry:
         self._is_closed = False
         self._watches: dict[Origin, ResourceWatches] = {}
         """The resource subscriptions of clients, by toolbox and server. They outlive a server's process."""
-        self.store: ResultStore | None = None
-        """The store of large results; None until a configuration wants results to be kept."""
-        self.builtin: dict[str, Toolbox] = {}
-        """The built-in toolbox that reads kept results, by its name; empty until results are kept."""
+        self._results_config = ResultsConfig()
+        self._store: ResultStore | None = None
+        self._builtin: Toolbox | None = None
         self.flow_control = context.flow_control
         self.listeners = context.listeners
         self.catalogue = context.catalogue
@@ -94,6 +92,26 @@ class ToolboxRegistry:
     def waiting(self) -> int:
         """Bytes of calls that wait for servers."""
         return self.flow_control.waiting + sum(server.waiting_calls.bytes for server in self._servers)
+
+    @property
+    def store(self) -> ResultStore:
+        """The store of large results. It is created when the first one is kept, which few processes need."""
+        if self._store is None:
+            from mcp_workbench.storage.kept_files import KeptFiles  # noqa: PLC0415 - see above
+            from mcp_workbench.workbench.kept.store import ResultStore  # noqa: PLC0415 - see above
+
+            self._store = ResultStore(KeptFiles(self._cache), self.shares)
+            self._store.adopt(self._results_config)
+        return self._store
+
+    @property
+    def builtin(self) -> Toolbox:
+        """The built-in toolbox that reads kept results. It is created when it is first used."""
+        if self._builtin is None:
+            from mcp_workbench.workbench.kept.builtin_server import builtin_toolbox  # noqa: PLC0415 - see above
+
+            self._builtin = builtin_toolbox()
+        return self._builtin
 
     def warm_up(self) -> None:
         """Import in the background the modules that only remote servers need."""
@@ -153,7 +171,9 @@ class ToolboxRegistry:
         self.listing_budget = loaded.config.listing_budget
         self.shares.adopt(loaded.config.http.shares)
         self._set_toolboxes(toolboxes)
-        self._prepare_to_keep(loaded.config.results)
+        self._results_config = loaded.config.results
+        if self._store is not None:
+            self._store.adopt(self._results_config)
         for origin, toolbox_server in before.items():
             if self.toolbox_servers.get(origin) is not toolbox_server:
                 if origin in self.toolbox_servers:
@@ -176,33 +196,17 @@ class ToolboxRegistry:
             self._finder = Finder(self._cache)
         sources = {
             toolbox_server.origin: known.index
-            for toolboxes in (self.toolboxes, self.builtin)
-            for toolbox in toolboxes.values()
+            for toolbox in (*self.toolboxes.values(), *([self._builtin] if self._builtin else []))
             for toolbox_server in toolbox.toolbox_servers.values()
             if (known := toolbox_server.known()) is not None
         }
         return [await self._finder.find(query, limit, sources, among, principal) for query in queries]
 
-    def _prepare_to_keep(self, config: ResultsConfig) -> None:
-        if self.store is None and any(
-            toolbox_server.inline_limit < NO_LIMIT for toolbox_server in self.toolbox_servers.values()
-        ):
-            # Few configurations need these modules.
-            from mcp_workbench.storage.kept_files import KeptFiles  # noqa: PLC0415 - see above
-            from mcp_workbench.workbench.builtin_server import builtin_toolbox  # noqa: PLC0415 - see above
-            from mcp_workbench.workbench.kept.store import ResultStore  # noqa: PLC0415 - see above
-
-            self.store = ResultStore(KeptFiles(self._cache), self.shares)
-            toolbox = builtin_toolbox()
-            self.builtin[toolbox.name] = toolbox
-        if self.store is not None:
-            self.store.adopt(config)
-
     async def close(self) -> None:
         """End all servers, in parallel."""
         self._is_closed = True
-        if self.store is not None:
-            self.store.close()
+        if self._store is not None:
+            self._store.close()
         for task in self._ending.values():
             task.cancel()
         await asyncio.gather(*(server.close() for server in self._servers))

@@ -12,6 +12,7 @@ from mcp_workbench.errors import OpeningFailed, ServerNotFound, StartError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mcp_workbench.config import Origin
     from mcp_workbench.errors import ToolboxUnusable
     from mcp_workbench.workbench.toolbox_server import Index, ToolboxServer
 
@@ -125,13 +126,15 @@ class Toolbox:
             if name not in were_up:
                 toolbox_server.close_if_unused()
 
-    def toolbox_server(self, server: str) -> ToolboxServer:
-        """Return a server of this toolbox. Raises ServerNotFound."""
+    def toolbox_server(self, server: str, elsewhere: Sequence[Origin] = ()) -> ToolboxServer:
+        """Return a server of this toolbox. Raises ServerNotFound, with servers of that name elsewhere."""
         try:
             return self.toolbox_servers[server]
         except KeyError:
             disabled = server in self._disabled
-            raise ServerNotFound(server, self.name, list(self.toolbox_servers), disabled=disabled) from None
+            raise ServerNotFound(
+                server, self.name, list(self.toolbox_servers), disabled=disabled, elsewhere=elsewhere
+            ) from None
 
 
 async def _attempt(toolbox_server: ToolboxServer, *, modern: bool) -> Index | StartError:

@@ -14,7 +14,7 @@ from tests.grid.benches import ERAS, conversing_server
 from tests.serve.admission.shared import sharing
 from tests.serve.admission.test_tokens import ALICE, BOB, write_tokens
 from tests.serve.http.raw_clients import Legacy, Modern, RawHttpClient
-from tests.support.configs import toolboxes
+from tests.support.configs import WHOLE, toolboxes
 from tests.support.journal import Journal
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class SharedWorkbench:
         servers: dict[str, Json] = {
             era: conversing_server(era, journal, entry) for era, journal in self.journals.items()
         }
-        return toolboxes(dev=servers)
+        return {**WHOLE, **toolboxes(dev=servers)}
 
     async def open(self, config: Json, *args: str, **options: Any) -> None:
         self._shared = await self._stack.enter_async_context(sharing(self.home, config, *args, **options))

@@ -18,6 +18,7 @@ from mcp_workbench.surface.http.endpoint import Endpoint
 from mcp_workbench.workbench.registry import build
 from tests.config.loading import load_content
 from tests.serve.http.raw_clients import Legacy, Modern
+from tests.support.configs import WHOLE
 from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Inside:
 async def serving(
     home: Path, config: Json, limits: ConnectionLimits | None = None, backlog: Backlog | None = None
 ) -> AsyncIterator[Inside]:
-    loaded = load_content(home, config)
+    loaded = load_content(home, {**WHOLE, **config})
     workbench = build(loaded, environ={}, cache=home / "cache")
     clients = Clients(workbench, {})
     if backlog is not None:

@@ -103,6 +103,7 @@ async def test_whoever_may_use_no_server_with_kept_results_has_no_such_toolbox(
     tokens = write_tokens(shared_workbench.home, alice=(ALICE, ["*"]), bob=(BOB, ["plain"]))
     config = toolboxes(dev={"echo": server()}, plain={"echo": server()})
     config["toolboxes"]["dev"]["results"] = {"inlineLimit": 5000}
+    config["toolboxes"]["plain"]["results"] = {"inlineLimit": "off"}
     await shared_workbench.open(config, "--token-file", str(tokens))
     bob = await shared_workbench.modern(BOB)
     assert failure_of(await use(bob, "read_result", handle="res_x")).startswith(

@@ -72,20 +72,30 @@ def test_json_is_shown_with_its_shape_and_a_pointer_into_it() -> None:
     assert '"pointer": "/rows/0"' in shown
 
 
-def test_structured_content_is_kept_as_json() -> None:
-    passed, (content,) = short({"content": [], "structuredContent": ROWS})
+def test_structured_content_is_kept_as_json_and_both_halves_say_how_to_read_it() -> None:
+    passed, (content,) = short({"content": [text("1000 rows")], "structuredContent": ROWS})
     assert json.loads(content.data) == ROWS
     assert content.kind == "json"
-    note = passed["structuredContent"].pop("note")
-    assert passed == {
-        "content": [],
-        "structuredContent": {
-            "$result": content.handle,
-            "bytes": len(content.data),
-            "shape": "{rows: array[1000] of {id: integer, name: string}, total: integer}",
-        },
-    }
-    assert content.handle in note
+    told = passed["structuredContent"].pop("workbench")
+    assert passed["structuredContent"] == {"$result": content.handle}
+    assert "Shape: {rows: array[1000] of {id: integer, name: string}, total: integer}\n" in told
+    said, note = passed["content"]
+    assert said == text("1000 rows")
+    head = f"Result kept by the workbench: {len(content.data):,} bytes of JSON, handle {content.handle}\n"
+    assert told.startswith(head)
+    assert note["text"].startswith(f"{head}To read on: use_tool ")
+
+
+def test_a_structure_beside_a_kept_text_says_how_to_read_that_and_is_left_as_it_is() -> None:
+    structure = '{"exit" : 0, "workbench": "theirs"}'
+    result = f'{{"content":[{json.dumps(text(LINES))}],"structuredContent":{structure}}}'
+    made = shorten(result.encode(), LIMIT)
+    assert made is not None
+    (content,) = made.contents
+    assert structure[:-1].encode() in bytes(made.result)
+    told = json.loads(bytes(made.result))["structuredContent"]["_workbench"]
+    assert told.startswith(f"Result kept by the workbench: {len(LINES):,} bytes of text")
+    assert f'"handle": "{content.handle}"' in told
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -94,35 +104,69 @@ def test_text_and_structure_that_say_the_same_have_one_handle(indent: int | None
     passed, (content,) = short({"content": [text(written)], "structuredContent": ROWS})
     assert content.data.decode() == written
     assert (content.kind, content.is_json) == ("json", True)
+    told = passed["content"][0]["text"]
+    assert passed["structuredContent"] == {"$result": content.handle, "workbench": told}
+    assert f"handle {content.handle}" in told
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "kind"),
+    [
+        (LINES, LINES, "text"),
+        (json.dumps(ROWS, indent=2), ROWS, "json"),
+        (json.dumps(ROWS), json.dumps(ROWS), "text"),
+    ],
+    ids=["text", "JSON", "JSON as text"],
+)
+def test_they_have_one_handle_too_if_the_structure_wraps_what_the_text_says(
+    written: str, value: object, kind: str
+) -> None:
+    passed, (content,) = short({"content": [text(written)], "structuredContent": {"result": value}})
+    assert (content.data.decode(), content.kind) == (written, kind)
+    told = passed["content"][0]["text"]
+    assert passed["structuredContent"] == {"result": {"$result": content.handle}, "workbench": told}
+
+
+def test_the_limit_holds_for_each_half_because_a_model_is_shown_one_of_them() -> None:
+    limit = len(json.dumps(ROWS)) + 10_000
+    both = {"content": [text(json.dumps(ROWS))], "structuredContent": ROWS}
+    assert shorten(json.dumps(both).encode(), limit) is None
+    # The same text with white space is too large, and then the structure is not shown whole either.
+    both["content"] = [text(json.dumps(ROWS, indent=4))]
+    passed, (content,) = short(both, limit)
     assert passed["structuredContent"]["$result"] == content.handle
-    assert f"handle {content.handle}" in passed["content"][0]["text"]
 
 
-def test_they_have_one_handle_too_if_only_both_together_are_too_large() -> None:
-    limit = len(json.dumps(ROWS)) + 5000
-    passed, (content,) = short({"content": [text(json.dumps(ROWS))], "structuredContent": ROWS}, limit)
-    assert passed["structuredContent"]["$result"] == content.handle
+def test_of_text_and_structure_that_differ_each_half_names_both_handles() -> None:
+    passed, contents = short({"content": [text(LINES)], "structuredContent": ROWS})
+    assert {content.kind for content in contents} == {"text", "json"}
+    for half in ("content", "structuredContent"):
+        assert all(content.handle in json.dumps(passed[half]) for content in contents)
 
 
-def test_text_and_structure_that_differ_are_kept_apart() -> None:
-    passed, (one, other) = short({"content": [text(LINES)], "structuredContent": ROWS})
-    assert {one.kind, other.kind} == {"text", "json"}
-    assert passed["structuredContent"]["$result"] != passed["content"][0]["text"]
+IMAGE = {
+    "type": "image",
+    "data": PIXELS,
+    "mimeType": "image/png",
+    "annotations": {"priority": 0.5},
+    "more": 1,
+}
+MEDIA: list[dict[str, Any]] = [
+    IMAGE,
+    IMAGE | {"type": "audio", "mimeType": "audio/wav"},
+    {"type": "resource", "resource": {"uri": "x:y", "mimeType": "image/png", "blob": PIXELS}},
+]
 
 
-@pytest.mark.parametrize("kind", ["image", "audio"])
-def test_an_image_or_a_sound_is_kept_with_what_its_block_had(kind: str) -> None:
-    block = {"type": kind, "data": PIXELS, "mimeType": "x/y", "annotations": {"priority": 0.5}, "more": 1}
-    passed, (content,) = short({"content": [block]})
-    assert content.data.decode() == PIXELS
-    assert (content.kind, content.mime) == ("binary", "x/y")
-    frame = {name: json.loads(bytes(value)) for name, value in content.frame.items()}
-    assert {**frame, "data": PIXELS} == block
-    (shown,) = passed["content"]
-    assert shown["type"] == "text"
-    assert shown["annotations"] == {"priority": 0.5}
-    assert shown["text"].startswith("Result kept by the workbench: 15,360 bytes of x/y, handle res_")
-    assert "To get it whole: use_tool" in shown["text"]
+def test_images_and_sounds_pass_as_they_are_and_do_not_count() -> None:
+    assert shorten(json.dumps({"content": [*MEDIA, text("x" * 9000)]}).encode(), LIMIT) is None
+    passed, (content,) = short({"content": [*MEDIA, text(LINES)]})
+    assert passed["content"][:-1] == MEDIA
+    assert content.data == LINES.encode()
+    small = [text("x" * 200) for _ in range(100)]
+    passed, (content,) = short({"content": [*small, *MEDIA]})
+    assert passed["content"][1:] == MEDIA
+    assert json.loads(content.data) == small
 
 
 def test_an_embedded_resource_is_kept_by_its_text_or_its_blob() -> None:
@@ -214,24 +258,39 @@ def content_of(block: dict[str, Any]) -> object:
 
 @pytest.mark.parametrize("limit", [1000, 12_000, 40_000])
 @pytest.mark.parametrize("structure", [None, ROWS], ids=["", "structured"])
-def test_nothing_is_lost_and_nothing_is_kept_that_nobody_is_told_of(
+def test_nothing_is_lost_and_both_halves_tell_of_all_that_is_kept(
     limit: int, structure: dict[str, Any] | None
 ) -> None:
     for blocks in combinations_with_replacement(BLOCKS, 3):
         result = {"content": list(blocks), **({"structuredContent": structure} if structure else {})}
-        if len(json.dumps(result)) <= limit:
+        counted = [block for block in blocks if block["type"] != "image"]
+        sizes = sum(len(json.dumps(block)) for block in counted), len(json.dumps(structure))
+        if max(sizes) <= limit:
+            assert shorten(json.dumps(result).encode(), limit) is None
             continue
         passed, contents = short(result, limit)
         kept = {content.handle: content for content in contents}
-        assert all(handle in json.dumps(passed) for handle in kept)
-        if structure and (told := passed["structuredContent"]) != structure:
-            assert json.loads(kept[told["$result"]].data) == structure
-        if len(passed["content"]) < len(blocks):
-            (block,) = passed["content"]
-            assert json.loads(str(restored(block, kept))) == list(blocks)
-        else:
-            back = [restored(block, kept) for block in passed["content"]]
-            assert all(it in (block, content_of(block)) for it, block in zip(back, blocks, strict=True))
+        shown = passed["content"]
+        assert all(handle in json.dumps(shown) for handle in kept)
+        if structure:
+            told = passed["structuredContent"]
+            assert all(handle in told["workbench"] for handle in kept)
+            if (handle := told.get("$result")) is None:
+                assert told == {**structure, "workbench": told["workbench"]}
+            else:
+                assert json.loads(kept[handle].data) == structure
+                shown = shown[: len(shown) - (f"handle {handle}\nTo read on" in shown[-1].get("text", ""))]
+        back = [restored(block, kept) for block in shown]
+        assert (
+            all(
+                it in (block, content_of(block), json.dumps([block], separators=(",", ":")))
+                for it, block in zip(back, blocks, strict=False)
+            )
+            or json.loads(str(next(it for it in back if isinstance(it, str)))) == counted
+        )
+        assert [block for block in shown if block["type"] == "image"] == [
+            block for block in blocks if block["type"] == "image"
+        ]
 
 
 @pytest.mark.parametrize("limit", [1000, 2000, 10_000])
@@ -243,10 +302,10 @@ def test_nothing_is_lost_and_nothing_is_kept_that_nobody_is_told_of(
         {"content": [text("€" * 30_000)]},
         {"content": [text(json.dumps(ROWS, indent=2))]},
         {"content": [text(json.dumps({f"a long key number {n}": [n] for n in range(5000)}))]},
-        {"content": [{"type": "image", "data": PIXELS, "mimeType": "image/png"}]},
+        {"content": [{"type": "resource", "resource": {"uri": "x:y", "blob": PIXELS}}]},
         {"content": [text("y" * 500)] * 200},
     ],
-    ids=["lines", "one line", "not ASCII", "rows", "keys", "image", "blocks"],
+    ids=["lines", "one line", "not ASCII", "rows", "keys", "file", "blocks"],
 )
 def test_what_is_shown_is_shorter_than_the_limit_and_short_in_any_case(
     result: dict[str, Any], limit: int

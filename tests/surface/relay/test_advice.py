@@ -17,19 +17,18 @@ from tests.serve.relayed import MODERN_META, Relayed, written
 if TYPE_CHECKING:
     from pathlib import Path
 
-READ = {
+READ: dict[str, Any] = {
     "name": "read",
     "description": "Reads\u202e a file",
     "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
     "x-unknown": 1.50,
 }
 SHOWN = (
-    '{"name":"read","toolbox_name":"dev","source_server":"files","description":"[dev/files] Reads a file",'
-    '"inputSchema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]},'
-    '"x-unknown":1.5}'
+    '{"name":"read",'
+    '"inputSchema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}}'
 )
-MISSING = f"The arguments do not fit the tool's schema: 'path' is missing. The tool's definition: {SHOWN}"
-REFUSED = f"According to the server, the arguments do not fit. The tool's definition: {SHOWN}"
+MISSING = f"The arguments do not fit the tool's schema: 'path' is missing. The tool's input schema: {SHOWN}"
+REFUSED = f"According to the server, the arguments do not fit. The tool's input schema: {SHOWN}"
 INVALID_PARAMS = -32602
 FITTING = '{"path":"a"}'
 
@@ -103,7 +102,9 @@ async def test_a_result_that_is_an_error_gets_one_more_piece_of_text(failing: Fa
     result = json.loads(failing.answered(error("went wrong", structuredContent={"a": 1}, x=None)))
     texts = [block["text"] for block in result["content"]]
     assert texts == ["went wrong", MISSING]
-    assert (result["structuredContent"], result["x"], result["isError"]) == ({"a": 1}, None, True)
+    assert (result["x"], result["isError"]) == (None, True)
+    # Some hosts show the model nothing but this.
+    assert result["structuredContent"] == {"a": 1, "workbench": MISSING}
     assert result.get("resultType") == ("complete" if failing.modern else None)
 
 
@@ -112,7 +113,7 @@ async def test_a_result_that_is_an_error_gets_one_more_piece_of_text(failing: Fa
     [
         '{"content":[HERE],"isError":true}',
         '{ "isError" : true, "content" : [ {"type":"text", "text":"\\u00e9 é"} HERE] , "_meta":{"a" : 1.0}}',
-        '{"structuredContent":{"content":[1]},"_meta":{"content":[1]},"content":[1HERE],"isError": true}',
+        '{"structuredContent":[{"content":[1]}],"_meta":{"content":[1]},"content":[1HERE],"isError": true}',
         '{"content":[{"type":"resource","resource":{"uri":"a:b","text":"\\"content\\":[]"}}HERE],"isError":true}',
         '{"content":[1],"content":[1HERE],"isError":true}',
     ],
@@ -121,6 +122,32 @@ async def test_every_other_byte_of_the_result_stays(plain: Failing, result: str)
     block = json.dumps({"type": "text", "text": MISSING}, separators=(",", ":"), ensure_ascii=False)
     comma = "" if "[HERE" in result else ","
     assert plain.answered(result.replace("HERE", "")) == result.replace("HERE", comma + block)
+
+
+@pytest.mark.parametrize(
+    ("structure", "changed"),
+    [
+        ('{"a" : 1.0 }', '{"a" : 1.0 ,"workbench":NOTE}'),
+        ("{ }", '{ "workbench":NOTE}'),
+        ('{"workbench":1,"_workbench":2}', '{"workbench":1,"_workbench":2,"__workbench":NOTE}'),
+        ('{"structuredContent":{}}', '{"structuredContent":{},"workbench":NOTE}'),
+        ("[1, 2]", "[1, 2]"),
+        ("null", "null"),
+    ],
+)
+async def test_a_structure_that_is_an_object_says_it_too_and_keeps_every_byte(
+    plain: Failing, structure: str, changed: str
+) -> None:
+    note = json.dumps(MISSING)
+    block = f'{{"type":"text","text":{note}}}'
+    result = (
+        '{"_meta":{"structuredContent":STRUCTURE},"structuredContent": NEW,"content":[HERE],"isError":true}'
+    )
+    result = result.replace("STRUCTURE", structure)
+    given = result.replace("NEW", structure).replace("HERE", "")
+    assert plain.answered(given) == result.replace("NEW", changed).replace("NOTE", note).replace(
+        "HERE", block
+    )
 
 
 @pytest.mark.parametrize(
@@ -182,10 +209,10 @@ async def test_what_is_missing_may_be_something_else_by_the_same_name(plain: Fai
 
 
 async def test_a_long_definition_is_asked_for(tmp_path: Path) -> None:
-    tool = {**READ, "description": "x" * MAX_SHOWN_BYTES}
+    tool = {**READ, "inputSchema": {**READ["inputSchema"], "title": "x" * MAX_SHOWN_BYTES}}
     long = Failing(tmp_path, modern=False, modern_server=False, tool=tool)
     text = long.refused(-32000, "no")
-    advice = 'definition is long: open_toolbox with {"toolbox_name":"dev","tools":["read"]} returns it.'
+    advice = 'input schema is long: open_toolbox with {"toolbox_name":"dev","tools":["read"]} returns it.'
     assert text.endswith(f"'path' is missing. The tool's {advice}")
 
 

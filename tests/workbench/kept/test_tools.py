@@ -30,17 +30,22 @@ KEPT: dict[str, tuple[str, ContentKind, bool]] = {
     "res_rows": (ROWS, "text", True),
     "res_line": ("x" * 100_000, "text", False),
     "res_small": ("one\r\ntwo\n\nfour", "text", False),
-    "res_image": ("cGl4ZWxz", "binary", False),
+    "res_file": ("cGl4ZWxz", "binary", False),
 }
 
 
 @pytest.fixture
 async def client_results() -> ClientResults:
     client_results = Bench(memory=10**9).client_results
-    frame = {"type": msgspec.Raw(b'"image"'), "mimeType": msgspec.Raw(b'"image/png"')}
+    frame = {"type": msgspec.Raw(b'"resource"'), "resource": msgspec.Raw(b'{"uri":"x:y"}')}
     contents = [
         Content(
-            handle, data.encode(), kind, is_json=is_json, mime="image/png" * (kind == "binary"), frame=frame
+            handle,
+            data.encode(),
+            kind,
+            is_json=is_json,
+            mime="application/pdf" * (kind == "binary"),
+            frame=frame,
         )
         for handle, (data, kind, is_json) in KEPT.items()
     ]
@@ -151,10 +156,10 @@ async def test_a_long_string_inside_of_json_is_read_as_the_text_that_it_is(
     assert text == "b\n"
 
 
-async def test_an_image_comes_back_as_one_and_by_bytes_as_base64(client_results: ClientResults) -> None:
-    (block,) = await call(client_results, "read_result", handle="res_image")
-    assert block == {"type": "image", "mimeType": "image/png", "data": "cGl4ZWxz"}
-    text, _ = await read(client_results, "res_image", offset=0, length=4)
+async def test_a_file_comes_back_as_one_and_by_bytes_as_base64(client_results: ClientResults) -> None:
+    (block,) = await call(client_results, "read_result", handle="res_file")
+    assert block == {"type": "resource", "resource": {"uri": "x:y", "blob": "cGl4ZWxz"}}
+    text, _ = await read(client_results, "res_file", offset=0, length=4)
     assert text == "cGl4"
 
 
@@ -184,7 +189,7 @@ async def test_an_image_comes_back_as_one_and_by_bytes_as_base64(client_results:
             {"pointer": "/rows/1000"},
             "nothing is at '/rows/1000': '/rows' is an array with items 0 to 999",
         ),
-        ("res_image", {"start_line": 1}, "it is image/png, which has no lines and no parts"),
+        ("res_file", {"start_line": 1}, "it is application/pdf, which has no lines and no parts"),
     ],
 )
 async def test_a_wrong_range_is_told_what_is_right(
@@ -295,8 +300,8 @@ async def test_an_expression_that_takes_too_much_memory_is_given_up(
 
 
 async def test_an_image_cannot_be_searched(client_results: ClientResults) -> None:
-    said = await failure(client_results, "search_result", handle="res_image", text="a")
-    assert said == "Invalid arguments: it is image/png, which cannot be searched"
+    said = await failure(client_results, "search_result", handle="res_file", text="a")
+    assert said == "Invalid arguments: it is application/pdf, which cannot be searched"
 
 
 async def test_an_expression_without_end_is_given_up(

@@ -3,13 +3,20 @@
 Owns the keys under `results`, with their types, defaults and descriptions.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 TOOLBOX = "workbench"
 """The name of the built-in toolbox that reads kept results."""
+SERVER = "results"
+"""The name of the one server in the built-in toolbox."""
+BUILTIN = (TOOLBOX, SERVER)
+"""The built-in server as other servers are named: by its toolbox and its own name."""
+
+INLINE_LIMIT_BYTES = 50_000
+"""Bytes of the largest result that a model gets whole, where the configuration does not say."""
 
 # The text that stands in the place of a kept result takes a few hundred bytes itself.
 _InlineLimit = Annotated[int, Meta(ge=1_000, le=1_073_741_824)]
@@ -17,33 +24,42 @@ _Bytes = Annotated[int, Meta(ge=0, le=1_099_511_627_776)]
 _Seconds = Annotated[float, Meta(gt=0, le=100_000_000)]
 
 
+_EXPECTED = 'a number of bytes from 1000 to 1073741824, in digits only, or "off"'
+
+
 class InlineConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The `results` of a toolbox or a server: from which size on results are kept."""
 
     inline_limit: Annotated[
-        _InlineLimit,
+        _InlineLimit | Literal["off"],
         Meta(
-            description="Bytes of the largest result that is passed on whole. A larger one is kept by the "
-            "workbench, and the model gets its beginning and end and a handle to read it by.",
-            examples=[100000],
-            extra={"expected": "a number of bytes from 1000 to 1073741824, in digits only"},
+            description="Bytes of the largest result that the model gets whole. A larger one is kept by the "
+            "workbench, and the model gets its beginning and end and a handle to read it by. Images and "
+            'sounds do not count. "off" passes on all results whole.',
+            examples=[INLINE_LIMIT_BYTES],
+            extra={"expected": _EXPECTED},
         ),
-    ]
+    ] = INLINE_LIMIT_BYTES
+
+
+OFF = InlineConfig(inline_limit="off")
+"""Keeps nothing: all results are passed on whole."""
 
 
 class ResultsConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The `results` of the file: from which size on results are kept, how many of them, and how long."""
 
     inline_limit: Annotated[
-        _InlineLimit | None,
+        _InlineLimit | Literal["off"],
         Meta(
-            description="Bytes of the largest result that is passed on whole, where a toolbox or a server "
+            description="Bytes of the largest result that the model gets whole, where a toolbox or a server "
             "does not say otherwise. A larger one is kept by the workbench, and the model gets its "
-            "beginning and end and a handle to read it by. Default: all results are passed on whole.",
-            examples=[100000],
-            extra={"expected": "a number of bytes from 1000 to 1073741824, in digits only"},
+            "beginning and end and a handle to read it by. Images and sounds do not count. "
+            '"off" passes on all results whole.',
+            examples=[INLINE_LIMIT_BYTES],
+            extra={"expected": _EXPECTED},
         ),
-    ] = None
+    ] = INLINE_LIMIT_BYTES
     memory: Annotated[
         _Bytes,
         Meta(

@@ -175,13 +175,13 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         ),
     ] = 67_108_864
     results: Annotated[
-        InlineConfig | bool,
+        InlineConfig,
         Meta(
             description="Which of its results are kept by the workbench and shown in short; false for none. "
             "Default: as the toolbox has it.",
             examples=[{"inlineLimit": 100000}],
         ),
-    ] = False
+    ] = InlineConfig()
     isolation: Annotated[
         Literal["shared", "client"],
         Meta(
@@ -267,13 +267,13 @@ class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         ),
     ] = LISTING_BUDGET_TOKENS
     results: Annotated[
-        InlineConfig | bool,
+        InlineConfig,
         Meta(
             description="Which results of its servers are kept by the workbench and shown in short; false "
             "for none. Default: as the whole file has it.",
             examples=[{"inlineLimit": 100000}],
         ),
-    ] = False
+    ] = InlineConfig()
 
 
 class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -65,9 +65,8 @@ def validate(tree: dict[str, object], problems: Problems, layout: Layout | None 
     named = as_object(tree[written], (written,), _NESTING, problems) or {}
     check_names_differ(named, "toolboxes", (written,), problems)
     layout.toolboxes = (written,)
-    limit = results.inline_limit
     inherited = {name: value for name, value in settings.items() if name in INHERITED}
-    inherited["results"] = False if limit is None else InlineConfig(inline_limit=limit)
+    inherited["results"] = InlineConfig(inline_limit=results.inline_limit)
     toolboxes = {
         name: _read_toolbox(value, inherited, (written, name), problems, layout)
         for name, value in named.items()
@@ -145,7 +144,7 @@ def _read_toolbox(
 
 
 def _read_servers(
-    value: object, results: InlineConfig | bool, place: Place, problems: Problems
+    value: object, results: InlineConfig, place: Place, problems: Problems
 ) -> dict[str, ServerConfig]:
     entries = as_object(value, place, f'{{ "my-server": {_SERVER} }}', problems)
     if entries == {}:

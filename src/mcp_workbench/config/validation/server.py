@@ -40,7 +40,7 @@ _FIELDS = plain_fields(ServerConfig)
 
 
 def read_server(
-    entry: dict[str, object], results: InlineConfig | bool, place: Place, problems: Problems
+    entry: dict[str, object], results: InlineConfig, place: Place, problems: Problems
 ) -> ServerConfig:
     """Return the server of an entry. Report every mistake in it, and leave what is wrong at its default.
 
@@ -63,10 +63,10 @@ def read_server(
 def read_results(
     entry: dict[str, object],
     meant: dict[str, str],
-    outer: InlineConfig | bool,
+    outer: InlineConfig,
     place: Place,
     problems: Problems,
-) -> InlineConfig | bool:
+) -> InlineConfig:
     """Return the `results` of a toolbox or a server, or `outer` if it has none of its own."""
     written = meant.get("results")
     if written is None:

@@ -228,6 +228,6 @@ class Clients:
             if (
                 now - used_at > IDLE_SECONDS
                 and id(client_session) not in busy
-                and not client_session.view.client_results
+                and not client_session.view.has_kept_results
             ):
                 self._close_client_session(name)

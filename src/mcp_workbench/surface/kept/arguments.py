@@ -1,7 +1,7 @@
 """Replaces references to kept results in the arguments of a call by the content that they stand for.
 
-Owns their form, `{"$result": "<handle>", "pointer": "<pointer>"}`. All other bytes of the arguments stay as
-they are.
+Owns their form, `{"$result": "<handle>", "pointer": "<pointer>"}`, where every handle begins with `res_`. All
+other bytes of the arguments stay as they are.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FORM: Final = '{"$result": "<handle>"}, or with "pointer": "/…" for a part of 
 
 # A quote after a brace always begins a key: inside of a string it would be escaped.
 _STRING: Final = rb'("(?:[^"\\]|\\.)*+")'
-_HANDLE: Final = rb'"\$result"\s*+:\s*+' + _STRING
+_HANDLE: Final = rb'"\$result"\s*+:\s*+("res_(?:[^"\\]|\\.)*+")'
 _POINTER: Final = rb'"pointer"\s*+:\s*+' + _STRING
 _COMMA: Final = rb"\s*+,\s*+"
 _REFERENCE: Final = rb"\{\s*+(?:%b(?:%b%b)?|%b%b%b)\s*+\}" % (

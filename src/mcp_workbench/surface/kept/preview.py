@@ -37,10 +37,15 @@ def preview(content: Content, limit: int, uri: str = "") -> str:
     omitted = len(content.data) - len(beginning) - len(end)
     first, last = (end_.decode().removesuffix("\n") for end_ in (beginning, end))
     shown = f"{first}\n… {omitted:,} bytes left out …\n{last}"
-    return f"{head}\nShape: {shape(content, space)}\n\n{shown}\n\n{how_to_read(content, len(beginning))}"
+    return f"{head}\nShape: {_shape(content, space)}\n\n{shown}\n\n{how_to_read(content, len(beginning))}"
 
 
-def shape(content: Content, space: int = MAX_CHARACTERS) -> str:
+def note(content: Content) -> str:
+    """Return what is kept and how to read it, without an excerpt, for a place that did not hold it."""
+    return f"{_head(content, '')}\n{how_to_read(content)}"
+
+
+def _shape(content: Content, space: int) -> str:
     """Return the shape of text or JSON, in a line."""
     if content.is_json:
         return shape_of_json(content.data, space // 7)

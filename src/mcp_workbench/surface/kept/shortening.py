@@ -1,7 +1,7 @@
 """Shortens a result that is too large to pass on: large contents are kept, and previews replace them.
 
-Owns which contents are extracted, and what replaces them. All other members stay as they are. `shorten` is
-pure. `keep` answers a call with the short result, at once or from a thread.
+Owns which contents are extracted, and what replaces them. Images, sounds and all other members stay as they
+are. `shorten` is pure. `keep` answers a call with the short result, at once or from a thread.
 """
 
 from __future__ import annotations
@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.surface.kept.preview import how_to_read, preview, shape
+from mcp_workbench.surface.kept.preview import note, preview
 from mcp_workbench.surface.listing.listing_result import compact
-from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, is_json, starts_with
+from mcp_workbench.surface.relay.notes import with_member
+from mcp_workbench.wire.message import (
+    ABSENT,
+    decode_members,
+    decode_text,
+    encode,
+    is_json,
+    members_of,
+    starts_with,
+)
 from mcp_workbench.workbench.kept.client_results import Content, new_handle
 
 if TYPE_CHECKING:
@@ -23,7 +32,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.protocol.results import Stamps
     from mcp_workbench.surface.relay.relayed import ToolCall
-    from mcp_workbench.workbench.kept.client_results import ClientResults
+    from mcp_workbench.workbench.kept.client_results import ClientResults, ContentKind
 
 
 INLINE_BYTES: Final = 128 * 1024
@@ -32,10 +41,7 @@ LIMIT_SECONDS: Final = 60.0
 """Time for shortening a result in a thread."""
 
 MIN_EXTRACTED_BYTES: Final = 8000
-"""Contents from this size on are extracted if all contents together exceed the limit."""
-
-PREVIEW_BYTES: Final = 1000
-"""Smaller contents are not extracted: a preview would hardly be shorter."""
+"""Blocks from this size on are extracted if all blocks together exceed the limit."""
 
 _COMMON_MEMBERS: Final = ("annotations", "_meta")
 """Members that a block of any type may have."""
@@ -69,102 +75,144 @@ def shorten(result: Body, limit: int) -> ShortResult | None:
 
 
 class _Shortening:
-    """The shortening of one result."""
+    """The shortening of one result.
+
+    Hosts show the model either the blocks or the structured content, so the limit holds for each of them.
+    """
 
     def __init__(self, members: Members, blocks: list[msgspec.Raw], limit: int) -> None:
         self._members = members
         self._blocks = blocks
         self._structure = members.get("structuredContent", ABSENT)
         self._limit = limit
+        self._least = min(limit, MIN_EXTRACTED_BYTES)
+        self._sizes = {at: len(block) for at, block in enumerate(blocks) if not _is_media(block)}
+        """Sizes of the blocks that count, by their positions."""
         self._extracted: dict[int, _Extracted] = {}
         """Extracted contents by the position of their block."""
         self._kept_structure: Content | None = None
+        self._wrapper: str | None = None
+        """The only member of the structured content, if it is that member which is kept."""
+        self._is_text_wrapped = False
+        """Whether that member is a string."""
 
     def short(self) -> ShortResult | None:
         self._extract_largest()
-        if (
-            self._size > self._limit
-            and len(self._members.get("content", ABSENT)) > PREVIEW_BYTES
-            and self._blocks
-        ):
-            # There are too many blocks, or their types are unknown.
-            whole = Content(new_handle(), bytes(self._members["content"]), "json", is_json=True)
-            block = _text_block({}, preview(whole, self._limit))
-            self._blocks, self._extracted = [block], {0: _Extracted(whole, block)}
-        if self._size > self._limit and len(self._structure) > PREVIEW_BYTES:
-            self._extract_structure()
-        contents = {extracted.content.handle: extracted.content for extracted in self._extracted.values()}
+        if len(self._structure) > self._limit:
+            self._kept_structure = Content(new_handle(), bytes(self._structure), "json", is_json=True)
+        self._share_handle()
+        if self._text_size > self._limit and self._sizes:
+            self._extract_together()
+        contents = [extracted.content for extracted in self._extracted.values()]
         if self._kept_structure is not None:
-            contents[self._kept_structure.handle] = self._kept_structure
+            contents.append(self._kept_structure)
         if not contents:
             return None
-        return ShortResult(msgspec.Raw(encode(self._shortened())), list(contents.values()))
+        by_handle = {content.handle: content for content in contents}
+        return ShortResult(msgspec.Raw(encode(self._shortened(by_handle))), list(by_handle.values()))
 
     @property
-    def _size(self) -> int:
-        """Size of the shortened result so far."""
-        return len(encode(self._shortened()))
-
-    def _shortened(self) -> dict[str, object]:
-        changed: dict[str, object] = {}
-        if self._extracted:
-            blocks = enumerate(self._blocks)
-            changed["content"] = [
-                self._extracted[place].block if place in self._extracted else block for place, block in blocks
-            ]
-        if (kept := self._kept_structure) is not None:
-            changed["structuredContent"] = {
-                "$result": kept.handle,
-                "bytes": len(kept.data),
-                "shape": shape(kept, min(self._limit, MIN_EXTRACTED_BYTES // 2)),
-                "note": how_to_read(kept),
-            }
-        return self._members | changed
+    def _text_size(self) -> int:
+        """Size of the blocks that count, as they are shortened so far."""
+        extracted = self._extracted
+        return sum(len(extracted[at].block) if at in extracted else size for at, size in self._sizes.items())
 
     def _extract_largest(self) -> None:
-        """Extract contents, the largest first, until the rest fits into the limit."""
-        sizes: list[tuple[int, int | None]] = [(len(block), at) for at, block in enumerate(self._blocks)]
-        sizes.append((len(self._structure), None))
-        excess = sum(size for size, _ in sizes) - self._limit
-        for size, at in sorted(sizes, key=lambda pair: -pair[0]):
-            if size <= min(self._limit, MIN_EXTRACTED_BYTES) or (size <= self._limit and excess <= 0):
+        """Extract blocks, the largest first, until the rest fits into the limit."""
+        excess = sum(self._sizes.values()) - self._limit
+        for at, size in sorted(self._sizes.items(), key=lambda pair: -pair[1]):
+            if size <= self._least or excess <= 0:
                 break
-            if at is None:
-                self._extract_structure()
-                excess -= size
-            elif (
-                at not in self._extracted
-                and (extracted := _extract(self._blocks[at], self._limit)) is not None
-            ):
+            if (extracted := _extract(self._blocks[at], self._limit)) is not None:
                 self._extracted[at] = extracted
                 excess -= size - len(extracted.block)
-        self._share_handle()
 
-    def _extract_structure(self) -> None:
-        if self._kept_structure is None:
-            self._kept_structure = Content(new_handle(), bytes(self._structure), "json", is_json=True)
+    def _extract_together(self) -> None:
+        """Extract all blocks as one content: there are too many, or their types are unknown."""
+        counted = [self._blocks[at] for at in self._sizes]
+        together = Content(new_handle(), encode(counted), "json", is_json=True)
+        block = _text_block({}, preview(together, self._limit))
+        first = min(self._sizes)
+        self._blocks = [
+            other for at, other in enumerate(self._blocks) if at == first or at not in self._sizes
+        ]
+        self._extracted = {first: _Extracted(together, block)}
 
     def _share_handle(self) -> None:
-        """Keep text that equals the structured content together with it, under one handle."""
-        if len(self._structure) <= min(self._limit, MIN_EXTRACTED_BYTES):
+        """Keep text that says the same as the structured content together with it, under one handle."""
+        if len(self._structure) <= self._least:
             return
-        for at, block in enumerate(self._blocks):
+        for at, size in self._sizes.items():
             extracted = self._extracted.get(at)
-            if extracted is None and self._kept_structure is not None:
-                extracted = (
-                    _extract(block, self._limit)
-                    if len(block) > min(self._limit, MIN_EXTRACTED_BYTES)
-                    else None
-                )
-            if extracted is not None and extracted.content.is_json and self._is_same(extracted.content):
+            if extracted is None and self._kept_structure is not None and size > self._least:
+                extracted = _extract(self._blocks[at], self._limit)
+            if extracted is not None and self._repeats(extracted.content):
                 # Keep the text: it may have lines, which are easier to read in parts.
-                both = msgspec.structs.replace(extracted.content, kind="json")
+                kind: ContentKind = "text" if self._is_text_wrapped else "json"
+                both = msgspec.structs.replace(extracted.content, kind=kind)
                 self._kept_structure = both
                 self._extracted[at] = _Extracted(both, extracted.block)
                 return
 
-    def _is_same(self, content: Content) -> bool:
-        return content.kind == "text" and compact(content.data) == compact(bytes(self._structure))
+    def _repeats(self, content: Content) -> bool:
+        """Whether a text says the same as the structured content, or as its only member.
+
+        SDKs wrap what is no object into one with one member, whose name is noted then.
+        """
+        if _says(content, self._structure):
+            return True
+        members = members_of(self._structure)
+        if len(members) == 1:
+            ((name, value),) = members.items()
+            if _says(content, value):
+                self._wrapper = name
+                self._is_text_wrapped = starts_with(value, b'"')
+                return True
+        return False
+
+    def _shortened(self, contents: dict[str, Content]) -> dict[str, object]:
+        """Return the members of the short result. Each half says how to read all that is kept."""
+        extracted, kept = self._extracted, self._kept_structure
+        changed: dict[str, object] = {}
+        blocks = [extracted[at].block if at in extracted else block for at, block in enumerate(self._blocks)]
+        in_blocks = dict.fromkeys(each.content.handle for each in extracted.values())
+        if kept is not None and kept.handle not in in_blocks:
+            blocks.append(_text_block({}, note(kept)))
+        if starts_with(self._members.get("content", ABSENT), b"["):
+            changed["content"] = blocks
+        elsewhere = [note(contents[handle]) for handle in in_blocks if kept is None or handle != kept.handle]
+        if kept is not None:
+            told = "\n\n".join([preview(kept, self._limit), *elsewhere])
+            reference = {"$result": kept.handle}
+            left = reference if self._wrapper is None else {self._wrapper: reference}
+            changed["structuredContent"] = msgspec.Raw(with_member(encode(left), told))
+        elif starts_with(self._structure, b"{"):
+            told = "\n\n".join(elsewhere)
+            changed["structuredContent"] = msgspec.Raw(with_member(bytes(self._structure), told))
+        return self._members | changed
+
+
+def _says(content: Content, value: msgspec.Raw) -> bool:
+    """Whether a text says the same as a JSON value: it is that string, or that value in another form."""
+    if content.kind != "text":
+        return False
+    if starts_with(value, b'"'):
+        return decode_text(value) == content.data.decode()
+    return content.is_json and compact(content.data) == compact(bytes(value))
+
+
+def _is_media(block: msgspec.Raw) -> bool:
+    """Whether a block is an image or a sound, which hosts show as such: its tokens do not depend on bytes."""
+    try:
+        members = decode_members(block)
+        kind = decode_text(members.get("type", ABSENT))
+        if kind != "resource":
+            return kind in ("image", "audio")
+        resource = decode_members(members.get("resource", ABSENT))
+    except msgspec.DecodeError:
+        return False
+    mime = decode_text(resource.get("mimeType", ABSENT)) or ""
+    return "blob" in resource and mime.startswith(("image/", "audio/"))
 
 
 def _extract(block: msgspec.Raw, limit: int) -> _Extracted | None:
@@ -182,12 +230,10 @@ def _extract_known(members: Members, limit: int) -> _Extracted | None:
     uri = ""
     if kind == "text":
         content, common = _text(members), members
-    elif kind in ("image", "audio"):
-        content = _binary(members, "data", members)
     elif kind == "resource":
         resource = decode_members(members.get("resource", ABSENT))
         uri = decode_text(resource.get("uri", ABSENT)) or ""
-        content = _text(resource) if "text" in resource else _binary(resource, "blob", members)
+        content = _text(resource) if "text" in resource else _blob(resource, members)
     if content is None:
         return None
     return _Extracted(content, _text_block(common, preview(content, limit, uri)))
@@ -203,14 +249,13 @@ def _text(holder: Members) -> Content | None:
     return Content(new_handle(), data, "text", is_json=looks_like_json and is_json(data), mime=mime)
 
 
-def _binary(holder: Members, key: str, block: Members) -> Content | None:
-    data = decode_text(holder.get(key, ABSENT))
+def _blob(resource: Members, block: Members) -> Content | None:
+    data = decode_text(resource.get("blob", ABSENT))
     if data is None or not data.isascii():
         return None
-    frame = {name: value.copy() for name, value in block.items() if name not in (key, "resource")}
-    if holder is not block:
-        frame["resource"] = msgspec.Raw(encode({name: holder[name] for name in holder if name != key}))
-    mime = decode_text(holder.get("mimeType", ABSENT)) or ""
+    frame = {name: value.copy() for name, value in block.items() if name != "resource"}
+    frame["resource"] = msgspec.Raw(encode({name: resource[name] for name in resource if name != "blob"}))
+    mime = decode_text(resource.get("mimeType", ABSENT)) or ""
     return Content(new_handle(), data.encode(), "binary", mime=mime, frame=frame)
 
 

@@ -21,7 +21,7 @@ from mcp_workbench.surface.listing.detail import (
 )
 from mcp_workbench.surface.listing.listing_result import ListingResult
 from mcp_workbench.wire.message import encode
-from mcp_workbench.workbench.configured_server import similar_names
+from mcp_workbench.workbench.text.similar_names import similar_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

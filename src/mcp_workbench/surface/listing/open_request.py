@@ -8,7 +8,7 @@ import msgspec
 
 from mcp_workbench.errors import InvalidCall
 from mcp_workbench.surface.metatools import OPEN_TOOLBOX
-from mcp_workbench.wire.message import decode_members, decode_text
+from mcp_workbench.wire.message import decode_members, decode_text, encode
 from mcp_workbench.workbench.text.shortening import shorten
 
 if TYPE_CHECKING:
@@ -76,8 +76,11 @@ def read_open(arguments: Body, toolboxes: Sequence[str]) -> OpenRequest:
     if queries and names:
         raise _invalid("query and tools do not go together: search with query, or name the tools with tools")
     if toolbox is None and not (queries or names):
+        example = encode(toolboxes[0] if toolboxes else "…").decode()
         raise _invalid(
-            f"toolbox_name is missing: name a toolbox, or say with query what to find. {available}"
+            f"toolbox_name is missing. There are three ways to call {OPEN_TOOLBOX}: "
+            f'{{"toolbox_name": {example}}} lists the tools of a toolbox, {{"query": "read a file"}} finds '
+            f'tools in all toolboxes, {{"tools": ["read_file"]}} shows tools by name. {available}'
         )
     return OpenRequest(
         toolbox=toolbox,

@@ -1,18 +1,17 @@
-"""Advice for the model after a failed call: what is wrong with its arguments, and the tool's definition.
+"""Advice for the model after a failed call: what is wrong with its arguments, and the tool's input schema.
 
-Owns when advice is given, and how it is added to a result. `workbench.text.misfit` checks the arguments.
+Owns when advice is given, and what it says. `workbench.text.misfit` checks the arguments.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.surface.listing.detail import ListedTool, whole
 from mcp_workbench.surface.listing.listing_result import compact
+from mcp_workbench.surface.relay.notes import with_note
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, starts_with
 from mcp_workbench.workbench.text.misfit import misfits
 from mcp_workbench.workbench.text.sanitise import clean_definition
@@ -22,15 +21,13 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
 MAX_SHOWN_BYTES: Final = 32 * 1024
-"""Bytes of the longest definition that is shown with an error."""
+"""Bytes of the longest input schema that is shown with an error."""
 MAX_READ_BYTES: Final = 4 * MAX_SHOWN_BYTES
 """Bytes of the longest definition that is read at all. Without its white space it may be short enough."""
 MAX_RESULT_BYTES: Final = 1024 * 1024
 """Bytes of the largest result that advice is added to."""
 READ_CHARACTERS: Final = 300
 """Characters of an error message that are read. SDKs report invalid arguments at its beginning."""
-MAX_CONTENT_KEYS: Final = 20
-"""Occurrences of the key `content` in a result that are tried as the result's own."""
 
 # How SDKs begin this error, and no other: TypeScript and the low-level Python server, FastMCP in the Python
 # SDK, and FastMCP.
@@ -41,7 +38,7 @@ _OTHERWISE: Final = ("unknown tool", "output validation error")
 _ABSENT: Final = ("not found", "disabled", "does not exist")
 _UNQUOTED: Final = str.maketrans("", "", "'\"`")
 _TRUE: Final = msgspec.Raw(b"true")
-_CONTENT: Final = re.compile(rb'"content"\s*:\s*')
+_NO_SCHEMA: Final = msgspec.Raw(b"{}")
 
 
 class _Result(msgspec.Struct):
@@ -81,19 +78,18 @@ def _is_about_something_else(said: str, tool: str) -> bool:
 
 def _shown(toolbox_server: ToolboxServer, tool: str, raw: msgspec.Raw) -> str:
     if len(raw) <= MAX_READ_BYTES:
-        definition = compact(
-            whole(ListedTool(toolbox_server.origin, tool, raw), clean_definition(bytes(raw))[0])
-        )
-        if len(definition) <= MAX_SHOWN_BYTES:
-            return f"The tool's definition: {definition.decode()}"
+        schema = decode_members(clean_definition(bytes(raw))[0]).get("inputSchema", _NO_SCHEMA)
+        shown = compact(b'{"name":%b,"inputSchema":%b}' % (encode(tool), schema))
+        if len(shown) <= MAX_SHOWN_BYTES:
+            return f"The tool's input schema: {shown.decode()}"
     arguments = encode({"toolbox_name": toolbox_server.origin[0], "tools": [tool]}).decode()
-    return f"The tool's definition is long: open_toolbox with {arguments} returns it."
+    return f"The tool's input schema is long: open_toolbox with {arguments} returns it."
 
 
 def with_advice(
     toolbox_server: ToolboxServer, tool: str, arguments: Body, result: msgspec.Raw
 ) -> msgspec.Raw:
-    """Return a result with the advice as its last text block, if it is an error and there is advice.
+    """Return a result with the advice as a note, if it is an error and there is advice.
 
     Any other result is returned unchanged.
     """
@@ -102,13 +98,10 @@ def with_advice(
     try:
         found = _decode_result(result)
         blocks = _decode_blocks(found.content) if found.is_error == _TRUE else None
-        if blocks is None or not (
-            text := advice_on(toolbox_server, tool, arguments, _first_text(blocks), is_refused=False)
-        ):
+        if blocks is None:
             return result
-        comma = b"," if blocks else b""
-        added = b'%b%b{"type":"text","text":%b}]' % (bytes(found.content)[:-1], comma, encode(text))
-        return _with_content(bytes(result), bytes(found.content), added) or result
+        text = advice_on(toolbox_server, tool, arguments, _first_text(blocks), is_refused=False)
+        return with_note(result, text) if text else result
     except (msgspec.DecodeError, RecursionError):
         return result  # malformed or too deep to decode: the client gets it as it is
 
@@ -117,15 +110,3 @@ def _first_text(blocks: list[msgspec.Raw]) -> str:
     """Return the text of the first content block, or an empty string."""
     first = decode_members(blocks[0]) if blocks and starts_with(blocks[0], b"{") else {}
     return decode_text(first.get("text", ABSENT)) or ""
-
-
-def _with_content(result: bytes, content: bytes, other: bytes) -> msgspec.Raw | None:
-    """Return the result with its content replaced and every other byte unchanged, or None if that fails."""
-    for key in islice(_CONTENT.finditer(result), MAX_CONTENT_KEYS):
-        start, end = key.end(), key.end() + len(content)
-        if result[start:end] == content:
-            changed = result[:start] + other + result[end:]
-            # Only decoding shows whether this was the result's own member or a nested one.
-            if _decode_result(changed).content == msgspec.Raw(other):
-                return msgspec.Raw(changed)
-    return None

@@ -47,12 +47,10 @@ MAX_IN_FLIGHT = 50_000
 CLIENT_LEFT = "the client has left"
 OUR_FAULT = "Internal error: this is a fault of the workbench; its log has the details"
 
+find_reference = re.compile(rb'"\$result"').search
+"""Finds what may be a reference to a kept result in the arguments of a call. Not a step of our own."""
+
 log = logging.getLogger(__name__)
-
-
-def may_hold_references(arguments: Body) -> bool:
-    """Whether there may be references to kept results in the arguments of a call."""
-    return re.search(rb'"\$result"', arguments) is not None
 
 
 class RequestsInFlight:
@@ -118,9 +116,7 @@ class RequestsInFlight:
             return False
         try:
             caller = self.callers.of(meta) if meta else self.callers.legacy
-            if caller is None or (
-                self._view.client_results is not None and may_hold_references(arguments.arguments)
-            ):
+            if caller is None or (self._view.keeps_results and find_reference(arguments.arguments)):
                 return False
             toolbox_server = self._view.toolbox_servers.get((tool.toolbox, tool.server))
             if toolbox_server is None or (
@@ -159,7 +155,7 @@ class RequestsInFlight:
             extra=retry.extra,
             parent=retry.parent,
         )
-        if (client_results := self._view.client_results) is not None and may_hold_references(arguments):
+        if find_reference(arguments) and (client_results := self._view.client_results) is not None:
             call.preparation = partial(_fill_in, call, client_results)
         self.begin(call)
 

@@ -232,7 +232,7 @@ class ToolCall(RelayedRequest):
         )
 
     def with_advice(self, result: msgspec.Raw) -> msgspec.Raw:
-        """Return the result with the tool's definition, if it is an error and the arguments do not fit."""
+        """Return the result with the tool's input schema, if it is an error and the arguments do not fit."""
         from mcp_workbench.surface.relay import advice  # noqa: PLC0415 - few calls fail
 
         return advice.with_advice(self.toolbox_server, self.name, self.arguments, result)

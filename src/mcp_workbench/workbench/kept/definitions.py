@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.toolbox_server import Index
 
 TOOLBOX: Final = results.TOOLBOX
-SERVER: Final = "results"
-ORIGIN: Final = (TOOLBOX, SERVER)
+SERVER: Final = results.SERVER
 DESCRIPTION: Final = "Read and search large results that the workbench has kept, by their handles"
 READ_RESULT: Final = "read_result"
 SEARCH_RESULT: Final = "search_result"
@@ -35,7 +34,7 @@ _DEFINITIONS: Final[tuple[dict[str, object], ...]] = (
         "name": READ_RESULT,
         "title": "Read result",
         "description": "Read a part of a kept result: lines, bytes, or what a JSON pointer leads to. Without "
-        "a range, the beginning; an image, a sound or a file comes whole.",
+        "a range, the beginning; a file that is no text comes whole.",
         "inputSchema": {
             "type": "object",
             "properties": {

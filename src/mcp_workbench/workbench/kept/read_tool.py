@@ -130,12 +130,9 @@ def _deeper(pointer: str, kind: str, size: str) -> str:
 
 
 def _whole(content: Content) -> msgspec.Raw:
-    """Return a binary content in a block of its original type."""
-    data = content.data.decode()
-    if "resource" in content.frame:
-        resource = {**decode_members(content.frame["resource"]), "blob": data}
-        return msgspec.Raw(encode({**content.frame, "resource": resource}))
-    return msgspec.Raw(encode({**content.frame, "data": data}))
+    """Return a file in a block of its original form."""
+    resource = {**decode_members(content.frame["resource"]), "blob": content.data.decode()}
+    return msgspec.Raw(encode({**content.frame, "resource": resource}))
 
 
 def _text(data: bytes) -> msgspec.Raw:

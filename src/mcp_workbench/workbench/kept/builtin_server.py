@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcp_workbench.config.model.results import BUILTIN
 from mcp_workbench.config.model.workbench import LISTING_BUDGET_TOKENS, OPEN_DEADLINE_SECONDS
 from mcp_workbench.errors import ToolNotFound
 from mcp_workbench.workbench.kept import definitions, tools
@@ -24,7 +25,7 @@ class BuiltinServer(UnconnectedServer):
     reason = "it is built into the workbench and has tools only"
 
     def __init__(self) -> None:
-        super().__init__(definitions.ORIGIN)
+        super().__init__(BUILTIN)
 
     @property
     def is_up(self) -> bool:
