@@ -28,7 +28,7 @@ async def test_a_server_on_the_official_sdk_is_put_right_at_once(connect: Connec
     assert said.startswith("Error executing tool count: 1 validation error for countArguments")
     front, _, definition = advice.partition("The tool's definition: ")
     assert front == "The arguments do not fit the tool's schema: 'steps' is missing. "
-    tools = (await session.open_toolbox("dev"))["structuredContent"]["tools"]
+    tools = (await session.open_toolbox("dev", detail="full"))["structuredContent"]["tools"]
     assert json.loads(definition) in tools
     assert text_of(await session.use_tool("dev", "official", "count", {"steps": 1})) == "counted"
 
