@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Discovery", "FoundTools", "Match", "OpenedToolbox", "ToolList", "ToolResult"]
+__all__ = ["DemoMatch", "Discovery", "FoundTools", "OpenedToolbox", "ToolList", "ToolResult"]
 
 
 class Discovery(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class OpenedToolbox(msgspec.Struct, frozen=True):
     """The signatures of the tools, by server."""
 
 
-class Match(msgspec.Struct, frozen=True):
+class DemoMatch(msgspec.Struct, frozen=True):
     """A tool that was searched for: the best have a signature, the others a summary."""
 
     name: str
@@ -59,4 +59,4 @@ class Match(msgspec.Struct, frozen=True):
 class FoundTools(msgspec.Struct, frozen=True):
     """The text of the result of `open_toolbox`, for a query."""
 
-    tools: list[Match]
+    tools: list[DemoMatch]
