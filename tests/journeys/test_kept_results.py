@@ -234,7 +234,7 @@ async def test_the_built_in_toolbox_is_listed_opened_and_searched_like_any_other
     assert "- workbench (1 server): Read and search large results" in session.greeting["instructions"]
     opening, _ = await session.list_tools()
     assert opening["inputSchema"]["properties"]["toolbox_name"]["enum"] == ["dev", "workbench"]
-    opened = (await session.open_toolbox("workbench"))["structuredContent"]
+    opened = (await session.open_toolbox("workbench", detail="full"))["structuredContent"]
     assert (opened["toolbox"], opened["servers_connected"]) == ("workbench", 1)
     assert [(tool["source_server"], tool["name"]) for tool in opened["tools"]] == [
         ("results", "read_result"),
