@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bench.bodies import STRUCTURED, TEXT
 from bench.over_http import targets as over_http
-from bench.suites import cold, growth, http, latency, memory, opening, recovery, search, size, throughput
+from bench.suites import (
+    cold,
+    growth,
+    http,
+    latency,
+    memory,
+    opening,
+    recovery,
+    search,
+    size,
+    throughput,
+    tokens,
+)
 from bench.targets import COPIER, WORKBENCH
 
 if TYPE_CHECKING:
@@ -69,6 +81,17 @@ def _over_http(target: HttpTarget, era: str) -> Iterator[Goal]:
             is_ratio=False,
             target=target.key,
         )
+
+
+def _of_tokens() -> Iterator[Goal]:
+    for figure, unit, most in (
+        (tokens.MEDIAN_OPENED, "%", 60),
+        (tokens.MOST_OF_MANY, "%", 100),
+        (tokens.MOST_OF_FEW, "%", 140),
+        (tokens.MEDIAN_SEARCH, "1", 500),
+    ):
+        what = f"tokens, {figure}"
+        yield Goal(what, tokens.SUITE, tokens.IN_ALL, figure, most=most, is_ratio=False, unit=unit)
 
 
 def _of_search() -> Iterator[Goal]:
@@ -182,6 +205,7 @@ GOALS: tuple[Goal, ...] = (
         unit="s",
     ),
     *_of_search(),
+    *_of_tokens(),
     *_over_http(over_http.WORKBENCH, "a session"),
     *_over_http(over_http.WORKBENCH_MODERN, "2026-07-28"),
 )

@@ -16,6 +16,7 @@ from bench.suites import (
     search,
     size,
     throughput,
+    tokens,
 )
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DESCRIPTIONS", "SUITES"]
 
-_MODULES = (cold, latency, throughput, opening, growth, memory, blocking, size, recovery, search)
+_MODULES = (cold, latency, throughput, opening, growth, memory, blocking, size, recovery, search, tokens)
 
 SUITES: dict[str, Callable[[Plan], list[Measurement]]] = {module.SUITE: module.run for module in _MODULES}
 """All but the one over HTTP by name, in the order of a whole run."""

@@ -45,9 +45,15 @@ MANY = [wordy(verb, thing) for verb in VERBS for thing in THINGS]
 FEW = [tool("send_message", description="Send an e-mail to somebody"), tool("read_inbox")]
 
 
+TELLING = {"instructions": "Check a branch before you move it."}
+
+
 def config(journal: Journal | None = None) -> Json:
     boxes = toolboxes(
-        dev={"files": server(journal, era="modern", tools=MANY), "off": {"command": "x", "disabled": True}},
+        dev={
+            "files": server(journal, era="modern", tools=MANY, discovery=TELLING),
+            "off": {"command": "x", "disabled": True},
+        },
         office={"mail": server(journal, era="legacy", tools=FEW)},
     )
     return {**boxes, "listingBudget": 2500}
@@ -59,7 +65,7 @@ def only(toolbox: str) -> Json:
 
 
 def native(definitions: list[str]) -> int:
-    """What is shown to a model without a workbench."""
+    """What clients pass on to a model."""
     shown = [
         {key: json.loads(it)[key] for key in ("name", "description", "inputSchema")} for it in definitions
     ]
@@ -74,8 +80,8 @@ async def read_at_start(bench: Bench, config: Json) -> int:
     async with connected(bench, config) as client:
         session = ModernSession(client)
         greeting = await session.greet()
-        tools = json.dumps(await session.list_tools(), separators=(",", ":"), ensure_ascii=False)
-    return estimate_tokens(greeting["instructions"]) + estimate_tokens(tools)
+        tools = [json.dumps(it) for it in await session.list_tools()]
+    return estimate_tokens(greeting["instructions"]) + native(tools)
 
 
 async def read_when_opened(session: ModernSession, toolbox: str, detail: str) -> int:
@@ -96,7 +102,9 @@ def cells_of(costs: Json) -> list[str]:
     """The cells of a row of the table."""
     opened = (costs["opened"][level] for level in LEVELS)
     at_first = (costs[name] for name in ("servers", "tools", "native", "start"))
-    return [f"{figure:,}" for figure in (*at_first, *opened, costs["search"], costs["break_even_calls"])]
+    once = round(100 * costs["once"] / costs["native"])
+    rest = (once, costs["search"], costs["break_even_calls"])
+    return [f"{figure:,}" for figure in (*at_first, *opened, *rest)]
 
 
 def named_by_us(toolbox: str, server: str, definition: str) -> int:
@@ -117,7 +125,9 @@ async def test_the_figures_are_those_of_what_a_client_gets(bench: Bench) -> None
     assert (code, account["missing"]) == (0, [])
     assert [dev["toolbox"], office["toolbox"]] == ["dev", "office"]
     assert [(it["servers"], it["tools"]) for it in (dev, office, total)] == [(1, 24), (1, 2), (2, 26)]
-    assert [it["native"] for it in (dev, office, total)] == [native(MANY), native(FEW), native([*MANY, *FEW])]
+    told = estimate_tokens(TELLING["instructions"])
+    natives = [native(MANY) + told, native(FEW), native([*MANY, *FEW]) + told]
+    assert [it["native"] for it in (dev, office, total)] == natives
     starts = [await read_at_start(bench, it) for it in (only("dev"), only("office"), config())]
     assert [it["start"] for it in (dev, office, total)] == starts
     async with connected(bench, config()) as client:
@@ -131,6 +141,8 @@ async def test_the_figures_are_those_of_what_a_client_gets(bench: Bench) -> None
     assert total["opened"] == {level: dev["opened"][level] + office["opened"][level] for level in LEVELS}
     assert dev["opened"]["auto"] == dev["opened"]["signatures"]
     assert office["opened"]["auto"] == office["opened"]["full"]
+    for costs in (dev, office, total):
+        assert costs["once"] == costs["start"] + costs["opened"]["auto"]
     assert total["call"] == round(
         mean(
             [named_by_us("dev", "files", it) for it in MANY]
@@ -158,7 +170,7 @@ def test_people_get_a_table_and_what_it_comes_to_in_words(bench: Bench) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     rows = {cells[0]: cells[1:] for line in done.stdout.splitlines() if (cells := line.split())}
     assert list(rows)[:4] == ["toolbox", "dev", "office", "all"]
-    assert rows["all"] == cells_of(total)
+    assert [cell.rstrip("%") for cell in rows["all"]] == cells_of(total)
     share = 100 * total["start"] / total["native"]
     assert (
         f"26 tools of 2 servers would take {total['native']:,} tokens in every conversation; "
@@ -181,7 +193,8 @@ def test_a_configuration_for_which_a_workbench_does_not_pay_is_told_so(bench: Be
     done = bench.run("tokens")
     assert done.returncode == 0
     said = r"2 tools of 1 server would take \d+ tokens in every conversation; the workbench takes \d+\. "
-    assert re.search(said + r"For so few tools it saves none\.", " ".join(done.stdout.split()))
+    advice = r"For so few tools it saves none\. In tokens, these servers are cheaper in the client's own "
+    assert re.search(said + advice, " ".join(done.stdout.split()))
     assert bench.run_json("tokens", "--json")[1]["total"]["break_even_calls"] == 0
 
 

@@ -80,7 +80,7 @@ def test_the_schema_has_no_default_for_what_a_toolbox_takes_from_the_file() -> N
         schema["properties"]["listingBudget"]["default"],
         schema["properties"]["openDeadline"]["default"],
     ) == (
-        8000,
+        7000,
         15.0,
     )
 

@@ -43,7 +43,7 @@ def test_a_toolbox_without_a_budget_of_its_own_has_that_of_the_file(tmp_path: Pa
     budgets = {name: box.listing_budget for name, box in config.toolboxes.items()}
     assert (config.listing_budget, budgets) == (500, {"a": 500, "b": 20_000})
     config = load_content(tmp_path, {"toolboxes": {"a": toolbox()}}).config
-    assert (config.listing_budget, config.toolboxes["a"].listing_budget) == (8000, 8000)
+    assert (config.listing_budget, config.toolboxes["a"].listing_budget) == (7000, 7000)
 
 
 @pytest.mark.parametrize("budget", [0, 499, 10_000_001, "8000", 2.5, None])

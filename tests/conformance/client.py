@@ -52,7 +52,7 @@ class User:
 
     async def open(self) -> list[Json]:
         """The tools of the server."""
-        opened = await self._persist("open_toolbox", {"toolbox_name": "box"})
+        opened = await self._persist("open_toolbox", {"toolbox_name": "box", "detail": "full"})
         tools: list[Json] = opened["structuredContent"]["tools"]
         return tools
 

@@ -46,7 +46,7 @@ async def judged(home: str, factory: pytest.TempPathFactory, behind: str) -> Ver
     config = toolboxes(**{TOOLBOX: {SERVER: suite}})
     results = factory.mktemp(f"{home}-results")
     async with http_bench(factory.mktemp(home), config) as bench:
-        opened = await bench.call("open_toolbox", {"toolbox_name": TOOLBOX}, ABLE)
+        opened = await bench.call("open_toolbox", {"toolbox_name": TOOLBOX, "detail": "full"}, ABLE)
         async with adapter(bench.port, opened["structuredContent"]["tools"]) as port:
             url = f"http://localhost:{port}/mcp"
             found: Verdicts = {}

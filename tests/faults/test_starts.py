@@ -228,7 +228,7 @@ def test_a_fault_at_the_start_costs_one_server(fault: Fault, verdicts: dict[str,
 async def test_hidden_text_is_removed_and_noted_and_emoji_stay(trial: Trial) -> None:
     config = trial.config(faulty=trial.server("faulty", start="lists_hidden_text"))
     async with trial.running(config) as session:
-        result = await session.open_toolbox("dev")
+        result = await session.open_toolbox("dev", detail="full")
     listing = result["structuredContent"]
     (hiding,) = (tool for tool in listing["tools"] if tool["name"] == "hiding")
     text = str(hiding) + result["content"][0]["text"]

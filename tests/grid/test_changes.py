@@ -90,7 +90,7 @@ async def test_a_tool_that_is_added_can_be_found_and_used(
         await cell.journal.wait_until(lambda _: cell.sent("tools/list"))
         used = await cell.result({"ask": [form()]}, tool="added")
         assert json.loads(text_of(used))["answers"] == [[oblige(form())]]
-        opened = (await cell.session.open_toolbox("dev"))["structuredContent"]["tools"]
+        opened = (await cell.session.open_toolbox("dev", detail="full"))["structuredContent"]["tools"]
         own = [tool for tool in opened if tool["source_server"] == server_era]
         assert names(own) == ["converse", "other", "added"]
         assert await cell.session.list_tools() == listed

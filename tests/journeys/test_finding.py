@@ -71,9 +71,7 @@ async def test_an_open_toolbox_is_searched_as_it_is(
         "name": "read_file",
         "toolbox_name": "dev",
         "source_server": "files",
-        "description": "[dev/files] Read a file as text",
-        "inputSchema": {"type": "object"},
-        "annotations": {"readOnlyHint": True},
+        "signature": "read_file() — Read a file as text",
     }
     assert best == expected
     place = (best["toolbox_name"], best["source_server"], best["name"])
@@ -89,13 +87,13 @@ async def test_what_is_in_the_catalogue_is_found_without_starting_anything(
     session = await connect(both)
     found = await find(session, "send e-mail")
     assert places(found["tools"])[0] == ("office", "mail", "send_message")
-    assert found["tools"][0]["listed"] == "just now"
+    assert found["listed"] == "just now"
     assert "not_searched" not in found
     assert places((await find(session, "send e-mail", toolbox_name="dev"))["tools"]) == []
     assert (files.starts, mail.starts) == (1, 1)
     assert text_of(await session.use_tool("office", "mail", "send_message")) == "{}"
     assert (files.starts, mail.starts) == (1, 2)
-    assert "listed" not in (await find(session, "send e-mail"))["tools"][0]
+    assert "listed" not in await find(session, "send e-mail")
 
 
 async def test_an_entry_says_how_old_it_is(connect_modern: Connect, tmp_path: Path) -> None:
@@ -104,12 +102,12 @@ async def test_an_entry_says_how_old_it_is(connect_modern: Connect, tmp_path: Pa
     record = json.loads(entry.read_text())
     entry.write_text(json.dumps(record | {"listed_at": record["listed_at"] - 3 * 86400 - 60}))
     session = await connect_modern(config())
-    assert (await find(session, "delete"))["tools"][0]["listed"] == "3 days ago"
+    assert (await find(session, "delete"))["listed"] == "3 days ago"
     named = await session.call("open_toolbox", {"tools": ["read_file"]})
-    assert named["structuredContent"]["tools"][0]["listed"] == "3 days ago"
+    assert named["structuredContent"]["listed"] == "3 days ago"
     # The clock was put back since.
     entry.write_text(json.dumps(record | {"listed_at": record["listed_at"] + 86400}))
-    assert (await find(session, "delete"))["tools"][0]["listed"] == "just now"
+    assert (await find(session, "delete"))["listed"] == "just now"
 
 
 async def test_servers_of_which_nothing_is_known_are_named_with_what_to_do(
@@ -132,7 +130,7 @@ async def test_several_queries_are_answered_one_by_one_and_a_tool_is_shown_once(
     assert [result["query"] for result in found["results"]] == ["delete a file", "remove file", "unread mail"]
     first, again, other = (result["tools"] for result in found["results"])
     assert places(first) == places(again) == [("dev", "files", "remove_file")]
-    assert "inputSchema" in first[0]
+    assert first[0]["signature"] == "remove_file() — Delete a file for good"
     assert again == [{"name": "remove_file", "toolbox_name": "dev", "source_server": "files"}]
     assert places(other) == [("office", "mail", "read_inbox")]
 

@@ -255,7 +255,7 @@ async def test_the_built_in_toolbox_costs_nothing_and_can_be_opened_and_searched
     assert "workbench" not in session.greeting["instructions"]
     opening, _ = await session.list_tools()
     assert opening["inputSchema"]["properties"]["toolbox_name"]["enum"] == ["dev"]
-    opened = (await session.open_toolbox("workbench"))["structuredContent"]
+    opened = (await session.open_toolbox("workbench", detail="full"))["structuredContent"]
     assert (opened["toolbox"], opened["servers_connected"]) == ("workbench", 1)
     assert [(tool["source_server"], tool["name"]) for tool in opened["tools"]] == [
         ("results", "read_result"),

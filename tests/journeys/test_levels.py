@@ -1,4 +1,4 @@
-"""How much of its tools a toolbox shows: whole definitions while they fit, signatures or names if not."""
+"""How much of its tools a toolbox shows: input schemas of a few, signatures of many, or just names."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from tests.support.configs import server, tool, toolboxes
 from tests.support.sessions import failure_of, names, text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.conftest import Connect
     from tests.support.client import Json
     from tests.support.journal import Journal
-    from tests.support.sessions import Session
+    from tests.support.sessions import Era, Session
 
 READ = tool(
     "read_file",
@@ -58,7 +60,7 @@ async def test_a_tool_with_an_endless_name_does_not_push_out_the_others(connect_
     assert "no room for 1 more" in shown["hint"]
 
 
-async def test_a_small_toolbox_is_listed_whole_as_ever(connect: Connect) -> None:
+async def test_a_small_toolbox_is_listed_with_input_schemas(connect: Connect) -> None:
     session = await connect(toolboxes(dev={"files": server(tools=[READ, WRITE])}))
     plain = await opened(session)
     assert list(plain) == ["toolbox", "description", "servers_connected", "tools"]
@@ -89,7 +91,7 @@ async def test_names_have_a_line_each_by_server(connect: Connect) -> None:
     assert "tools: [its name]" in shown["hint"]
 
 
-@pytest.mark.parametrize(("count", "level"), [(20, "full"), (150, "signatures"), (400, "names")])
+@pytest.mark.parametrize(("count", "level"), [(4, "full"), (20, "signatures"), (300, "names")])
 async def test_the_richest_level_is_shown_that_fits_the_budget(
     connect_modern: Connect, count: int, level: str
 ) -> None:
@@ -99,7 +101,7 @@ async def test_the_richest_level_is_shown_that_fits_the_budget(
     assert shown.get("detail", "full") == level
     tools = shown["tools"] if level == "full" else shown["tools"]["many"]
     assert len(tools) == count
-    assert estimate_tokens(text_of(result)) <= 8000
+    assert estimate_tokens(text_of(result)) <= 7000
 
 
 async def test_when_not_even_the_names_fit_it_says_how_many_are_missing(connect_modern: Connect) -> None:
@@ -128,30 +130,92 @@ async def test_a_toolbox_has_a_budget_of_its_own(connect_modern: Connect) -> Non
     boxes = toolboxes(dev={"many": large(150)})
     boxes["toolboxes"]["dev"]["listingBudget"] = 100_000
     session = await connect_modern(boxes | {"listingBudget": 500})
-    assert len((await opened(session))["tools"]) == 150
+    assert (await opened(session))["detail"] == "signatures"
     found = (await session.call("open_toolbox", {"query": "tool", "limit": 100}))["structuredContent"]
-    assert "inputSchema" not in found["tools"][-1]
+    assert found["tools"][-1].keys() == {"name", "toolbox_name", "source_server"}
     within = await session.call("open_toolbox", {"query": "tool", "toolbox_name": "dev", "limit": 100})
-    assert all("inputSchema" in tool for tool in within["structuredContent"]["tools"])
+    assert all(tool.keys() & {"signature", "summary"} for tool in within["structuredContent"]["tools"])
 
 
-async def test_of_what_was_found_the_best_is_shown_whole_and_the_rest_in_brief(connect: Connect) -> None:
-    found = {}
-    session = await connect(toolboxes(dev={"many": large(40)}) | {"listingBudget": 2000})
+async def test_of_what_was_found_the_best_can_be_called_and_the_rest_is_in_brief(connect: Connect) -> None:
+    session = await connect(toolboxes(dev={"many": large(40)}))
     await session.open_toolbox("dev")
-    for limit in (3, 40):
-        result = await session.call("open_toolbox", {"query": "number", "limit": limit})
-        found[limit] = result["structuredContent"]
-        assert estimate_tokens(text_of(result)) <= 2000
-    assert all("inputSchema" in tool for tool in found[3]["tools"])
-    assert "hint" not in found[3]
-    best, last = found[40]["tools"][0], found[40]["tools"][-1]
-    assert "inputSchema" in best
-    assert "inputSchema" not in last
-    assert {"name", "toolbox_name", "source_server"} < last.keys()
-    assert "tools: [its name]" in found[40]["hint"]
+    result = await session.call("open_toolbox", {"query": "number"})
+    first, *_, last = result["structuredContent"]["tools"]
+    identifier = {"name", "toolbox_name", "source_server"}
+    assert first.keys() == identifier | {"signature"}
+    assert last.keys() == identifier | {"summary"}
+    assert "tools: [its name]" in result["structuredContent"]["hint"]
+    assert estimate_tokens(text_of(result)) <= 500
+    one = (await session.call("open_toolbox", {"query": "number", "limit": 1}))["structuredContent"]
+    assert (len(one["tools"]), list(one)) == (1, ["tools"])
     result = await session.call("open_toolbox", {"query": "number", "limit": 40, "detail": "full"})
     assert all("inputSchema" in tool for tool in result["structuredContent"]["tools"])
+
+
+async def test_what_a_signature_cannot_say_is_said_by_the_schema(connect_modern: Connect) -> None:
+    choices = [{"type": "object", "properties": {name: {"type": "string"}}} for name in ("path", "url")]
+    schema = {"type": "object", "properties": {"source": {"oneOf": choices}}, "additionalProperties": False}
+    odd = tool("load", description="Load it.", inputSchema=schema)
+    several = server(era="modern", tools=[odd, *(tool(f"tool_{number}") for number in range(10))])
+    session = await connect_modern(toolboxes(dev={"files": several}))
+    first, second, *_ = (await opened(session))["tools"]["files"]
+    assert first == {
+        "name": "load",
+        "description": "Load it.",
+        "inputSchema": {"type": "object", "properties": {"source": {"oneOf": choices}}},
+    }
+    assert second == "tool_0() — Does tool_0"
+
+
+async def test_the_longest_tools_lose_their_parameters_before_all_do(connect_modern: Connect) -> None:
+    wide = {"type": "object", "properties": {f"parameter_{n}": {"type": "string"} for n in range(100)}}
+    several = [tool("wide", inputSchema=wide), *(tool(f"tool_{number}") for number in range(30))]
+    boxes = toolboxes(dev={"many": server(era="modern", tools=several)}) | {"listingBudget": 600}
+    shown = await opened(await connect_modern(boxes))
+    assert shown["detail"] == "signatures"
+    assert shown["tools"]["many"][:2] == ["wide(…) — Does wide", "tool_0() — Does tool_0"]
+    assert "tools: [its name]" in shown["hint"]
+
+
+TOLD = "Call status first. " + "Then anything else. " * 50
+
+
+async def test_what_a_server_tells_models_comes_with_its_tools(connect: Connect, server_era: Era) -> None:
+    secret = {"env": {"API_TOKEN": "hunter2-hunter2"}}
+    told = f"Use\u200b the key hunter2-hunter2. {TOLD}"
+    said = {"instructions": told}
+    telling = server(None, secret, era=server_era, greeting=said, discovery=said)
+    session = await connect(toolboxes(dev={"git": telling, "silent": server(era=server_era)}))
+    (shown,) = (await opened(session))["server_instructions"].items()
+    assert shown[0] == "git"
+    assert shown[1].startswith("Use the key <env API_TOKEN>. Call status first. Then anything else.")
+    assert shown[1].endswith(" …")
+    assert len(shown[1]) <= 400
+    whole = (await opened(session, detail="full"))["server_instructions"]["git"]
+    assert whole.endswith(TOLD.strip())
+    assert "hunter2" not in whole
+    assert "server_instructions" not in await opened(session, tools=["echo"])
+
+
+async def test_named_tools_start_only_the_servers_that_have_them(
+    connect: Connect, make_journal: Callable[[str], Journal]
+) -> None:
+    journals = {name: make_journal(name) for name in ("one", "two", "three")}
+    servers = {name: server(journal, tools=[tool(f"do_{name}")]) for name, journal in journals.items()}
+
+    def starts() -> list[int]:
+        return [journal.starts for journal in journals.values()]
+
+    first = await connect(toolboxes(dev=servers))
+    await first.open_toolbox("dev")
+    await first.client.close()  # from now on they are in the catalogue
+    session = await connect(toolboxes(dev=servers))
+    assert names((await opened(session, tools=["do_two"]))["tools"]) == ["do_two"]
+    assert starts() == [1, 2, 1]
+    # What no server is known to have may be new.
+    failure_of(await session.open_toolbox("dev", tools=["do_four"]))
+    assert starts() == [2, 2, 2]
 
 
 async def test_some_tools_are_shown_whole_by_their_names(connect: Connect) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.conftest import Connect
+    from tests.support.client import Json
     from tests.support.journal import Journal
     from tests.support.sessions import Era
 
@@ -32,8 +33,8 @@ async def test_the_result_is_the_whole_toolbox_as_text_and_as_structure(
     }
     definition = tool("read", inputSchema=schema, **extra)
     session = await connect(toolboxes(dev={"files": server(era=server_era, tools=[definition])}))
-    result = await session.open_toolbox("dev")
-    expected = {
+    result = await session.open_toolbox("dev", detail="full")
+    expected: Json = {
         "toolbox": "dev",
         "description": "The dev toolbox",
         "servers_connected": 1,
@@ -50,6 +51,12 @@ async def test_the_result_is_the_whole_toolbox_as_text_and_as_structure(
     }
     assert result["structuredContent"] == expected
     assert json.loads(text_of(result)) == expected
+    # By default a model is shown what a client would have shown it without a workbench.
+    for key in extra:
+        del expected["tools"][0][key]
+    for asked in ({}, {"tools": ["read"]}):
+        result = await session.open_toolbox("dev", **asked)
+        assert json.loads(text_of(result)) == result["structuredContent"] == expected
 
 
 async def test_the_text_is_compact_and_the_very_structure(connect: Connect) -> None:
@@ -63,7 +70,8 @@ async def test_unknown_fields_of_a_tool_are_kept_byte_for_byte(connect: Connect)
     odd = '"x-odd":{"n":1e400,"m":12345678901234567890123,"f":1.0,"s":"\\u00e9\\/"}'
     definition = '{"name":"odd",' + odd + ',"inputSchema":{"type":"object","maximum":1.0}}'
     session = await connect(toolboxes(dev={"files": server(tools=[definition])}))
-    reply = await session.exchange("tools/call", '{"name":"open_toolbox","arguments":{"toolbox_name":"dev"}}')
+    arguments = '{"toolbox_name":"dev","detail":"full"}'
+    reply = await session.exchange("tools/call", f'{{"name":"open_toolbox","arguments":{arguments}}}')
     for text in (odd, '"inputSchema":{"type":"object","maximum":1.0}'):
         assert text in reply.line.decode()
         assert text in text_of(reply.message["result"])

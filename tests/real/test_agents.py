@@ -49,6 +49,7 @@ async def test_an_agent_finds_the_tools_and_uses_one_through_the_workbench(tmp_p
     offered = [tool.name for tool in model.calls[0].tools]
     opened, used = (texts(item.output) for item in result.new_items if isinstance(item, ToolCallOutputItem))
     assert offered == ["open_toolbox", "use_tool"]
-    assert "get-sum" in [tool["name"] for tool in json.loads(opened)["tools"]]
+    listed = json.loads(opened)["tools"]["everything"]
+    assert any(signature.startswith("get-sum(a: number, b: number)") for signature in listed)
     assert used == "The sum of 19 and 23 is 42."
     assert result.final_output == "It is 42"

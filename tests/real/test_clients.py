@@ -90,7 +90,7 @@ async def visit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     named, transport = request.param
     kind = KINDS[named]
     home = tmp_path_factory.mktemp("visit")
-    opening = Call("open_toolbox", {"toolbox_name": "dev"})
+    opening = Call("open_toolbox", {"toolbox_name": "dev", "detail": "full"})
     refused = Call("open_toolbox", {"toolbox_name": "nowhere"})
     entry = servers.everything()
     async with workbench(home, transport) as target:

@@ -44,7 +44,7 @@ async def test_a_server_on_the_python_sdk_serves_clients_of_both_eras(
 ) -> None:
     _, url = official
     session = await connect(toolboxes(dev={"web": {"url": url, "protocol": protocol}}))
-    opened = json.loads(text_of(await session.open_toolbox("dev")))
+    opened = json.loads(text_of(await session.open_toolbox("dev", detail="full")))
     assert "mutter" in names(opened["tools"])
     calls = [session.use_tool("dev", "web", "count", {"steps": 2}) for _ in range(5)]
     assert {text_of(result) for result in await asyncio.gather(*calls)} == {"counted"}

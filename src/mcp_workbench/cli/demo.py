@@ -27,7 +27,9 @@ from mcp_workbench.demo.config import configuration, definitions
 from mcp_workbench.demo.serving import META_PROCESS, META_PROTOCOL
 from mcp_workbench.errors import BadAnswer, WorkbenchError
 from mcp_workbench.protocol import names
+from mcp_workbench.surface.metatools import passed_on
 from mcp_workbench.workbench.text.estimate import estimate_tokens
+from mcp_workbench.workbench.text.signatures import summary
 
 if TYPE_CHECKING:
     import argparse
@@ -97,13 +99,13 @@ def _connect(console: Console, client: DemoClient) -> None:
     greeting = client.request("server/discover", {}, Discovery)
     listing = client.request("tools/list", {}, ToolList)
     instructions = greeting.result.instructions
-    tools = b"".join(map(bytes, listing.result.tools)).decode()
-    behind = [json.dumps(tool, separators=(",", ":")) for tool in definitions()]
+    tools = passed_on(listing.result.tools).decode()
+    behind = [msgspec.Raw(msgspec.json.encode(tool)) for tool in definitions()]
     sizes = Table.grid("", "", "", padding=(0, 2))
     sizes.columns[0].justify = sizes.columns[1].justify = "right"
     sizes.add_row(*_size(instructions), "the instructions")
     sizes.add_row(*_size(tools), f"the {len(listing.result.tools)} tools that it sees")
-    sizes.add_row(*_size("".join(behind)), f"the {len(behind)} tools behind, listed natively")
+    sizes.add_row(*_size(passed_on(behind).decode()), f"the {len(behind)} tools behind, listed natively")
 
     _head(console, "1. Connect", f"as a client of {names.MODERN}, start-up included", greeting.seconds)
     _show(console, "What a model reads:")
@@ -118,12 +120,13 @@ def _open_writing(console: Console, client: DemoClient) -> None:
     text = _success("open_toolbox", opening).text
     toolbox = _tools_in(text, OpenedToolbox)
     tools = Table.grid(padding=(0, 2))
-    for tool in toolbox.tools:
-        tools.add_row(tool.source_server, tool.name, tool.title)
+    for server, signatures in toolbox.tools.items():
+        for signature in signatures:
+            tools.add_row(server, signature.partition(" — ")[0])
     characters, tokens = _size(text)
 
     _head(console, "2. Open a toolbox", f"open_toolbox {json.dumps(arguments)}", opening.seconds)
-    _show(console, f"{toolbox.servers_connected} servers start now, and their tools come with their schemas:")
+    _show(console, f"{toolbox.servers_connected} servers start now, and their tools come as signatures:")
     _show(console, tools)
     _show(console, f"({characters}, {tokens}, read only when it is opened.)")
 
@@ -162,11 +165,12 @@ def _find_a_tool(console: Console, client: DemoClient) -> None:
     text = _success("open_toolbox", search).text
     tools = Table.grid(padding=(0, 2))
     for tool in _tools_in(text, FoundTools).tools:
-        tools.add_row(f"{tool.toolbox_name} / {tool.source_server} / {tool.name}", tool.title)
+        words = tool.summary or tool.signature.partition(" — ")[2]
+        tools.add_row(f"{tool.toolbox_name} / {tool.source_server} / {tool.name}", summary(words, 60))
     characters, tokens = _size(text)
 
     _head(console, "4. Find a tool", f"open_toolbox {json.dumps(arguments)}", search.seconds)
-    _show(console, "In all toolboxes, the best match first, each with its schema:")
+    _show(console, "In all toolboxes, the best match first, with what it takes:")
     _show(console, tools)
     _show(console, f"({characters}, {tokens}. No server is started for it.)")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Discovery", "FoundTools", "OpenedTool", "OpenedToolbox", "ToolList", "ToolResult"]
+__all__ = ["DemoMatch", "Discovery", "FoundTools", "OpenedToolbox", "ToolList", "ToolResult"]
 
 
 class Discovery(msgspec.Struct, frozen=True):
@@ -38,23 +38,25 @@ class ToolResult(msgspec.Struct, frozen=True):
         return "\n".join(block.text for block in self.content)
 
 
-class OpenedTool(msgspec.Struct, frozen=True):
-    """A tool in the result of `open_toolbox`."""
-
-    name: str
-    toolbox_name: str
-    source_server: str
-    title: str
-
-
 class OpenedToolbox(msgspec.Struct, frozen=True):
     """The text of the result of `open_toolbox`, for a toolbox that is opened."""
 
     servers_connected: int
-    tools: list[OpenedTool]
+    tools: dict[str, list[str]]
+    """The signatures of the tools, by server."""
+
+
+class DemoMatch(msgspec.Struct, frozen=True):
+    """A tool that was searched for: the best have a signature, the others a summary."""
+
+    name: str
+    toolbox_name: str
+    source_server: str
+    signature: str = ""
+    summary: str = ""
 
 
 class FoundTools(msgspec.Struct, frozen=True):
     """The text of the result of `open_toolbox`, for a query."""
 
-    tools: list[OpenedTool]
+    tools: list[DemoMatch]

@@ -59,8 +59,8 @@ class Recorder:
 
     def take(self, connection: Connection, protocol: SpokenProtocol) -> None:
         """Schedule a record of what the server has just listed. A later list may replace it."""
-        info = connection.session.offer.server_info
-        self._latest = Record(connection.listed, info, protocol, time.time())
+        offer = connection.session.offer
+        self._latest = Record(connection.listed, offer.server_info, protocol, time.time(), offer.instructions)
         if self._writing is None:
             self._is_urgent.clear()
             self._writing = asyncio.create_task(self._write())
@@ -101,4 +101,9 @@ def masked(record: Record, mask: Callable[[str], str]) -> Record:
     )
 
     tools, _ = masked_tools(objects_of(record.tools), mask)
-    return msgspec.structs.replace(record, tools=tools, server_info=masked_json(record.server_info, mask))
+    return msgspec.structs.replace(
+        record,
+        tools=tools,
+        server_info=masked_json(record.server_info, mask),
+        instructions=mask(record.instructions),
+    )

@@ -57,6 +57,8 @@ class Record(msgspec.Struct, frozen=True):
     """Protocol of the conversation with the server: `legacy` or `2026-07-28`."""
     listed_at: float
     """Time of the listing in seconds since 1970."""
+    instructions: str = ""
+    """What the server's author tells models about the use of its tools."""
 
 
 class _File(msgspec.Struct):
@@ -66,6 +68,7 @@ class _File(msgspec.Struct):
     listed_at: float
     tools: tuple[msgspec.Raw, ...]
     server_info: msgspec.Raw = msgspec.Raw(b"")
+    instructions: str = ""
 
 
 _Known = tuple[Stamp, Record | None]
@@ -159,11 +162,7 @@ class Catalogue:
         stamp, kept = known or (None, None)
         if stamp is None or kept is None:
             return False
-        is_same = (kept.tools, kept.server_info, kept.protocol) == (
-            record.tools,
-            record.server_info,
-            record.protocol,
-        )
+        is_same = msgspec.structs.replace(kept, listed_at=record.listed_at) == record
         # The system clock may have been set back since.
         if not is_same or not 0 <= record.listed_at - kept.listed_at < FRESH_SECONDS:
             return False
@@ -226,6 +225,8 @@ def _lines(record: Record) -> Iterator[bytes]:
     yield head[:-1]
     if record.server_info:
         yield b',\n"server_info":%b' % record.server_info
+    if record.instructions:
+        yield b',\n"instructions":%b' % msgspec.json.encode(record.instructions)
     yield b',\n"tools":['
     for number, tool in enumerate(record.tools):
         yield b",\n%b" % tool if number else b"\n%b" % tool
@@ -241,4 +242,4 @@ def _decode(data: bytes) -> Record | None:
         return None
     if not all(bytes(memoryview(tool)[:1]) == b"{" for tool in file.tools):
         return None
-    return Record(file.tools, file.server_info, file.protocol, file.listed_at)
+    return Record(file.tools, file.server_info, file.protocol, file.listed_at, file.instructions)

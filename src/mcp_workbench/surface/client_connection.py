@@ -325,7 +325,7 @@ class ClientConnection:
             return await rendered(
                 view, self._backpressure, len(known), partial(found.named_result, known, wanted)
             )
-        opening = await view.open(wanted.toolbox, modern=caller.is_modern)
+        opening = await view.open(wanted.toolbox, modern=caller.is_modern, names=wanted.names)
         # A list may have megabytes, and a client that does not read may keep asking.
         await self._backpressure.wait()
         if (written := opened.remembered(opening, wanted)) is not None:

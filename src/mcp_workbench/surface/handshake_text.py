@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.surface.metatools import definitions
+from mcp_workbench.surface.metatools import definitions, passed_on
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.text.estimate import estimate_tokens
 from mcp_workbench.workbench.text.shortening import shorten
@@ -34,13 +34,16 @@ EMPTY: Final = (
 MISTAKES: Final = "\n\nMistakes in the configuration: {:,}. `mcp-workbench check` shows them to the user."
 """Follows the instructions of a workbench that is used in spite of mistakes in its configuration."""
 
-BUDGET_TOKENS: Final = 600
+BUDGET_TOKENS: Final = 500
 """Estimated tokens of all text. Many toolboxes may need more: each keeps its name and a few words."""
-WIDTHS: Final = ((400, 40), (400, 20), (400, 0), (200, 0), (120, 0), (80, 0), (60, 0), (40, 0))
+WIDTHS: Final = ((400, 30), (400, 20), (400, 0), (200, 0), (120, 0), (80, 0), (60, 0), (40, 0))
 """Characters of a toolbox's description: in the instructions, and in the definition of `open_toolbox`, which
 repeats it for clients that show no instructions."""
 MIN_WIDTHS: Final = (60, 0)
 """Used if there are too many toolboxes for the budget: still shorter descriptions would not save it."""
+
+
+_decode_list: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class HandshakeText(msgspec.Struct, frozen=True):
@@ -52,8 +55,8 @@ class HandshakeText(msgspec.Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Estimated tokens of instructions and tools together."""
-        return estimate_tokens(self.instructions) + estimate_tokens(self.tools)
+        """Estimated tokens of what clients pass on to a model: of the definitions only some members."""
+        return estimate_tokens(self.instructions) + estimate_tokens(passed_on(_decode_list(self.tools)))
 
 
 def handshake_text(
@@ -84,10 +87,8 @@ def _instructions(toolboxes: Sequence[ToolboxSummary], longest: int, note: str) 
         return EMPTY + note
     example = encode(toolboxes[0].name).decode()
     usage = (
-        "\n\nopen_toolbox connects a toolbox's servers and returns their tools, or finds tools in all "
-        "toolboxes by a query; use_tool calls one by its structured identifier:\n"
-        f'{{"tool": {{"toolbox": {example}, "server": "<source_server>", "tool": "<name>"}}, '
-        f'"arguments": {{}}}}{note}'
+        "\nopen_toolbox lists a toolbox's tools, or finds some in all; use_tool calls one:\n"
+        f'{{"tool":{{"toolbox":{example},"server":"<source_server>","tool":"<name>"}},"arguments":{{}}}}{note}'
     )
     text = ""
     for width in filter(longest.__ge__, INSTRUCTION_WIDTHS):

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_workbench.wire.message import encode
+from mcp_workbench.surface.listing.listing_result import compact
+from mcp_workbench.wire.message import decode_members, encode
 from mcp_workbench.workbench.text.shortening import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    import msgspec
 
     from mcp_workbench.workbench.toolbox import ToolboxSummary
 
 OPEN_TOOLBOX = "open_toolbox"
 USE_TOOL = "use_tool"
 
+HOW_TO_ASK = "In English, worded like a tool: create issue. One step, or a list of steps"
+"""How a model should write a query. Literal translations of ten German, Japanese and Chinese queries into
+English raised recall@5 from .40 to .90."""
+
 KEEP_LOADED = {"anthropic/alwaysLoad": True}
 """Metadata by which hosts that defer tools until they are searched for keep these two loaded."""
+
+
+PASSED_ON = ("name", "description", "inputSchema")
+"""The members of a definition that clients pass on to a model. All others are for programs."""
+
+
+def passed_on(tools: Iterable[msgspec.Raw]) -> bytes:
+    """Return definitions as a JSON array of what clients pass on to a model."""
+    members = map(decode_members, tools)
+    return compact(encode([{key: of[key] for key in PASSED_ON if key in of} for of in members]))
 
 
 def definitions(toolboxes: Sequence[ToolboxSummary], width: int) -> bytes:
@@ -33,15 +50,15 @@ def _open_toolbox(toolboxes: Sequence[ToolboxSummary], width: int) -> dict[str, 
     texts = {"type": "array", "items": text}
     return {
         "name": OPEN_TOOLBOX,
-        "description": f"Connect a toolbox's MCP servers and list their tools, for {USE_TOOL}. With query: "
-        f"find tools, in all toolboxes unless one is named. Toolboxes: {', '.join(names) or 'none yet'}.",
+        "description": "List a toolbox's tools, or find some by query. "
+        f"Toolboxes: {', '.join(names) or 'none yet'}.",
         "inputSchema": {
             "type": "object",
             "properties": {
                 "toolbox_name": toolbox_name,
-                "query": {"anyOf": [text, texts], "description": "What tools should do"},
-                "limit": {"type": "integer", "default": 8},
-                "tools": texts | {"description": "Names: only these, in full"},
+                "query": {"anyOf": [text, texts], "description": HOW_TO_ASK},
+                "limit": {"type": "integer"},
+                "tools": texts | {"description": "Names: show only these"},
                 "detail": text | {"enum": ["auto", "full", "signatures", "names"]},
             },
         },
@@ -58,17 +75,16 @@ def _use_tool() -> dict[str, object]:
     names = ("toolbox", "server", "tool")
     return {
         "name": USE_TOOL,
-        "description": f"Call a tool that {OPEN_TOOLBOX} lists.",
+        "description": "Call a tool by its toolbox_name, source_server and name.",
         "inputSchema": {
             "type": "object",
             "properties": {
                 "tool": {
                     "type": "object",
-                    "description": "As listed: its toolbox_name, source_server and name",
                     "properties": {name: {"type": "string"} for name in names},
                     "required": list(names),
                 },
-                "arguments": {"type": "object", "description": "As its inputSchema describes them"},
+                "arguments": {"type": "object"},
             },
             "required": ["tool"],
         },

@@ -187,9 +187,12 @@ class ClientView:
         self._workbench.listeners.remove(listener)
         self._listeners.remove(listener)
 
-    async def open(self, toolbox: str, *, modern: bool) -> Opening:
-        """Connect the servers of a toolbox, for a modern or a legacy client. Raises CallError."""
-        return await self._find(toolbox).open(modern=modern)
+    async def open(self, toolbox: str, *, modern: bool, names: Sequence[str] = ()) -> Opening:
+        """Connect the servers of a toolbox, or those with the named tools, for a modern or a legacy client.
+
+        Raises CallError.
+        """
+        return await self._find(toolbox).open(modern=modern, names=names)
 
     async def find(self, queries: Sequence[str], limit: int, toolbox: str | None) -> SearchFindings:
         """Search the known tools of one toolbox, or of all. Starts nothing. Raises CallError."""

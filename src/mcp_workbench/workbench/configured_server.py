@@ -96,6 +96,12 @@ class ConfiguredServer(ToolboxServer):
         return legacy if modern is legacy else [*legacy, *(note for note in modern if note not in legacy)]
 
     @property
+    def instructions(self) -> str:
+        """What the server told models in its last handshake, now or as the catalogue has it."""
+        said = self.server.offer or self.server.recalled()
+        return "" if said is None else self.server.mask_definition(said.instructions)
+
+    @property
     def is_up(self) -> bool:
         """Whether a connection to the server is open."""
         return bool(self.server.up)

@@ -10,7 +10,7 @@ import msgspec
 from mcp_workbench.errors import OpeningFailed, ServerNotFound, StartError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mcp_workbench.config import Origin
     from mcp_workbench.errors import ToolboxUnusable
@@ -78,18 +78,27 @@ class Toolbox:
             fault=self.fault,
         )
 
-    async def open(self, *, modern: bool) -> Opening:
+    async def open(self, *, modern: bool, names: Sequence[str] = ()) -> Opening:
         """Connect all servers in parallel and return their tools, for a modern or a legacy client.
+
+        With `names`, connect only the servers that are known to have tools of these names. If one has to be
+        looked for, connect those that were never listed, and then the others: they may have new tools.
 
         Concurrent calls are safe: each server has one opening, which all callers share. It continues when a
         caller is cancelled or has waited for `open_deadline`. Raises OpeningFailed.
         """
         were_up = {name for name, toolbox_server in self.toolbox_servers.items() if toolbox_server.is_up}
-        outcomes = await self._outcomes(modern=modern)
+        outcomes: dict[str, Index | StartError | None] = {}
+        for group in self._in_turns(names):
+            outcomes |= await self._outcomes(group, modern=modern)
+            if names and self._accounts_for(names, outcomes):
+                break
         opening = Opening(self, [], [], [])
         required_failed = False
         for name, toolbox_server in self.toolbox_servers.items():
-            outcome = outcomes.get(name)
+            if name not in outcomes:
+                continue
+            outcome = outcomes[name]
             if outcome is None:
                 opening.starting.append(name)
             elif isinstance(outcome, StartError):
@@ -102,12 +111,37 @@ class Toolbox:
             raise OpeningFailed(self.name, opening.failures)
         return opening
 
-    async def _outcomes(self, *, modern: bool) -> dict[str, Index | StartError]:
-        """Return the outcomes of the servers that are ready or have failed within the deadline."""
-        toolbox_servers = self.toolbox_servers.items()
+    def _in_turns(self, names: Sequence[str]) -> list[list[ToolboxServer]]:
+        """Return the servers in the order in which tools of these names are looked for."""
+        if not names:
+            return [list(self.toolbox_servers.values())]
+        having: list[ToolboxServer] = []
+        unlisted: list[ToolboxServer] = []
+        others: list[ToolboxServer] = []
+        for toolbox_server in self.toolbox_servers.values():
+            known = toolbox_server.known()
+            has_one = known is not None and any(name in known.index for name in names)
+            (unlisted if known is None else having if has_one else others).append(toolbox_server)
+        return [having, unlisted, others]
+
+    def _accounts_for(self, names: Sequence[str], outcomes: Mapping[str, Index | StartError | None]) -> bool:
+        """Whether every name was found, or belongs to a server that has failed or is still starting."""
+        found: set[str] = set()
+        for server, outcome in outcomes.items():
+            if outcome is None or isinstance(outcome, StartError):
+                known = self.toolbox_servers[server].known()
+                found.update(() if known is None else known.index)
+            else:
+                found.update(outcome)
+        return found.issuperset(names)
+
+    async def _outcomes(
+        self, toolbox_servers: Sequence[ToolboxServer], *, modern: bool
+    ) -> dict[str, Index | StartError | None]:
+        """Return the tools of each server, or why it failed; None if it is not ready within the deadline."""
         tasks = {
-            name: asyncio.create_task(_attempt(toolbox_server, modern=modern))
-            for name, toolbox_server in toolbox_servers
+            toolbox_server.name: asyncio.create_task(_attempt(toolbox_server, modern=modern))
+            for toolbox_server in toolbox_servers
         }
         if not tasks:
             return {}
@@ -118,7 +152,7 @@ class Toolbox:
                 task.cancel()
         if late:
             await asyncio.wait(late)  # until they are cancelled
-        return {name: task.result() for name, task in tasks.items() if task not in late}
+        return {name: None if task in late else task.result() for name, task in tasks.items()}
 
     def _clean_up(self, were_up: set[str]) -> None:
         """End the servers that a failed opening has started, unless another client uses them."""

@@ -57,6 +57,11 @@ class ToolboxServer(ABC):
 
     @property
     @abstractmethod
+    def instructions(self) -> str:
+        """What the server's author tells models about its tools, as far as it is known; without secrets."""
+
+    @property
+    @abstractmethod
     def is_up(self) -> bool:
         """Whether a connection to the server is open."""
 

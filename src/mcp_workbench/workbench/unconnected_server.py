@@ -39,6 +39,11 @@ class UnconnectedServer(ToolboxServer):
         return []
 
     @property
+    def instructions(self) -> str:
+        """Return nothing: there was no handshake."""
+        return ""
+
+    @property
     def serves_modern(self) -> bool:
         """Return False: there is no connection."""
         return False

@@ -13,7 +13,7 @@ from mcp_workbench.workbench.text.signatures import display_name, signature, sum
 if TYPE_CHECKING:
     from tests.support.client import Json
 
-LONGEST = 2000
+LONGEST = 5000
 DEEP = 100
 
 
@@ -27,10 +27,10 @@ def definition(schema: Json | bool | None = None, description: str | None = None
 
 
 def typed(schema: Json | bool, **document: Any) -> str:
-    """The type of a required parameter with this schema."""
+    """The type of a required parameter with this schema; empty if there is none."""
     whole = {"type": "object", "properties": {"it": schema}, "required": ["it"], **document}
     line = signature("tool", definition(whole))
-    return line.removeprefix("tool(it: ").removesuffix(")")
+    return "" if line is None else line.removeprefix("tool(it: ").removesuffix(")")
 
 
 def test_a_signature_has_name_parameters_and_what_is_said_about_them() -> None:
@@ -73,7 +73,13 @@ def test_a_signature_has_name_parameters_and_what_is_said_about_them() -> None:
         ({"type": "object"}, "object"),
         ({"type": "object", "additionalProperties": {"type": "string"}}, "{[key]: string}"),
         ({"oneOf": [{"type": "string"}, {"type": "boolean"}, {"type": "string"}]}, "string|boolean"),
-        ({"type": "string", "anyOf": [{"minLength": 1}, {"pattern": "x"}]}, "string"),
+        ({"type": "integer", "minimum": 1, "maximum": 100}, "integer(1..100)"),
+        ({"type": "number", "minimum": 0.5}, "number(0.5..)"),
+        ({"type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991}, "integer"),
+        ({"type": "string", "minLength": 1, "maxLength": 80}, "string(..80)"),
+        ({"type": "array", "items": {"type": "string"}, "minItems": 1}, "string[]"),
+        ({"type": "array", "items": {"type": "string"}, "maxItems": 5}, "string[](..5)"),
+        ({"type": "string", "pattern": "^[a-z]+$"}, "string:/^[a-z]+$/"),
         ({"anyOf": [{"type": "string"}, {"type": "null"}], "default": None}, "string"),
         ({"type": "integer", "default": 10}, "integer = 10"),
         ({"type": "object", "default": {"a": 1}}, "object"),
@@ -85,7 +91,7 @@ def test_a_signature_has_name_parameters_and_what_is_said_about_them() -> None:
     ],
 )
 def test_types_are_written_in_a_few_characters(schema: Json | bool, expected: str) -> None:
-    assert typed(schema).removesuffix(")") == expected
+    assert typed(schema) == expected
 
 
 def test_references_and_parts_are_put_in_their_place() -> None:
@@ -98,39 +104,68 @@ def test_references_and_parts_are_put_in_their_place() -> None:
     assert typed(both, **{"$defs": definitions}) == "{x: number, name?: string}"
 
 
-def test_a_type_that_contains_itself_ends() -> None:
-    tree = {
-        "type": "object",
-        "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}},
-    }
-    assert typed({"$ref": "#/$defs/Tree"}, **{"$defs": {"Tree": tree}}) == "{children?: any[]}"
+def test_long_choices_are_all_shown() -> None:
+    written = typed({"enum": [f"choice-{number}" for number in range(100)]})
+    assert written == "|".join(f'"choice-{number}"' for number in range(100))
 
 
-@pytest.mark.parametrize("ref", ["#/$defs/None", "https://elsewhere.example/schema.json", "#/%", "#", 7])
-def test_a_reference_that_leads_nowhere_is_any_type(ref: object) -> None:
-    assert typed({"$ref": ref}) in ("any", "{it: any}")
+TREE = {"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}}}
+OBJECTS = [{"type": "object", "properties": {name: {"type": "string"}}, "required": [name]} for name in "ab"]
+DEEP_OBJECT: Json = {"type": "string"}
+for name in "dcba":
+    DEEP_OBJECT = {"type": "object", "properties": {name: DEEP_OBJECT}}
 
 
-def test_long_choices_are_cut_and_say_so() -> None:
-    written = typed({"enum": [f"choice-{number}" for number in range(1000)]})
-    assert written.startswith('"choice-0"|"choice-1"|')
-    assert written.endswith("|…")
-    assert len(written) < 200
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#/$defs/Tree"},
+        {"$ref": "#/$defs/None"},
+        {"$ref": "https://elsewhere.example/schema.json"},
+        {"oneOf": OBJECTS},
+        {"type": "array", "items": {"anyOf": OBJECTS}},
+        {"properties": {"a": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+        {"type": "string", "anyOf": [{"minLength": 1}, {"pattern": "x"}]},
+        {"type": "string", "pattern": "x" * 100},
+        {"type": "string", "not": {"const": ""}},
+        {"type": "object", "patternProperties": {"^x": {}}},
+        {"enum": [f"choice-{number}" for number in range(1000)]},
+        DEEP_OBJECT,
+    ],
+)
+def test_what_cannot_be_said_in_a_line_has_no_signature(schema: Json) -> None:
+    assert typed(schema, **{"$defs": {"Tree": TREE}}) == ""
+    assert signature("tool", definition({"type": "object", "properties": {"a": {"items": schema}}})) is None
 
 
-def test_names_of_all_properties_are_rather_shown_than_the_depths_of_some() -> None:
-    inner = {"type": "object", "properties": {f"inner_{n}": {"type": "string"} for n in range(6)}}
-    schema = {"type": "object", "properties": {f"outer_{n}": inner for n in range(12)}}
-    assert typed(schema) == "{" + ", ".join(f"outer_{n}?: object" for n in range(12)) + "}"
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "oneOf": OBJECTS},
+        {"type": "object", "properties": {"a": {}}, "dependentRequired": {"a": ["b"]}},
+        {
+            "type": "object",
+            "properties": {"a": {}, "b": {}},
+            "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+        },
+        {"$ref": "#"},
+    ],
+)
+def test_conditions_between_parameters_have_no_signature(schema: Json) -> None:
+    assert signature("tool", definition(schema)) is None
 
 
-def test_alternatives_of_whole_objects_are_the_parameters() -> None:
-    choices = [
-        {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]} for name in "ab"
-    ]
-    assert (
-        signature("tool", definition({"type": "object", "oneOf": choices})) == "tool({a: string}|{b: string})"
+def test_what_is_said_about_inner_properties_is_shown_with_their_path() -> None:
+    edit = {"type": "object", "properties": {"old": {"type": "string", "description": "Text to find"}}}
+    schema = {"properties": {"edits": {"type": "array", "description": "In this order", "items": edit}}}
+    assert signature("tool", definition(schema)) == (
+        "tool(edits?: {old?: string}[]) — edits: In this order; edits.old: Text to find"
     )
+
+
+def test_text_that_is_left_out_leaves_an_ellipsis() -> None:
+    line = signature("tool", definition({}, "Reads a file. " * 30)) or ""
+    assert line.endswith("Reads a file. …")
 
 
 def test_a_name_that_is_not_plain_is_written_as_a_json_string() -> None:
@@ -157,8 +192,6 @@ def test_what_the_name_says_already_is_not_said_again() -> None:
         definition(True),
         definition({"properties": [], "required": "all", "type": "object"}),
         definition({"properties": {}, "required": []}),
-        definition({"$ref": "#"}),
-        definition({"allOf": [{"$ref": "#"}]}),
         b'{"inputSchema":null,"description":7}',
     ],
 )
@@ -194,7 +227,6 @@ ODD: dict[str, Json] = {
             "d": {"type": "object", "properties": {"x": 3}, "additionalProperties": 4, "required": [1, "y"]},
             "e": [],
             "f": {"type": "not a type!", "default": [1]},
-            "g": {"enum": [{"a": ["x" * 1000]}, "y" * 1000]},
         }
     },
     "long names": {"properties": {"n" * 1500: {"type": "string"}}},
@@ -204,20 +236,18 @@ ODD: dict[str, Json] = {
 @pytest.mark.parametrize("schema", ODD.values(), ids=ODD)
 def test_whatever_the_schema_the_line_is_one_and_bounded(schema: Json) -> None:
     line = signature("tool", definition(schema, "Many words. " * 1000))
-    assert line.startswith("tool(")
-    assert "\n" not in line
-    assert len(line) <= LONGEST
+    assert line is None or (line.startswith("tool(") and "\n" not in line and len(line) <= LONGEST)
 
 
 def test_wrong_schemas_say_what_can_be_made_of_them() -> None:
     assert signature("tool", definition(ODD["wrong"])) == (
-        "tool(a?: any, b?: any, c?: any, d?: {y: any, x?: any}, e?: any, f?: any, g?: any)"
+        "tool(a?: any, b?: any, c?: any, d?: {y: any, x?: any}, e?: any, f?: any)"
     )
 
 
 def test_a_definition_that_is_too_deep_to_be_read_is_not_read() -> None:
     raw = b'{"inputSchema":' + b'{"items":' * 100_000 + b"1" + b"}" * 100_001
-    assert signature("tool", raw) in ("tool()", "tool(…)")
+    assert signature("tool", raw) in ("tool()", None)
 
 
 @pytest.mark.parametrize(

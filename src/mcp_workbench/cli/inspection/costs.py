@@ -16,11 +16,10 @@ import msgspec
 from mcp_workbench.surface.handshake_text import handshake_text
 from mcp_workbench.surface.listing.detail import ListedTool
 from mcp_workbench.surface.listing.found import findings_result
-from mcp_workbench.surface.listing.listing_result import compact
 from mcp_workbench.surface.listing.open_request import OpenRequest
 from mcp_workbench.surface.listing.opened import opening_result
-from mcp_workbench.surface.metatools import USE_TOOL
-from mcp_workbench.wire.message import decode_members, encode
+from mcp_workbench.surface.metatools import USE_TOOL, passed_on
+from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.text.estimate import estimate_tokens
 from mcp_workbench.workbench.toolbox import Opening
 
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.client_view import ClientView
     from mcp_workbench.workbench.toolbox import Toolbox
 
-NATIVE_KEYS: Final = ("name", "description", "inputSchema")
-"""The keys of a tool that clients show a model. Titles, annotations and output schemas are for programs."""
 MAX_QUERIES: Final = 20
 """Searches whose mean is taken, at most. Each is for the words in the name of a tool, and the tools are
 spread evenly over the list."""
@@ -48,7 +45,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     signatures: int
     names: int
     auto: int
-    """Tokens without a choice of level, which gives the richest one that fits into `listingBudget`."""
+    """Tokens without a choice of level, which is what models read."""
 
 
 class Costs(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +56,8 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     tools: int
     """Number of tools of these servers."""
     native: int
-    """Tokens of all tools as a client would show them without a workbench."""
+    """Tokens of what a client passes on to a model without a workbench: all tools, and the instructions of
+    their servers."""
     start: int
     """Tokens of what a workbench shows in the place of the tools: instructions and two tools."""
     opened: Opened
@@ -75,14 +73,19 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
         return self.native - self.start
 
     @property
+    def once(self) -> int:
+        """Tokens of a conversation that opens every toolbox once, with what is read at the start."""
+        return self.start + self.opened.auto
+
+    @property
     def break_even(self) -> int:
         """Number of calls, each after a search, up to which the workbench costs no more than native tools."""
         return max(self.saved // max(self.search + self.call, 1), 0)
 
 
 def figures(costs: Costs) -> dict[str, object]:
-    """Return the costs and the break-even as plain data, for scripts."""
-    return {**msgspec.to_builtins(costs), "break_even_calls": costs.break_even}
+    """Return the costs and what follows from them as plain data, for scripts."""
+    return {**msgspec.to_builtins(costs), "once": costs.once, "break_even_calls": costs.break_even}
 
 
 async def costs_of(view: ClientView, toolboxes: Sequence[Toolbox]) -> Costs:
@@ -99,7 +102,7 @@ async def costs_of(view: ClientView, toolboxes: Sequence[Toolbox]) -> Costs:
     return Costs(
         servers=sum(len(opening.tools) for opening in openings),
         tools=len(tools),
-        native=estimate_tokens(b"[%b]" % b",".join(map(_native, tools))) if tools else 0,
+        native=_native(openings, tools),
         start=handshake_text(view.summaries(toolboxes)).tokens,
         opened=Opened(
             full=_opened(openings, "full"),
@@ -119,9 +122,10 @@ def _opening(toolbox: Toolbox) -> Opening:
     return Opening(toolbox, listed, [], [])
 
 
-def _native(tool: ListedTool) -> bytes:
-    members = decode_members(tool.definition)
-    return compact(encode({key: members[key] for key in NATIVE_KEYS if key in members}))
+def _native(openings: Sequence[Opening], tools: Sequence[ListedTool]) -> int:
+    said = [toolbox_server.instructions for opening in openings for toolbox_server, _ in opening.tools]
+    definitions = passed_on(tool.definition for tool in tools) if tools else b""
+    return estimate_tokens(definitions) + sum(map(estimate_tokens, said))
 
 
 def _opened(openings: Sequence[Opening], detail: Detail) -> int:

@@ -26,6 +26,7 @@ HEADINGS: Final = (
     "signatures",
     "names",
     "auto",
+    "once",
     "search",
     "calls",
 )
@@ -36,10 +37,11 @@ FRAME_COLUMNS: Final = 120
 MAX_COLUMNS: Final = 1000
 """A width that no table reaches."""
 LEGEND: Final = (
-    "Tokens, by estimate. native: name, description and input schema of every tool, as clients show them. "
-    "start: the instructions and two tools of a workbench with this toolbox alone. full to auto: "
-    "open_toolbox at each level of detail. search: a query for the words of a tool's name, and its answer. "
-    "calls: how many, each after a search, cost no more than native."
+    "Tokens, by estimate, of what clients pass on to a model. native: name, description and input schema of "
+    "every tool, and the instructions of the servers. start: the same of a workbench with this toolbox "
+    "alone. full to auto: open_toolbox at each level of detail; auto is the default. once: start and auto, "
+    "in percent of native. search: a query for the words of a tool's name, and its answer. calls: how many, "
+    "each after a search, cost no more than native."
 )
 
 
@@ -79,21 +81,27 @@ def _cells(costs: Costs) -> Iterator[str]:
         opened.signatures,
         opened.names,
         opened.auto,
-        costs.search,
-        costs.break_even,
     ):
         yield f"{figure:,}"
+    yield f"{_percentage(costs):,}%"
+    yield f"{costs.search:,}"
+    yield f"{costs.break_even:,}"
+
+
+def _percentage(costs: Costs) -> int:
+    return round(100 * costs.once / max(costs.native, 1))
 
 
 def _sentences(total: Costs) -> Iterator[str]:
     servers, tools = count(total.servers, "server", "servers"), count(total.tools, "tool", "tools")
     shown = f"{tools} of {servers} would take {total.native:,} tokens in every conversation"
-    step = total.search + total.call
     if total.saved <= 0:
         yield f"{shown}; the workbench takes {total.start:,}. For so few tools it saves none."
+        yield "In tokens, these servers are cheaper in the client's own configuration."
         return
     percentage = 100 * total.start / total.native
     yield f"{shown}; the workbench takes {total.start:,} at the start ({percentage:.1f} %)."
+    step = total.search + total.call
     each = (
         f"A search and the call of what it found take about {step:,} more ({total.search:,} + {total.call:,})"
     )
@@ -102,6 +110,10 @@ def _sentences(total: Costs) -> Iterator[str]:
         yield f"{each}: a conversation with up to {calls} is cheaper with the workbench."
     else:
         yield f"{each}: with the first such call it has taken more than it saves."
-    opened = total.start + total.opened.auto
-    compared = f"{100 * opened / total.native:.0f} % of what they take natively"
-    yield f"With every toolbox opened once, and no search, it is {opened:,}: {compared}."
+    compared = f"{_percentage(total)} % of what they take natively"
+    yield f"With every toolbox opened once, and no search, it is {total.once:,}: {compared}."
+    if total.once > total.native:
+        yield (
+            "So the workbench pays in conversations that use a part of these tools. Servers whose tools are "
+            "used in every conversation are cheaper in the client's own configuration."
+        )

@@ -26,8 +26,8 @@ Tokens = Annotated[int, Meta(ge=500, le=10_000_000)]
 
 OPEN_DEADLINE_SECONDS = 15.0
 """Seconds after which `open_toolbox` answers, where the configuration does not say."""
-LISTING_BUDGET_TOKENS = 8000
-"""Tokens of the longest list with whole definitions, where the configuration does not say."""
+LISTING_BUDGET_TOKENS = 7000
+"""Tokens of the longest answer of `open_toolbox`, where the configuration does not say."""
 
 Origin = tuple[str, str]
 """The names of a server's toolbox and of the server itself."""
@@ -259,8 +259,8 @@ class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     listing_budget: Annotated[
         Tokens,
         Meta(
-            description="Tokens, by estimate, up to which `open_toolbox` lists the tools with their whole "
-            "definitions. A longer list has signatures, or names. "
+            description="Tokens, by estimate, that an answer of `open_toolbox` may take. A list that would "
+            "be longer has signatures of some tools only, or names. "
             "Default: the `listingBudget` of the whole file.",
             examples=[20000],
             extra={"expected": "a number of tokens from 500 to 10000000, in digits only"},
@@ -293,7 +293,7 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
         Meta(
             description="The `listingBudget` of the toolboxes that have none of their own, and of what is "
             "found in all of them.",
-            examples=[8000],
+            examples=[7000],
             extra={"expected": "a number of tokens from 500 to 10000000, in digits only"},
         ),
     ] = LISTING_BUDGET_TOKENS

@@ -71,12 +71,14 @@ class _Discovered(msgspec.Struct):
     supported: list[str] = msgspec.field(name="supportedVersions")
     capabilities: msgspec.Raw = ABSENT
     meta: msgspec.Raw = msgspec.field(name="_meta", default=ABSENT)
+    instructions: msgspec.Raw = ABSENT
 
 
 class _Initialized(msgspec.Struct):
     version: str = msgspec.field(name="protocolVersion")
     capabilities: msgspec.Raw = ABSENT
     server_info: msgspec.Raw = msgspec.field(name="serverInfo", default=ABSENT)
+    instructions: msgspec.Raw = ABSENT
 
 
 class _VersionData(msgspec.Struct):
@@ -209,7 +211,7 @@ def _read_initialized(answer: msgspec.Raw) -> Agreed:
         raise BadAnswer(f"its answer to initialize could not be read: {error}") from None
     if found.version not in LEGACY_VERSIONS and found.version not in OLDER_VERSIONS:
         raise BadAnswer(f'it answered initialize with the unknown protocol version "{found.version}"')
-    offer = read_offer(found.capabilities, found.server_info)
+    offer = read_offer(found.capabilities, found.server_info, found.instructions)
     if found.version < FIRST_TO_DECLARE_COMPLETIONS:
         offer = msgspec.structs.replace(offer, completions=True)
     return Agreed("legacy", offer, Versions(legacy=True))
@@ -221,7 +223,8 @@ def _read_discovered(discover: AwaitedRequest) -> Agreed:
     try:
         found = msgspec.json.decode(discover.answer.result(), type=_Discovered)
         supported = found.supported
-        offer = read_offer(found.capabilities, members_of(found.meta).get(META_SERVER, ABSENT))
+        server_info = members_of(found.meta).get(META_SERVER, ABSENT)
+        offer = read_offer(found.capabilities, server_info, found.instructions)
     except RemoteError as error:
         if error.code == MISSING_CAPABILITY:
             return Agreed(MODERN, learned=Versions(modern=True))

@@ -1,4 +1,4 @@
-"""What a server offers, according to its capabilities."""
+"""What a server offers, and what it tells models, according to its handshake."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import Literal
 
 import msgspec
 
-from mcp_workbench.wire.message import ABSENT, members_of
+from mcp_workbench.wire.message import ABSENT, decode_text, members_of
 
 TRUE = msgspec.Raw(b"true")
 
 MAX_INFO_BYTES = 16 * 1024
 """Maximum size of the `serverInfo` that is kept."""
+MAX_INSTRUCTIONS_CHARACTERS = 16 * 1024
+"""Length of the `instructions` that are kept. Longer ones are cut."""
 
 Capability = Literal["resources", "prompts", "completions"]
 
@@ -32,6 +34,8 @@ class Offer(msgspec.Struct, frozen=True):
     logging: bool = False
     server_info: msgspec.Raw = ABSENT
     """The `serverInfo` of the server as JSON."""
+    instructions: str = ""
+    """What the server's author tells models about the use of its tools."""
 
     @property
     def changing(self) -> list[str]:
@@ -49,8 +53,10 @@ class Offer(msgspec.Struct, frozen=True):
         return offered
 
 
-def read_offer(capabilities: msgspec.Raw, server_info: msgspec.Raw = ABSENT) -> Offer:
-    """Return the offer in the `capabilities` of a response. What cannot be read is not offered."""
+def read_offer(
+    capabilities: msgspec.Raw, server_info: msgspec.Raw = ABSENT, instructions: msgspec.Raw = ABSENT
+) -> Offer:
+    """Return the offer in the members of a response. What cannot be read is not offered."""
     has = members_of(capabilities)
     tools, prompts, resources = (
         members_of(has.get(name, ABSENT)) for name in ("tools", "prompts", "resources")
@@ -67,4 +73,5 @@ def read_offer(capabilities: msgspec.Raw, server_info: msgspec.Raw = ABSENT) -> 
         logging="logging" in has,
         # Copied: a view would keep the whole line in memory.
         server_info=server_info.copy() if len(server_info) <= MAX_INFO_BYTES else ABSENT,
+        instructions=(decode_text(instructions) or "").strip()[:MAX_INSTRUCTIONS_CHARACTERS],
     )

@@ -6,34 +6,35 @@ import time
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from mcp_workbench.errors import ToolsNotFound
 from mcp_workbench.surface.listing.detail import (
-    BRIEF,
-    FULL,
-    HOW_TO_GET_DEFINITION,
+    SCHEMAS,
+    SIGNATURES,
     DefinitionReader,
     DetailLevel,
     ListedTool,
-    cost,
-    fit,
+    identified,
 )
+from mcp_workbench.surface.listing.fitting import cost, fit_names
 from mcp_workbench.surface.listing.listing_result import ListingResult
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.text.similar_names import similar_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mcp_workbench.config import Origin
-    from mcp_workbench.surface.listing.detail import Key, Show
+    from mcp_workbench.surface.listing.detail import Key
     from mcp_workbench.surface.listing.open_request import Detail, OpenRequest
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.client_view import FoundTool, SearchFindings
 
-BEST_SHARE: Final = 0.125
-"""Part of the budget for whole definitions of the best tools of each query."""
+BEST_TOKENS: Final = 200
+"""Tokens for the parameters of the best tools of each query. The others have a summary."""
+FIRST_TOKENS: Final = 1000
+"""Tokens for the parameters of the very best tool, which is called next more often than not."""
+
+HOW_TO_GET_DEFINITION: Final = "Parameters of a tool: open_toolbox with tools: [its name]."
 
 MAX_COMPARED_NAMES: Final = 20_000
 """Names that are compared to suggest corrections for all missing ones. Each takes some 10 µs of the event
@@ -48,33 +49,26 @@ NOT_SEARCHED: Final = (
 )
 
 
-class _Piece(msgspec.Struct, frozen=True):
-    json: bytes
-    is_brief: bool
-    """Whether less than the whole definition is shown."""
-
-
 def findings_result(findings: SearchFindings, wanted: OpenRequest, budget: int) -> tuple[Body, ...]:
     """Return the tools for one query, or for each of several. Each tool is shown once."""
     reader = DefinitionReader()
-    answers = [_dated(tools) for tools in findings.found]
-    pieces = _pieces(answers, wanted.detail, budget, _as_object(reader))
-    is_brief = any(piece.is_brief for piece in pieces.values())
+    answers = [_listed(tools) for tools in findings.found]
+    pieces = _pieces(answers, wanted.detail, budget, reader)
+    is_brief = any(b'"summary":' in piece for piece in pieces.values())
     document = ListingResult()
     document.add(b'{"results":[' if wanted.is_list else b"{")
     for number, (query, tools) in enumerate(zip(wanted.queries, answers, strict=True)):
         if wanted.is_list:
-            document.add(b",{" if number else b"{")
-        document.add(b'"query":%b,"tools":[' % encode(query))
+            document.add(b'%b{"query":%b,' % (b"," if number else b"", encode(query)))
+        document.add(b'"tools":[')
         # A tool that is shown under an earlier query is only named.
-        document.add_list(
-            shown.json if (shown := pieces.pop(tool.key, None)) else _identify(tool) for tool in tools
-        )
+        document.add_list(pieces.pop(tool.key, b"") or identified(tool) for tool in tools)
         document.add(b"]}" if wanted.is_list else b"]")
     if wanted.is_list:
         document.add(b"]")
     document.add_members(
         {
+            "listed": _age_of(tool for found in findings.found for tool in found),
             "hint": " ".join(_hints(findings, is_brief=is_brief)),
             "not_searched": _by_toolbox(findings.unknown),
             "notes": reader.notes(),
@@ -85,28 +79,32 @@ def findings_result(findings: SearchFindings, wanted: OpenRequest, budget: int) 
 
 
 def _pieces(
-    answers: Sequence[Sequence[ListedTool]], detail: Detail, budget: float, show: Show
-) -> dict[Key, _Piece]:
+    answers: Sequence[Sequence[ListedTool]], detail: Detail, budget: float, reader: DefinitionReader
+) -> dict[Key, bytes]:
     """Return what is shown of each tool.
 
-    For "auto" the best are shown whole and the others in brief: usually one of the best is called next.
+    For "auto" the best have their parameters, and the others a summary: usually one of the best is called
+    next.
     """
     tools = {tool.key: tool for found in answers for tool in found}
     if detail != "auto":
         level = DetailLevel(detail)
-        return {key: _Piece(show(level, tool), not level.is_full) for key, tool in tools.items()}
-    pieces: dict[Key, _Piece] = {}
+        return {key: reader.item(level, tool) for key, tool in tools.items()}
+    pieces: dict[Key, bytes] = {}
     left = budget
     for found in answers:
-        tokens_left = min(left, budget * BEST_SHARE)
-        for tool in found:
-            if tool.key not in pieces and (price := cost(definition := show(FULL, tool))) <= tokens_left:
-                pieces[tool.key] = _Piece(definition, is_brief=False)
-                tokens_left -= price
-                left -= price
+        best = BEST_TOKENS
+        for number, tool in enumerate(found):
+            if tool.key in pieces:
+                continue
+            price = cost(piece := reader.item(SIGNATURES, tool))
+            if price > min(left, best if number else FIRST_TOKENS):
+                break
+            pieces[tool.key] = piece
+            best -= price
+            left -= price
     others = [tool for key, tool in tools.items() if key not in pieces]
-    brief = fit(others, "auto", left, show, BRIEF).shown
-    return pieces | {tool.key: _Piece(json, is_brief=True) for tool, json in brief}
+    return pieces | {tool.key: piece for tool, piece in fit_names(others, left, reader.item).shown}
 
 
 def named_result(known: Sequence[FoundTool], wanted: OpenRequest) -> tuple[Body, ...]:
@@ -114,8 +112,9 @@ def named_result(known: Sequence[FoundTool], wanted: OpenRequest) -> tuple[Body,
     reader = DefinitionReader()
     document = ListingResult()
     document.add(b"{")
-    add_named(document, _dated(known), wanted, reader, where="any toolbox of which the tools are known")
-    document.add_members({"notes": reader.notes()})
+    add_named(document, _listed(known), wanted, reader, where="any toolbox of which the tools are known")
+    listed = _age_of(tool for tool in known if tool.name in wanted.names)
+    document.add_members({"listed": listed, "notes": reader.notes()})
     document.add(b"}")
     return document.result()
 
@@ -128,7 +127,7 @@ def add_named(
     *,
     where: str,
 ) -> None:
-    """Add the tools that are asked for by name, whole by default. Raises ToolsNotFound."""
+    """Add the tools that are asked for by name, by default with their schemas. Raises ToolsNotFound."""
     chosen = [tool for tool in tools if tool.name in wanted.names]
     found = {tool.name for tool in chosen}
     all_names = list(dict.fromkeys(tool.name for tool in tools))
@@ -139,28 +138,11 @@ def add_named(
     }
     if not chosen:
         raise ToolsNotFound(where, missing)
-    detail = "full" if wanted.detail == "auto" else wanted.detail
+    level = SCHEMAS if wanted.detail == "auto" else DetailLevel(wanted.detail)
     document.add(b'"tools":[')
-    document.add_list(json for _, json in fit(chosen, detail, 0, _as_object(reader)).shown)
+    document.add_list(reader.item(level, tool) for tool in chosen)
     document.add(b"]")
     document.add_members({"not_found": [{"name": name, "similar": near} for name, near in missing.items()]})
-
-
-def _as_object(reader: DefinitionReader) -> Show:
-    """Return a function that shows a tool with all that `use_tool` needs to identify it."""
-
-    def show(level: DetailLevel, tool: ListedTool) -> bytes:
-        if level.is_full:
-            return reader.whole(tool)
-        return _identify(tool, **{level.word: reader.words(level, tool)})
-
-    return show
-
-
-def _identify(tool: ListedTool, **more: str) -> bytes:
-    toolbox, server = tool.origin
-    dated = {"listed": tool.listed} if tool.listed else {}
-    return encode({"name": tool.name, "toolbox_name": toolbox, "source_server": server, **more, **dated})
 
 
 def _hints(findings: SearchFindings, *, is_brief: bool) -> Iterator[str]:
@@ -178,17 +160,18 @@ def _by_toolbox(origins: Sequence[Origin]) -> dict[str, list[str]]:
     }
 
 
-def _dated(found: Sequence[FoundTool]) -> list[ListedTool]:
+def _listed(found: Sequence[FoundTool]) -> list[ListedTool]:
+    return [ListedTool(tool.origin, tool.name, tool.definition) for tool in found]
+
+
+def _age_of(found: Iterable[FoundTool]) -> str:
+    """Say when servers that are not connected were listed; empty if all are connected."""
+    times = [tool.listed_at for tool in found if tool.listed_at is not None]
+    if not times:
+        return ""
     now = time.time()
-    return [
-        ListedTool(
-            tool.origin,
-            tool.name,
-            tool.definition,
-            "" if tool.listed_at is None else age(now - tool.listed_at),
-        )
-        for tool in found
-    ]
+    latest, earliest = age(now - max(times)), age(now - min(times))
+    return latest if latest == earliest else f"{latest} to {earliest}"
 
 
 def age(seconds: float) -> str:

@@ -26,18 +26,12 @@ class ListingResult:
         self._structure += piece
         self._text += encode(piece.decode())[1:-1]
 
-    def add_foreign(self, value: bytes) -> None:
-        """Add a JSON value from a server, compact in the text and as it is in the structure."""
-        self._structure += value
-        # The model reads the text, and white space costs tokens. The structure keeps it.
-        self._text += encode(compact(value).decode())[1:-1]
-
     def add_list(self, values: Iterable[bytes]) -> None:
-        """Add the items of a list, which may contain values from servers."""
+        """Add the items of a list, without the white space that values from servers may contain."""
         comma = b""
         for value in values:
-            self.add(comma)
-            self.add_foreign(value)
+            # In the structure too: some hosts show a model only that, and white space costs tokens.
+            self.add(comma + compact(value))
             comma = b","
 
     def add_members(self, members: dict[str, object]) -> None:

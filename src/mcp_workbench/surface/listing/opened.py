@@ -8,22 +8,17 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from mcp_workbench.surface.listing.detail import (
-    HOW_TO_GET_DEFINITION,
-    DefinitionReader,
-    ListedTool,
-    fit,
-    named,
-)
-from mcp_workbench.surface.listing.found import add_named
+from mcp_workbench.surface.listing.detail import FULL, SIGNATURES, DefinitionReader, DetailLevel, ListedTool
+from mcp_workbench.surface.listing.fitting import Fit, fit_toolbox
+from mcp_workbench.surface.listing.found import HOW_TO_GET_DEFINITION, add_named
 from mcp_workbench.surface.listing.listing_result import ListingResult
 from mcp_workbench.wire.message import encode
+from mcp_workbench.workbench.text.estimate import estimate_tokens
 from mcp_workbench.workbench.text.sanitise import clean_text
-from mcp_workbench.workbench.toolbox import ToolboxSummary
+from mcp_workbench.workbench.text.signatures import leading
 
 if TYPE_CHECKING:
     from mcp_workbench.errors import StartError
-    from mcp_workbench.surface.listing.detail import DetailLevel, Fit
     from mcp_workbench.surface.listing.open_request import OpenRequest
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.toolbox import Opening, Toolbox
@@ -32,13 +27,21 @@ if TYPE_CHECKING:
 MAX_REMEMBERED_BYTES: Final = 1024 * 1024
 """Size of the longest list that is remembered, for each toolbox and level of detail."""
 NO_SPACE: Final = "There was no room for {:,} more: find them with query."
+HINT_TOKENS: Final = 40
+"""Tokens of the longest hint that may follow the toolbox, and of the brackets around the tools."""
+
+INSTRUCTIONS_SHARE: Final = 0.15
+"""Part of the budget for what servers tell models about their tools."""
+INSTRUCTION_WIDTHS: Final = (400, 200, 100)
+"""Characters of what each server tells. The longest is taken with which all fit, and else none is shown."""
 
 
 class _Remembered(msgspec.Struct, frozen=True):
-    """A list that was written, and the tools and notes that it was written from."""
+    """A list that was written, and what it was written from."""
 
     indexes: list[Index]
-    notes: list[list[str]]
+    texts: list[tuple[str, ...]]
+    """The instructions and notes of each server."""
     result: tuple[Body, ...]
 
     def is_of(self, opening: Opening) -> bool:
@@ -47,7 +50,7 @@ class _Remembered(msgspec.Struct, frozen=True):
         return (
             len(indexes) == len(self.indexes)
             and all(new is old for new, old in zip(indexes, self.indexes, strict=True))
-            and self.notes == [toolbox_server.notes for toolbox_server, _ in opening.tools]
+            and self.texts == _texts(opening)
         )
 
 
@@ -71,20 +74,21 @@ def opening_result(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
     if (known := remembered(opening, wanted)) is not None:
         return known  # written while this request waited for its turn
     # Taken before writing, so that a change meanwhile makes the remembered list invalid.
-    indexes, notes = (
-        [index for _, index in opening.tools],
-        [[*toolbox_server.notes] for toolbox_server, _ in opening.tools],
-    )
+    indexes, texts = [index for _, index in opening.tools], _texts(opening)
     result = _write(opening, wanted)
     if _is_plain(opening, wanted) and sum(map(len, result)) <= MAX_REMEMBERED_BYTES:
         lists = _remembered.setdefault(opening.toolbox, {})
-        lists[wanted.detail] = _Remembered(indexes, notes, result)
+        lists[wanted.detail] = _Remembered(indexes, texts, result)
     return result
 
 
 def _is_plain(opening: Opening, wanted: OpenRequest) -> bool:
     """Whether the list shows all tools, and all servers are ready."""
     return not (wanted.names or opening.starting or opening.failures)
+
+
+def _texts(opening: Opening) -> list[tuple[str, ...]]:
+    return [(toolbox_server.instructions, *toolbox_server.notes) for toolbox_server, _ in opening.tools]
 
 
 def _write(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
@@ -94,9 +98,22 @@ def _write(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
         for toolbox_server, index in opening.tools
         for name, definition in index.items()
     ]
-    box = ToolboxSummary(toolbox.name, toolbox.description, len(opening.tools))
     reader = DefinitionReader()
-    document = _begin(box, tools, wanted, toolbox.listing_budget, reader)
+    document = ListingResult()
+    head = b'{"toolbox":%b,"description":%b,"servers_connected":%d,' % (
+        encode(toolbox.name),
+        encode(toolbox.description),
+        len(opening.tools),
+    )
+    document.add(head)
+    instructions: dict[str, str] = {}
+    if wanted.names:
+        add_named(document, tools, wanted, reader, where=f"toolbox '{toolbox.name}'")
+    else:
+        instructions = _instructions(opening, wanted, toolbox.listing_budget * INSTRUCTIONS_SHARE)
+        said = _tokens_of(instructions)
+        left = toolbox.listing_budget - estimate_tokens(head) - said - HINT_TOKENS
+        _add_all(document, _fit(tools, wanted, left, reader))
     notes = [
         {"server": toolbox_server.name, "note": clean_text(note)}
         for toolbox_server, _ in opening.tools
@@ -104,6 +121,7 @@ def _write(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
     ]
     document.add_members(
         {
+            "server_instructions": instructions,
             "starting_servers": [_starting(server, toolbox.open_deadline) for server in opening.starting],
             "failed_servers": [_failure(failure) for failure in opening.failures],
             "notes": notes + reader.notes(),
@@ -113,39 +131,48 @@ def _write(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
     return document.result()
 
 
-def _begin(
-    box: ToolboxSummary, tools: list[ListedTool], wanted: OpenRequest, budget: int, reader: DefinitionReader
-) -> ListingResult:
-    """Write the toolbox and its tools. The object stays open for what else there is to say."""
-    document = ListingResult()
-    document.add(
-        b'{"toolbox":%b,"description":%b,"servers_connected":%d,'
-        % (encode(box.name), encode(box.description), box.servers)
-    )
-    if wanted.names:
-        add_named(document, tools, wanted, reader, where=f"toolbox '{box.name}'")
-        return document
+def _fit(tools: list[ListedTool], wanted: OpenRequest, budget: float, reader: DefinitionReader) -> Fit:
+    """Show the tools at the level that is asked for, or else at the one that fits."""
+    if wanted.detail == "auto":
+        return fit_toolbox(tools, budget, reader)
+    level = DetailLevel(wanted.detail)
+    show = reader.item if level == FULL else reader.line
+    # Not as a list: a requested list of whole definitions may be large.
+    return Fit(level, ((tool, show(level, tool)) for tool in tools))
 
-    def show(level: DetailLevel, tool: ListedTool) -> bytes:
-        if level.is_full:
-            return reader.whole(tool)
-        words = reader.words(level, tool)
-        return encode(words if level.name == "signatures" else named(tool, words))
 
-    _add_all(document, fit(tools, wanted.detail, budget, show))
-    return document
+def _instructions(opening: Opening, wanted: OpenRequest, budget: float) -> dict[str, str]:
+    """Return what the servers tell models, by server: all of it in full, else as much as fits."""
+    given = {
+        toolbox_server.name: clean_text(toolbox_server.instructions).strip()
+        for toolbox_server, _ in opening.tools
+        if toolbox_server.instructions
+    }
+    if wanted.detail == "full":
+        return given
+    for width in INSTRUCTION_WIDTHS:
+        shortened = {server: leading(text, width) for server, text in given.items()}
+        if _tokens_of(shortened) <= budget:
+            return shortened
+    return {}
+
+
+def _tokens_of(texts: dict[str, str]) -> int:
+    return estimate_tokens(encode(texts)) if texts else 0
 
 
 def _add_all(document: ListingResult, fitting: Fit) -> None:
-    """Add whole definitions as a list, else lines by server, so that no line has to name it."""
-    if fitting.level.is_full:
+    """Add objects as a list, and lines by server, so that no line has to name it."""
+    level = fitting.level.name
+    if level in ("full", "schemas"):
         document.add(b'"tools":[')
         document.add_list(definition for _, definition in fitting.shown)
         document.add(b"]")
         return
-    others = NO_SPACE.format(fitting.omitted) if fitting.omitted else ""
-    hint = f"{HOW_TO_GET_DEFINITION} {others}".rstrip()
-    document.add(b'"detail":"%b","hint":%b,"tools":{' % (fitting.level.name.encode(), encode(hint)))
+    hints = [HOW_TO_GET_DEFINITION] if fitting.hidden or fitting.level != SIGNATURES else []
+    hints += [NO_SPACE.format(fitting.omitted)] if fitting.omitted else []
+    hint = b'"hint":%b,' % encode(" ".join(hints)) if hints else b""
+    document.add(b'"detail":"%b",%b"tools":{' % (level.encode(), hint))
     by_server = groupby(fitting.shown, key=lambda pair: pair[0].origin[1])
     for number, (server, of_server) in enumerate(by_server):
         comma = b"," if number else b""

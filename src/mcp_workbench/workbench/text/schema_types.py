@@ -1,7 +1,7 @@
-"""Writes a JSON Schema as a short type: `string`, `"a"|"b"`, `{x: number, y?: number}[]`.
+"""Writes a JSON Schema as a short type: `string`, `"a"|"b"`, `integer(1..100)`, `{x: number, y?: number}[]`.
 
-Owns the notation and its limits: a server's schema may be anything, refer to itself, or expand without end.
-Knows nothing of tools.
+Owns the notation, and what cannot be said in it. Knows nothing of tools. A server's schema may be anything,
+refer to itself, or expand without end.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.text.json_pointer import unescape_step
-from mcp_workbench.workbench.text.shortening import MORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,18 +18,18 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
     Refs = frozenset[str]
 
-__all__ = ["Field", "SchemaTypes", "display_name", "literal"]
+__all__ = ["Field", "Inexpressible", "SchemaTypes", "display_name", "literal"]
 
 MAX_DEPTH: Final = 3
-"""Objects within objects that are shown; deeper ones are just `object`."""
-MAX_SCHEMAS: Final = 100
+"""Objects within objects that a type may have. Deeper ones are hard to read on one line."""
+MAX_SCHEMAS: Final = 200
 """Schemas that are read for one type: references can make millions out of a few lines."""
-FIELDS_CHARACTERS: Final = 360
-"""Length of the properties of one object."""
-CHOICES_CHARACTERS: Final = 160
-"""Length of the alternatives of one type."""
-TYPE_CHARACTERS: Final = 400
+TYPE_CHARACTERS: Final = 2000
 """Length of a whole type with all its parts."""
+PATTERN_CHARACTERS: Final = 40
+"""Length of a regular expression that is written into a type."""
+MAX_BOUND: Final = 2**31 - 2
+"""The largest bound that is written. Larger ones are those of an integer type, and say nothing."""
 
 ANY: Final = "any"
 NULL: Final = "null"
@@ -38,9 +37,31 @@ NULL: Final = "null"
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][\w.\-/:]*", re.ASCII)
 _WORD: Final = re.compile(r"[a-zA-Z][\w\-]{0,20}", re.ASCII)
 _PLAIN_FORMATS: Final = frozenset({"string", "text", "password"})
+_UNSAID: Final = (
+    "if",
+    "not",
+    "contains",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "patternProperties",
+    "propertyNames",
+    "$dynamicRef",
+)
+"""Keywords for which there is no notation."""
+_BOUNDS: Final = {
+    "integer": ("minimum", "maximum"),
+    "number": ("minimum", "maximum"),
+    "string": ("minLength", "maxLength"),
+    "array": ("minItems", "maxItems"),
+}
 
 Field = tuple[str, bool, object]
 """A property's name, whether it is required, and its schema."""
+
+
+class Inexpressible(Exception):
+    """The schema says something that a short type cannot say."""
 
 
 def display_name(name: str) -> str:
@@ -59,75 +80,96 @@ class SchemaTypes:
     def __init__(self, document: object) -> None:
         self._document = document
         self._left = 0
-        self._has_omitted = False
 
     def write(self, schema: object) -> str:
-        """Return the type of a schema, as precise as the limits allow."""
-        for depth in range(MAX_DEPTH, -1, -1):
-            self._left, self._has_omitted = MAX_SCHEMAS, False
-            kinds = self._alternatives(schema, depth, frozenset())
-            if len(kinds) > 1 and isinstance(schema, dict) and schema.get("default", ...) is None:
-                # A parameter whose default is null is better left out than given as null.
-                kinds = [kind for kind in kinds if kind != NULL]
-            text = _joined(kinds)
-            # All names with less detail say more than some of the names.
-            if len(text) <= TYPE_CHARACTERS and (depth <= 1 or not self._has_omitted):
-                return text
-        return ANY
+        """Return the type of a schema. Raises Inexpressible."""
+        self._left = MAX_SCHEMAS
+        kinds = self._alternatives(schema, MAX_DEPTH, frozenset())
+        if len(kinds) > 1 and isinstance(schema, dict) and schema.get("default", ...) is None:
+            # A parameter whose default is null is better left out than given as null.
+            kinds = [kind for kind in kinds if kind != NULL]
+        text = _joined(kinds)
+        if len(text) > TYPE_CHARACTERS:
+            raise Inexpressible
+        return text
 
     def fields(self, schema: object) -> list[Field]:
-        """Return the properties of an object, the required ones first."""
-        return list(_fields(self._resolved(schema, frozenset())[0]))
+        """Return the properties of an object, the required ones first. Raises Inexpressible."""
+        found, _ = self._resolved(schema, frozenset())
+        if any(key in found for key in _UNSAID) or (found.get("properties") and _choices(found)):
+            raise Inexpressible
+        return list(_fields(found))
+
+    def texts(self, schema: object) -> Iterator[tuple[str, str]]:
+        """Return the descriptions of all properties, with a path to each, the outer ones first."""
+        level: list[tuple[str, object]] = [("", schema)]
+        for _ in range(MAX_DEPTH + 1):
+            inner: list[tuple[str, object]] = []
+            for path, owner in level[:MAX_SCHEMAS]:
+                for name, _, field in self._inner_fields(owner):
+                    place = f"{path}.{display_name(name)}" if path else display_name(name)
+                    inner.append((place, field))
+                    description = field.get("description") if isinstance(field, dict) else None
+                    if isinstance(description, str):
+                        yield place, description
+            level = inner
+
+    def _inner_fields(self, schema: object) -> Iterator[Field]:
+        """Return the properties of an object, or of the objects in a list, or of the alternatives."""
+        found, refs = self._resolved(schema, frozenset())
+        if isinstance(items := found.get("items"), dict):
+            found, refs = self._resolved(items, refs)
+        yield from _fields(found)
+        for choice in _choices(found):
+            yield from _fields(self._resolved(choice, refs)[0])
 
     def _alternatives(self, schema: object, depth: int, refs: Refs) -> list[str]:
         self._left -= 1
         if schema is False:
             return ["never"]
         found, refs = self._resolved(schema, refs)
-        if self._left < 0 or not found:
+        if self._left < 0 or any(key in found for key in _UNSAID):
+            raise Inexpressible
+        if not found:
+            if schema and isinstance(schema, dict):
+                raise Inexpressible  # a reference to itself, or to nothing
             return [ANY]
         if "const" in found:
-            return [_short_literal(found["const"])]
+            return [literal(found["const"])]
         if isinstance(values := found.get("enum"), list) and values:
-            return [_short_literal(value) for value in values[:MAX_SCHEMAS]]
-        choices = found.get("anyOf") or found.get("oneOf")
-        if isinstance(choices, list) and choices and not found.get("properties"):
-            kinds = [
-                kind for choice in choices[:MAX_SCHEMAS] for kind in self._alternatives(choice, depth, refs)
-            ]
-            if ANY not in kinds or "type" not in found:
-                return kinds
+            return [literal(value) for value in values]
+        if choices := _choices(found):
+            return self._either(found, choices, depth, refs)
         kinds = found.get("type", ())
         if isinstance(kinds, list):
             return [self._of_kind(kind, found, depth, refs) for kind in kinds] or [ANY]
         return [self._of_kind(kinds, found, depth, refs)]
 
+    def _either(self, schema: Schema, choices: list[object], depth: int, refs: Refs) -> list[str]:
+        if schema.get("properties"):
+            raise Inexpressible
+        kinds = [kind for choice in choices for kind in self._alternatives(choice, depth, refs)]
+        # Several objects differ in what belongs together, which a line does not show well.
+        if sum(kind.startswith("{") for kind in kinds) > 1 or (ANY in kinds and "type" in schema):
+            raise Inexpressible
+        return kinds
+
     def _of_kind(self, kind: object, schema: Schema, depth: int, refs: Refs) -> str:
         if kind == "object" or (not kind and ("properties" in schema or "additionalProperties" in schema)):
             return self._object(schema, depth, refs)
         if kind == "array" or (not kind and ("items" in schema or "prefixItems" in schema)):
-            return self._array(schema, depth, refs)
+            return self._array(schema, depth, refs) + _bounds("array", schema)
         if not isinstance(kind, str) or not _WORD.fullmatch(kind):
             return ANY
-        form = schema.get("format")
-        if kind == "string" and isinstance(form, str) and _WORD.fullmatch(form):
-            return kind if form in _PLAIN_FORMATS else f"{kind}:{form}"
-        return kind
+        return kind + (_form(schema) if kind == "string" else "") + _bounds(kind, schema)
 
     def _object(self, schema: Schema, depth: int, refs: Refs) -> str:
-        if depth <= 0:
-            return "object"
         fields: list[str] = []
-        space = FIELDS_CHARACTERS
         for name, is_required, inner in _fields(schema):
+            if depth <= 0 or self._left < 0:
+                raise Inexpressible
             mark = "" if is_required else "?"
-            field = f"{display_name(name)}{mark}: {self._inner(inner, depth - 1, refs)}"
-            space -= len(field) + 2
-            if space < 0 or self._left < 0:
-                fields.append(MORE)
-                self._has_omitted = True
-                break
-            fields.append(field)
+            fields.append(f"{display_name(name)}{mark}: {self._inner(inner, depth - 1, refs)}")
         others = schema.get("additionalProperties")
         if isinstance(others, dict) and others:
             fields.append(f"[key]: {self._inner(others, depth - 1, refs)}")
@@ -136,7 +178,7 @@ class SchemaTypes:
     def _array(self, schema: Schema, depth: int, refs: Refs) -> str:
         items = schema.get("prefixItems") or schema.get("items", True)
         if isinstance(items, list):
-            return f"[{', '.join(self._inner(item, depth, refs) for item in items[:MAX_SCHEMAS])}]"
+            return f"[{', '.join(self._inner(item, depth, refs) for item in items)}]"
         kinds = list(dict.fromkeys(self._alternatives(items, depth, refs)))
         return f"{kinds[0]}[]" if len(kinds) == 1 else f"({_joined(kinds)})[]"
 
@@ -171,6 +213,11 @@ class SchemaTypes:
         return found
 
 
+def _choices(schema: Schema) -> list[object]:
+    choices = schema.get("anyOf") or schema.get("oneOf")
+    return choices[:MAX_SCHEMAS] if isinstance(choices, list) else []
+
+
 def _fields(schema: Schema) -> Iterator[Field]:
     properties, names = schema.get("properties"), schema.get("required")
     properties = properties if isinstance(properties, dict) else {}
@@ -189,20 +236,34 @@ def _merged(one: Schema, other: Schema) -> Schema:
     return merged
 
 
-def _short_literal(value: object) -> str:
-    text = literal(value)
-    return text if len(text) <= CHOICES_CHARACTERS else "string" if isinstance(value, str) else ANY
+def _form(schema: Schema) -> str:
+    """Return the format of a string, or its pattern."""
+    form, pattern = schema.get("format"), schema.get("pattern")
+    if isinstance(pattern, str) and pattern:
+        if len(pattern) > PATTERN_CHARACTERS:
+            raise Inexpressible
+        return f":/{pattern}/"
+    if isinstance(form, str) and _WORD.fullmatch(form) and form not in _PLAIN_FORMATS:
+        return f":{form}"
+    return ""
+
+
+def _bounds(kind: str, schema: Schema) -> str:
+    """Return the bounds of a number or of a length, as `(1..100)`; nothing if they hardly bound it."""
+    if kind not in _BOUNDS:
+        return ""
+    low, high = (_bound(schema.get(key)) for key in _BOUNDS[kind])
+    if kind in ("string", "array") and low in ("0", "1"):
+        low = ""  # hardly anybody gives an empty text
+    return f"({low}..{high})" if low or high else ""
+
+
+def _bound(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    return literal(value) if abs(value) <= MAX_BOUND else ""
 
 
 def _joined(kinds: Iterable[str]) -> str:
     distinct = list(dict.fromkeys(kinds))
-    if ANY in distinct:
-        return ANY
-    shown: list[str] = []
-    space = CHOICES_CHARACTERS
-    for kind in distinct:
-        space -= len(kind) + 1
-        if shown and space < 0:
-            return "|".join([*shown, MORE])
-        shown.append(kind)
-    return "|".join(shown)
+    return ANY if ANY in distinct else "|".join(distinct)
