@@ -284,6 +284,9 @@ class ClientConnection:
                 known = f"this server has {metatools.OPEN_TOOLBOX} and {metatools.USE_TOOL}"
                 raise Refusal(INVALID_PARAMS, f"Unknown tool: {params.name} ({known})")
         except CallError as error:
+            if caller.is_program:
+                failure = stamping.program_error(error)
+                raise Refusal(failure.code, failure.message, msgspec.Raw(failure.data or b"null")) from None
             self._send_own(request_id, stamping.error_result(error), caller)
 
     def _use_tool(self, request_id: Id, params: RequestParams, caller: Caller) -> None:

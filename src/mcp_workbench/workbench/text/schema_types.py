@@ -77,7 +77,11 @@ class SchemaTypes:
 
     def fields(self, schema: object) -> list[Field]:
         """Return the properties of an object, the required ones first."""
-        return list(_fields(self._resolved(schema, frozenset())[0]))
+        return list(_fields(self.resolved(schema)))
+
+    def resolved(self, schema: object) -> Schema:
+        """Return a schema with its references and parts merged; empty if it says nothing."""
+        return self._resolved(schema, frozenset())[0]
 
     def _alternatives(self, schema: object, depth: int, refs: Refs) -> list[str]:
         self._left -= 1
