@@ -71,6 +71,7 @@ def values(lines: list[str]) -> list[str]:
         (["to"], "space", ["tools", "tokens", "token"]),
         (["tools", "--d"], "space", ["--detail"]),
         (["tools", "--detail", "s"], "space", ["signatures"]),
+        (["tools", "--detail=f"], "space", ["--detail=full"]),
         (["tools", "--config", ""], "files", []),
         (["serve", "--log-level", ""], "space", ["debug", "info", "warning", "error", "off"]),
         (["completion", "z"], "space", ["zsh"]),

@@ -116,6 +116,23 @@ def test_what_a_killed_workbench_left_behind_is_ignored_and_deleted(bench: Bench
     assert (done.returncode, done.stderr, records(bench)) == (0, "", [])
 
 
+def test_a_workbench_that_does_not_answer_is_not_waited_for(bench: Bench) -> None:
+    bench.write(toolboxes(dev={"s": acting("tell", "tell")}))
+    with serving(bench) as (process, _):
+        process.send_signal(signal.SIGSTOP)
+        done = bench.run("call", "dev/s/tell")
+        process.send_signal(signal.SIGCONT)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_result_is_whole_where_a_model_would_get_a_part(bench: Bench) -> None:
+    config = toolboxes(dev={"big": acting("fill", "fill", text="x" * 1000, times=50)})
+    bench.write({**config, "results": {"inlineLimit": 1000}})
+    with serving(bench):
+        done = bench.run("call", "dev/big/fill")
+    assert len(done.stdout) == 50_001
+
+
 async def test_an_interrupted_call_is_cancelled_in_the_running_workbench(
     bench: Bench, journal: Journal
 ) -> None:

@@ -83,3 +83,11 @@ def test_a_value_of_another_type_is_refused_with_what_fits(text: str, schema: ob
     with pytest.raises(WrongValue) as refused:
         ValueReader(DOCUMENT).read(text, schema)
     assert str(refused.value).startswith(reason)
+
+
+def test_a_schema_that_refers_to_itself_without_end_is_survived() -> None:
+    both = {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "array", "items": {"$ref": "#/$defs/a"}}]}
+    document = {"$defs": {"a": {**both, "oneOf": [both, both]}}}
+    reader = ValueReader(document)
+    assert reader.read("5", {"$ref": "#/$defs/a"}) == 5
+    assert reader.schemas.kind_of({"$ref": "#/$defs/a"}) == "any"

@@ -49,6 +49,10 @@ def candidates_for(words: Sequence[str], current: str) -> Completions:
     chosen, before = _command(top, commands, words)
     if (action := _awaits_value(chosen, words)) is not None:
         return _values(action)
+    option, equals, _ = current.partition("=")
+    if equals and _takes_value(chosen, option):
+        choices = _values(chosen._option_string_actions[option]).found  # noqa: SLF001 - see `_commands`
+        return Completions([Completion(f"{option}={each.value}") for each in choices])
     if current.startswith("-"):
         return Completions(list(_options(chosen)))
     if chosen is top and before:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mcp_workbench.cli.shell.addresses import WrongAddress, resolve
+from mcp_workbench.cli.shell.schema_reading import SchemaReader
 from mcp_workbench.config import load_usable, locate
 from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text
 from mcp_workbench.workbench.registry import build
-from mcp_workbench.workbench.text.schema_types import SchemaTypes
 from mcp_workbench.workbench.text.signatures import summary
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ class KnownNames:
         if definition is None:
             return
         schema = msgspec.json.decode(decode_members(definition).get("inputSchema", msgspec.Raw(b"{}")))
-        types = SchemaTypes(schema)
-        for name, is_required, inner in types.fields(schema):
+        schemas = SchemaReader(schema)
+        for name, is_required, inner in schemas.fields(schema):
             mark = ", required" if is_required else ""
-            yield name, f"{types.write(inner)}{mark}", _values(types.resolved(inner))
+            yield name, f"{schemas.kind_of(inner)}{mark}", _values(schemas.resolved(inner))
 
 
 def known_names(config: str | None) -> KnownNames:

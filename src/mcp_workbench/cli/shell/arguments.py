@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from mcp_workbench.cli.shell.schema_reading import SchemaReader
 from mcp_workbench.cli.shell.values import ValueReader, WrongValue
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.configured_server import similar_names
@@ -50,8 +51,7 @@ def read_arguments(words: Sequence[str], given: str | None, schema: object) -> J
 
 def warnings(arguments: Json, schema: object) -> Iterator[str]:
     """Yield what the schema does not expect. The server has the last word on it."""
-    reader = ValueReader(schema)
-    found = reader.resolved(schema)
+    found = SchemaReader(schema).resolved(schema)
     properties = found.get("properties")
     names = list(properties) if isinstance(properties, dict) else []
     others = found.get("additionalProperties", ...)
@@ -108,7 +108,7 @@ class _AssignmentReader:
         schema = self._schema
         while True:
             first, dot, rest = key.partition(".")
-            properties = self._reader.resolved(schema).get("properties")
+            properties = self._reader.schemas.resolved(schema).get("properties")
             names = properties if isinstance(properties, dict) else {}
             if key in names or not dot or first not in names or not rest:
                 return [*steps, key]
@@ -116,7 +116,7 @@ class _AssignmentReader:
             schema, key = names[first], rest
 
     def _property(self, schema: object, name: str) -> object:
-        found = self._reader.resolved(schema)
+        found = self._reader.schemas.resolved(schema)
         properties = found.get("properties")
         if isinstance(properties, dict) and name in properties:
             return properties[name]

@@ -118,7 +118,11 @@ class _Field:
         title = self._schema.get("title")
         about = self._schema.get("description")
         words = [str(text) for text in (title, about) if text]
-        kind = "choose several, separated by commas" if self._is_list else self._reader.write(self._schema)
+        kind = (
+            "choose several, separated by commas"
+            if self._is_list
+            else self._reader.schemas.kind_of(self._schema)
+        )
         kind = "choose one" if self._choices and not self._is_list else kind
         kind += "" if is_required else ", optional"
         terminal.say(f"  {'. '.join(words) or self._name} ({kind})")

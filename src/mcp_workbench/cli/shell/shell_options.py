@@ -59,7 +59,7 @@ def add_commands(commands: argparse._SubParsersAction[Any], shared: argparse.Arg
     _add_call(commands, shared)
     completion = commands.add_parser(
         "completion",
-        help="print a script that completes commands and tools in your shell",
+        help="print a completion script for your shell",
         description=COMPLETION_DESCRIPTION,
     )
     completion.add_argument("shell", choices=SHELLS, help="the shell that is to complete")

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from mcp_workbench.cli.shell.page import BOLD, DIM
+from mcp_workbench.cli.shell.schema_reading import SchemaReader, allowed_values, kind_in
 from mcp_workbench.surface.listing.detail import DefinitionReader, DetailLevel
 from mcp_workbench.workbench.text.sanitise import show_name
-from mcp_workbench.workbench.text.schema_types import SchemaTypes, literal
+from mcp_workbench.workbench.text.schema_types import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,7 +87,7 @@ def show_tool(page: Page, tool: ListedTool) -> None:
     schema = definition.get("inputSchema")
     _show_fields(page, "Arguments", schema, "  none", "required")
     if isinstance(output := definition.get("outputSchema"), dict):
-        _show_fields(page, "Result", output, f"  {SchemaTypes(output).write(output)}", "")
+        _show_fields(page, "Result", output, f"  {SchemaReader(output).kind_of(output)}", "")
     if hints := "; ".join(_hints(annotations)):
         page.line()
         page.line("What the server says about it", BOLD)
@@ -103,10 +104,10 @@ def full_name(tool: ListedTool) -> str:
 
 def example_call(tool: ListedTool, schema: object) -> str:
     """Return a command line that calls a tool with its required arguments."""
-    types = SchemaTypes(schema)
+    schemas = SchemaReader(schema)
     words = [
-        shlex.quote(f"{name}={_example(types, name, inner)}")
-        for name, is_required, inner in types.fields(schema)
+        shlex.quote(f"{name}={_example(schemas, name, inner)}")
+        for name, is_required, inner in schemas.fields(schema)
         if is_required
     ]
     return " ".join(["mcp-workbench", "call", shlex.quote(full_name(tool)), *words])
@@ -114,16 +115,16 @@ def example_call(tool: ListedTool, schema: object) -> str:
 
 def _show_fields(page: Page, heading: str, schema: object, otherwise: str, required: str) -> None:
     """Print the fields of an object: name, type, whether it is required, default and description."""
-    types = SchemaTypes(schema)
-    fields = types.fields(schema)
+    schemas = SchemaReader(schema)
+    fields = list(schemas.fields(schema))
     page.line()
     page.line(heading, BOLD)
     if not fields:
         page.paragraph(otherwise)
     for name, is_required, inner in fields:
-        found = types.resolved(inner)
+        found = schemas.resolved(inner)
         default = f"default {literal(found['default'])}" if "default" in found else ""
-        facts = [types.write(inner), required if is_required else "optional", default]
+        facts = [schemas.kind_of(inner), required if is_required else "optional", default]
         page.paragraph(f"{show_name(name)}  {', '.join(filter(None, facts))}", "  ", "    ")
         if isinstance(about := found.get("description"), str) and about.strip():
             page.paragraph(about.strip(), "      ")
@@ -135,17 +136,14 @@ def _hints(annotations: Json) -> Iterator[str]:
             yield if_true if value else if_false
 
 
-def _example(types: SchemaTypes, name: str, schema: object) -> str:
-    found = types.resolved(schema)
-    values = found.get("examples") or found.get("enum")
-    for value in (found.get("const"), found.get("default"), *(values if isinstance(values, list) else ())):
+def _example(schemas: SchemaReader, name: str, schema: object) -> str:
+    found = schemas.alternatives(schema)[0]
+    values = found.get("examples")
+    known = [found.get("default"), *(values if isinstance(values, list) else ()), *allowed_values(found)]
+    for value in known:
         if value is not None:
             return value if isinstance(value, str) else literal(value)
-    choices = found.get("anyOf") or found.get("oneOf")
-    if isinstance(choices, list) and choices:
-        return _example(types, name, choices[0] if choices[0] is not schema else True)
-    kind = found.get("type")
-    return EXAMPLES.get(kind, name.upper()) if isinstance(kind, str) else name.upper()
+    return EXAMPLES.get(kind_in(found) or "", name.upper())
 
 
 def _decoded(raw: bytes) -> Json:

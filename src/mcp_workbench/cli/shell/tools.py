@@ -16,10 +16,9 @@ from mcp_workbench.cli.shell.addresses import WrongAddress, explain_missing, res
 from mcp_workbench.cli.shell.overview import overview, show_overview
 from mcp_workbench.cli.shell.page import BOLD, Page
 from mcp_workbench.cli.shell.person import ProgressLine
-from mcp_workbench.cli.shell.result_display import print_raw
 from mcp_workbench.cli.shell.tool_display import show_tool, show_tools
 from mcp_workbench.cli.shell.workbenches.choosing import explained, know_toolbox, workbench_choice
-from mcp_workbench.cli.terminal import complain, print_json
+from mcp_workbench.cli.terminal import complain, print_json, spell_json
 from mcp_workbench.errors import CallError, WireError
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.surface.listing.detail import ListedTool
@@ -99,7 +98,7 @@ async def _search(options: argparse.Namespace, choice: WorkbenchChoice) -> int:
     wanted = OpenRequest(toolbox=toolbox, queries=(options.query,), limit=limit, detail=options.detail)
     if options.json:
         budgets = [each.listing_budget for each in choice.toolboxes.values() if toolbox in (None, each.name)]
-        print_raw(_structure(findings_result(findings, wanted, max(budgets, default=0))))
+        _print_structure(findings_result(findings, wanted, max(budgets, default=0)))
     else:
         now = time.time()
         tools = [
@@ -134,7 +133,7 @@ async def _list_one(options: argparse.Namespace, choice: WorkbenchChoice, addres
         )
     if options.json:
         names = () if address.tool is None or not opening.tools else (address.tool,)
-        print_raw(_structure(opening_result(opening, OpenRequest(names=names, detail=options.detail))))
+        _print_structure(opening_result(opening, OpenRequest(names=names, detail=options.detail)))
     else:
         _show(options, address, opening)
         for failure in opening.failures:
@@ -178,9 +177,10 @@ def _show(options: argparse.Namespace, address: ToolAddress, opening: Opening) -
         show_tools(page, tools, "names" if options.detail == "auto" else options.detail)
 
 
-def _structure(result: tuple[Body, ...]) -> msgspec.Raw:
-    """Return the object that an answer to a model contains."""
-    return decode_members(b"".join(map(bytes, result)))["structuredContent"]
+def _print_structure(result: tuple[Body, ...]) -> None:
+    """Print the object that an answer to a model contains."""
+    structure = decode_members(b"".join(map(bytes, result)))["structuredContent"]
+    print(spell_json(msgspec.json.format(bytes(structure), indent=2).decode()))
 
 
 def _mention_unknown(names: Sequence[str]) -> None:

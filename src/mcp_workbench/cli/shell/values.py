@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from mcp_workbench.cli.shell.schema_reading import SchemaReader, allowed_values, kind_in
 from mcp_workbench.workbench.configured_server import similar_names
 from mcp_workbench.workbench.text.sanitise import show_name
-from mcp_workbench.workbench.text.schema_types import SchemaTypes, literal
+from mcp_workbench.workbench.text.schema_types import literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
 YES: Final = ("true", "yes", "on", "1")
 NO: Final = ("false", "no", "off", "0")
+
 MAX_DEPTH: Final = 20
-"""Schemas within schemas that are read for one value."""
+"""Lists within lists that a single value is read for."""
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,4000}")
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
@@ -40,43 +42,25 @@ class ValueReader:
     """Reads the values of one schema document, which its references point into."""
 
     def __init__(self, document: object) -> None:
-        self._types = SchemaTypes(document)
+        self.schemas = SchemaReader(document)
+        """Reads the schemas of the document."""
 
     def read(self, text: str, schema: object) -> object:
         """Return the value that a text stands for. Raises WrongValue."""
         return self._read(text, schema, 0)
 
-    def resolved(self, schema: object) -> Schema:
-        """Return a schema with its references and parts merged; empty if it says nothing."""
-        return self._types.resolved(schema)
-
-    def write(self, schema: object) -> str:
-        """Return the type that a schema describes, in short."""
-        return self._types.write(schema)
-
     def is_array(self, schema: object) -> bool:
         """Whether a schema wants an array, or allows nothing else but null."""
-        kinds = {str(each.get("type")) for each in self._alternatives(schema, 0)}
+        kinds = {str(each.get("type")) for each in self.schemas.alternatives(schema)}
         return "array" in kinds and kinds <= {"array", "null"}
 
-    def _alternatives(self, schema: object, depth: int) -> list[Schema]:
-        """Return the schemas of which one has to fit, each with at most one type."""
-        found = self.resolved(schema)
-        choices = found.get("anyOf") or found.get("oneOf")
-        if isinstance(choices, list) and choices and depth < MAX_DEPTH:
-            rest = {key: value for key, value in found.items() if key not in ("anyOf", "oneOf")}
-            inner = [each for choice in choices for each in self._alternatives(choice, depth + 1)]
-            return [rest | each for each in inner]
-        kinds = found.get("type")
-        return [found | {"type": kind} for kind in kinds] if isinstance(kinds, list) else [found]
-
     def _read(self, text: str, schema: object, depth: int) -> object:
-        alternatives = self._alternatives(schema, depth)
-        choices = [value for each in alternatives for value in _choices(each)]
+        alternatives = self.schemas.alternatives(schema)
+        choices = [value for each in alternatives for value in allowed_values(each)]
         for value in choices:
             if text in (value, literal(value)):
                 return value
-        open_ones = [each for each in alternatives if not _choices(each)]
+        open_ones = [each for each in alternatives if not allowed_values(each)]
         if choices and not open_ones:
             texts = [value if isinstance(value, str) else literal(value) for value in choices]
             raise WrongValue(f"takes {_listed(texts)}, not '{show_name(text)}'{_guess(text, texts)}")
@@ -87,12 +71,10 @@ class ValueReader:
             except WrongValue:
                 if len(ordered) == 1:
                     raise
-        raise WrongValue(f"takes {self.write(schema)}, not '{show_name(text)}'")
+        raise WrongValue(f"takes {self.schemas.kind_of(schema)}, not '{show_name(text)}'")
 
     def _of_kind(self, text: str, schema: Schema, depth: int, *, is_alone: bool) -> object:
-        kind = schema.get("type")
-        if kind is None:
-            kind = "object" if "properties" in schema else "array" if "items" in schema else None
+        kind = kind_in(schema)
         if kind == "string":
             return text
         if kind == "array":
@@ -120,13 +102,6 @@ class ValueReader:
 
 def _rank(kind: object) -> int:
     return _KINDS.index(kind) if kind in _KINDS else len(_KINDS)
-
-
-def _choices(schema: Schema) -> list[object]:
-    if "const" in schema:
-        return [schema["const"]]
-    values = schema.get("enum")
-    return values if isinstance(values, list) else []
 
 
 def _boolean(text: str) -> bool:
