@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 SUBCOMMANDS = [
     *("demo", "import", "install", "uninstall", "undo", "add", "remove", "enable", "disable", "move", "list"),
-    *("secret", "check", "index", "tokens", "doctor", "login", "logout", "token", "serve", "schema"),
+    *("secret", "check", "index", "tokens", "doctor", "tools", "call", "completion", "login", "logout"),
+    *("token", "serve", "schema"),
 ]
 
 VALID = toolboxes(dev={"files": {"command": "x"}})

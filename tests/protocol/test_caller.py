@@ -8,7 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from mcp_workbench.protocol.caller import NOBODY, Caller, askable, declared_by, legacy_caller, modern_caller
+from mcp_workbench.protocol.caller import (
+    NOBODY,
+    PROGRAM_EXTENSION,
+    Caller,
+    askable,
+    declared_by,
+    legacy_caller,
+    modern_caller,
+)
 from mcp_workbench.wire.message import members_of
 
 Json = dict[str, Any]
@@ -53,10 +61,13 @@ def test_a_modern_server_is_told_exactly_what_a_modern_client_said() -> None:
     assert stamp(modern(EVERYTHING))[CAPABILITIES] == EVERYTHING
 
 
-def test_but_not_of_an_extension_whose_requests_we_could_not_route() -> None:
-    extensions: Json = {"io.modelcontextprotocol/tasks": {}, "com.example/z": {}}
+def test_but_not_of_extensions_that_are_for_us_or_that_we_could_not_route() -> None:
+    extensions: Json = {"io.modelcontextprotocol/tasks": {}, PROGRAM_EXTENSION: {}, "com.example/z": {}}
     told = stamp(modern({"roots": {}, "extensions": extensions}))[CAPABILITIES]
     assert told == {"roots": {}, "extensions": {"com.example/z": {}}}
+    program = modern({"roots": {}, "extensions": {PROGRAM_EXTENSION: {}}})
+    assert (program.is_program, stamp(program)[CAPABILITIES]) == (True, {"roots": {}})
+    assert not modern({}).is_program
 
 
 def test_a_modern_server_is_told_what_a_legacy_client_can_be_asked() -> None:

@@ -56,6 +56,10 @@ def _command(arguments: Sequence[str]) -> Callable[[], int]:
     if (plain := read_plain(arguments)) is not None:
         log_level, log_format = plain.log_level or "info", plain.log_format or "text"
         return partial(_serve, plain.config, log_level, log_format, keep_going=plain.keep_going)
+    if arguments[:1] == ["_complete"]:
+        from mcp_workbench.cli.completion.answering import run as complete
+
+        return partial(complete, arguments[1:])
     from mcp_workbench.cli.options import parser
 
     return partial(_run, parser().parse_args(arguments))

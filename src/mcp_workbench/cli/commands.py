@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 MODULES: Final[dict[str, str]] = {
     "add": "setup.add",
+    "call": "shell.call",
     "check": "inspection.check",
+    "completion": "completion.scripts",
     "demo": "demo",
     "disable": "setup.edit",
     "doctor": "doctor.command",
@@ -31,6 +33,7 @@ MODULES: Final[dict[str, str]] = {
     "serve": "serve",
     "token": "access.token",
     "tokens": "inspection.tokens",
+    "tools": "shell.tools",
     "undo": "setup.clients.undo",
     "uninstall": "setup.clients.uninstall",
 }

@@ -12,6 +12,7 @@ from mcp_workbench.cli.inspection.inspection_options import add_commands as add_
 from mcp_workbench.cli.parsing import CommandParser
 from mcp_workbench.cli.plain import KEEP_GOING, LOG_FORMATS, LOG_LEVELS
 from mcp_workbench.cli.setup.setup_options import add_commands as add_setup_commands
+from mcp_workbench.cli.shell.shell_options import add_commands as add_shell_commands
 
 DESCRIPTION = """\
 One MCP server in front of all your MCP servers.
@@ -57,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     add_setup_commands(commands, shared)
     add_inspection_commands(commands, shared)
     add_doctor_command(commands, shared)
+    add_shell_commands(commands, shared)
     add_access_commands(commands, shared)
     serve = commands.add_parser(
         "serve",

@@ -32,9 +32,9 @@ class CommandParser(argparse.ArgumentParser):
         arguments = list(args)
         end = arguments.index("--") if "--" in arguments else len(arguments)
         options, rest = super().parse_known_args(arguments[:end], namespace)
-        options.words = [word for word in rest if not word.startswith("-")]
+        options.words = [word for word in rest if word == "-" or not word.startswith("-")]
         options.program = arguments[end + 1 :]
-        return options, [word for word in rest if word.startswith("-")]
+        return options, [word for word in rest if word not in options.words]
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Say what an unknown command may have meant. argparse would list all of them in one line."""

@@ -24,5 +24,9 @@ def complain(text: str) -> None:
 
 def print_json(outcome: dict[str, object]) -> None:
     """Print an object as indented JSON, with hidden characters as JSON escapes."""
-    text = json.dumps(outcome, indent=2, ensure_ascii=False)
-    print(show_text(text, lambda character: json.dumps(character)[1:-1].replace("\x7f", "\\u007f")))
+    print(spell_json(json.dumps(outcome, indent=2, ensure_ascii=False)))
+
+
+def spell_json(text: str) -> str:
+    """Return JSON text for a terminal, with hidden characters as JSON escapes."""
+    return show_text(text, lambda character: json.dumps(character)[1:-1].replace("\x7f", "\\u007f"))

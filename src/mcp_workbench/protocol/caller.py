@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 TASKS: Final = "io.modelcontextprotocol/tasks"
 """An extension that is not passed on: its results are fetched by requests that cannot be routed to a server.
 """
+PROGRAM_EXTENSION: Final = "io.github.mcp-workbench/program"
+"""An extension that clients declare if no model reads the answers: see `Caller.is_program`."""
+_NOT_PASSED_ON: Final = (TASKS, PROGRAM_EXTENSION)
 
 FIRST_STAMP: Final = b'"%b":"%b","%b":%b,"%b":' % (
     *(META_VERSION.encode(), MODERN.encode()),
@@ -58,6 +61,12 @@ class Caller(msgspec.Struct, frozen=True, eq=False):
     """The `_meta` members that a modern request carries when it is made for this client."""
     log_level: int | None = None
     """Index of the lowest log level that the client wants; None if it has not said."""
+    is_program: bool = False
+    """Whether a program reads the answers, and not a model.
+
+    Results of tools stay as they are, however large, and calls that fail in the workbench are answered with a
+    JSON-RPC error.
+    """
 
     def lack(self, method: str, params: msgspec.Raw) -> MissingCapability | None:
         """Return why the client cannot be asked this; None if it can."""
@@ -102,10 +111,12 @@ def modern_caller(capabilities: msgspec.Raw, log_level: int | None) -> Caller:
     members = decode_members(capabilities)
     extensions = members_of(members.get("extensions", ABSENT))
     raw = bytes(capabilities)
-    if TASKS in extensions:
-        del extensions[TASKS]
-        raw = encode(members | {"extensions": extensions})
-    return Caller(True, askable(members), _stamp(raw, log_level), log_level)
+    passed_on = {name: extension for name, extension in extensions.items() if name not in _NOT_PASSED_ON}
+    if len(passed_on) < len(extensions):
+        others = {name: value for name, value in members.items() if name != "extensions"}
+        raw = encode(others | ({"extensions": passed_on} if passed_on else {}))
+    is_program = PROGRAM_EXTENSION in extensions
+    return Caller(True, askable(members), _stamp(raw, log_level), log_level, is_program)
 
 
 def declared_by(callers: Iterable[Caller]) -> bytes:

@@ -44,6 +44,8 @@ INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
+CALL_FAILED: Final = -32000
+"""Error code of the workbench for programs: a call failed, which was not wrong in itself."""
 RESOURCE_NOT_FOUND: Final = -32002
 """Error code of legacy versions for an unknown resource; modern servers use INVALID_PARAMS."""
 HEADER_MISMATCH: Final = -32020

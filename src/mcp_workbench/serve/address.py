@@ -18,6 +18,11 @@ class Address(NamedTuple):
     host: str
     port: int
 
+    @property
+    def for_this_machine(self) -> Address:
+        """The address at which this machine reaches the server, if it listens on all addresses."""
+        return Address({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host), self.port)  # noqa: S104 - compared
+
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 

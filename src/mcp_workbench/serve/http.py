@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
+import time
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
@@ -20,6 +22,7 @@ from mcp_workbench.serve.admission import AdmissionFiles, metadata, metadata_pat
 from mcp_workbench.serve.connection_limits import MAX_CONNECTIONS, ConnectionLimits, allowed_connections
 from mcp_workbench.serve.connections import LimitedConnection
 from mcp_workbench.serve.running import ProcessService, begin, loop_runner
+from mcp_workbench.storage.running_workbenches import RunningWorkbench, recorded
 from mcp_workbench.surface.http.clients import Clients
 from mcp_workbench.surface.http.endpoint import Endpoint
 
@@ -79,7 +82,15 @@ async def _serve(
         server = _Server(_settings(application, limits, application.admission.refusal_log))
         serving = asyncio.create_task(server.serve(sockets))
         log.info("serving at http://%s%s (Ctrl-C ends it)", address, PATH)
-        await service.interrupted.wait()
+        record = RunningWorkbench(
+            pid=os.getpid(),
+            url=f"http://{address.for_this_machine}{PATH}",
+            config=loaded.path,
+            started_at=time.time(),
+            needs_token=not application.admission.is_open,
+        )
+        with recorded(record, environ):
+            await service.interrupted.wait()
         log.info("ending: calls in flight have %g s to finish (Ctrl-C again: at once)", DRAIN_SECONDS)
     server.should_exit = True
     server.force_exit = service.second_signal.is_set()

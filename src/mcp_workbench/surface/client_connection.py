@@ -283,6 +283,9 @@ class ClientConnection:
             else:
                 self._refuse_unknown(params)
         except CallError as error:
+            if caller.is_program:
+                failure = stamping.program_error(error)
+                raise Refusal(failure.code, failure.message, msgspec.Raw(failure.data or b"null")) from None
             self._send_own(request_id, stamping.error_result(error), caller)
 
     def _refuse_unknown(self, params: RequestParams) -> NoReturn:

@@ -261,7 +261,10 @@ class RequestsInFlight:
             parked.answer = make_line, code
 
     def refuse(self, request_id: Id, error: CallError, caller: Caller, advice: str = "") -> None:
-        """Answer a call with a result with `isError` that says why it failed."""
+        """Answer a call with a result with `isError` that says why it failed; a program gets an error."""
+        if caller.is_program:
+            self.fail_with(request_id, stamping.program_error(error))
+            return
         self.answer(request_id, *stamping.own_result(stamping.error_result(error, advice), caller))
 
     def fail_with(self, request_id: Id, error: RemoteError) -> None:

@@ -190,7 +190,7 @@ class ToolCall(RelayedRequest):
     def set_aside(self, result: msgspec.Raw, stamps: Stamps | None) -> bool:
         """Keep a large result for the client to read in parts, and answer with a short one."""
         client_results = self.requests.client_results
-        if self.is_short or client_results is None:
+        if self.is_short or client_results is None or self.caller.is_program:
             return False
         from mcp_workbench.surface.kept.shortening import keep  # noqa: PLC0415 - few configurations need it
 
@@ -233,6 +233,8 @@ class ToolCall(RelayedRequest):
 
     def with_advice(self, result: msgspec.Raw) -> msgspec.Raw:
         """Return the result with the tool's input schema, if it is an error and the arguments do not fit."""
+        if self.caller.is_program:
+            return result
         from mcp_workbench.surface.relay import advice  # noqa: PLC0415 - few calls fail
 
         return advice.with_advice(self.toolbox_server, self.name, self.arguments, result)

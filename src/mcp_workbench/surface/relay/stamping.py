@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.errors import BadAnswer
-from mcp_workbench.protocol.names import IMPLEMENTATION, META_SERVER
+from mcp_workbench.errors import (
+    BadAnswer,
+    InvalidCall,
+    RemoteError,
+    ServerNotFound,
+    ToolboxNotFound,
+    ToolNotFound,
+    ToolsNotFound,
+)
+from mcp_workbench.protocol.names import CALL_FAILED, IMPLEMENTATION, INVALID_PARAMS, META_SERVER
 from mcp_workbench.protocol.results import TOO_DEEP, read_stamps
 from mcp_workbench.wire.message import ABSENT, END, decode_members, decode_text, encode
 from mcp_workbench.workbench.text.sanitise import clean_text
@@ -22,6 +30,9 @@ if TYPE_CHECKING:
 _TYPE: Final = b'"resultType":"complete"'
 _SERVER: Final = b'"%b":%b' % (META_SERVER.encode(), IMPLEMENTATION)
 _META: Final = b'"_meta":{%b}' % _SERVER
+
+WRONG_CALLS: Final = (InvalidCall, ToolboxNotFound, ServerNotFound, ToolNotFound, ToolsNotFound)
+"""Errors of calls that nothing was sent for, because what they name or how they name it is wrong."""
 
 PIECE_BYTES: Final = 4096
 """Bytes of a result that are copied at once."""
@@ -137,6 +148,12 @@ def _is_end(rest: memoryview) -> bool:
     # In pieces, because the rest may be long.
     pieces = (bytes(rest[at : at + PIECE_BYTES]).lstrip() for at in range(0, len(rest), PIECE_BYTES))
     return next(filter(None, pieces))[0] == END
+
+
+def program_error(error: CallError) -> RemoteError:
+    """Return the JSON-RPC error that tells a program why a call failed, and whether the call was wrong."""
+    code = INVALID_PARAMS if isinstance(error, WRONG_CALLS) else CALL_FAILED
+    return RemoteError(code, clean_text(str(error)), encode({"error": type(error).__name__}))
 
 
 def error_result(error: CallError, advice: str = "") -> tuple[bytes, ...]:

@@ -123,6 +123,10 @@ class SchemaTypes:
         for choice in _choices(found):
             yield from _fields(self._resolved(choice, refs)[0])
 
+    def resolved(self, schema: object) -> Schema:
+        """Return a schema with its references and parts merged; empty if it says nothing."""
+        return self._resolved(schema, frozenset())[0]
+
     def _alternatives(self, schema: object, depth: int, refs: Refs) -> list[str]:
         self._left -= 1
         if schema is False:

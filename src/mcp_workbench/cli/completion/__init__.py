@@ -1,0 +1,1 @@
+"""Completion for shells: the scripts, and the hidden command that answers them."""

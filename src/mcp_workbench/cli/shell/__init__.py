@@ -1,0 +1,1 @@
+"""The commands that list, search and call tools from the shell."""

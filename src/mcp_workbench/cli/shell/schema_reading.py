@@ -1,0 +1,97 @@
+"""Reads a JSON Schema for people: which values it allows, which fields an object has, and its type in short.
+
+Unlike a signature for a model, the short type may leave something out: the descriptions are shown beside it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_workbench.workbench.text.schema_types import SchemaTypes, literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Schema = dict[str, Any]
+
+MAX_SCHEMAS: Final = 100
+"""Schemas that are read for one type."""
+MAX_TYPES_SHOWN: Final = 12
+ANY: Final = "any"
+
+
+class SchemaReader:
+    """Reads the schemas of one document, which its references point into."""
+
+    def __init__(self, document: object) -> None:
+        self._types = SchemaTypes(document)
+
+    def resolved(self, schema: object) -> Schema:
+        """Return a schema with its references and parts merged; empty if it says nothing."""
+        return self._types.resolved(schema)
+
+    def alternatives(self, schema: object) -> list[Schema]:
+        """Return the schemas of which one has to fit, each with at most one type."""
+        return self._expanded(schema, [MAX_SCHEMAS])
+
+    def _expanded(self, schema: object, left: list[int]) -> list[Schema]:
+        """Return the alternatives of a schema. `left` counts how many schemas may still be read."""
+        left[0] -= 1
+        if left[0] < 0:
+            return [{}]  # references can make millions of alternatives out of a few lines
+        found = self.resolved(schema)
+        choices = found.get("anyOf") or found.get("oneOf")
+        if isinstance(choices, list) and choices:
+            rest = {key: value for key, value in found.items() if key not in ("anyOf", "oneOf")}
+            shown = choices[:MAX_SCHEMAS]
+            return [rest | each for choice in shown for each in self._expanded(choice, left)]
+        kinds = found.get("type")
+        return [found | {"type": kind} for kind in kinds] if isinstance(kinds, list) else [found]
+
+    def fields(self, schema: object) -> Iterator[tuple[str, bool, object]]:
+        """Yield the fields of an object, the required ones first: name, whether required, and schema."""
+        found = self.resolved(schema)
+        properties, names = found.get("properties"), found.get("required")
+        fields = properties if isinstance(properties, dict) else {}
+        required = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+        for name in dict.fromkeys([*(name for name in fields if name in required), *required, *fields]):
+            yield name, name in required, fields.get(name, True)
+
+    def kind_of(self, schema: object) -> str:
+        """Return the type of a schema in short, such as `string`, `integer|null` or `"a"|"b"`."""
+        return self._kind_of(schema, [MAX_SCHEMAS])
+
+    def _kind_of(self, schema: object, left: list[int]) -> str:
+        alternatives = self._expanded(schema, left)
+        kinds = list(dict.fromkeys(kind for each in alternatives for kind in self._kinds(each, left)))
+        if ANY in kinds:
+            return ANY
+        return "|".join([*kinds[:MAX_TYPES_SHOWN], *(["…"] if len(kinds) > MAX_TYPES_SHOWN else [])])
+
+    def _kinds(self, schema: Schema, left: list[int]) -> Iterator[str]:
+        if values := allowed_values(schema):
+            yield from map(literal, values)
+            return
+        kind = kind_in(schema)
+        if kind == "array":
+            inner = self._kind_of(schema.get("items", True), left)
+            yield f"({inner})[]" if "|" in inner else f"{inner}[]"
+        else:
+            form = schema.get("format")
+            yield f"{kind}:{form}" if kind == "string" and isinstance(form, str) else kind or ANY
+
+
+def kind_in(schema: Schema) -> str | None:
+    """Return the type that a schema names, or that its other members imply; None if there is none."""
+    kind = schema.get("type")
+    if kind is None:
+        kind = "object" if "properties" in schema else "array" if "items" in schema else None
+    return kind if isinstance(kind, str) else None
+
+
+def allowed_values(schema: Schema) -> list[object]:
+    """Return the only values that a schema allows; empty if it allows more than some."""
+    if "const" in schema:
+        return [schema["const"]]
+    values = schema.get("enum")
+    return values if isinstance(values, list) else []
