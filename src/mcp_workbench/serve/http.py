@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config.tokens import LoadedTokens
     from mcp_workbench.serve.admission import Admission
     from mcp_workbench.serve.logs import StderrHandler
-    from mcp_workbench.serve.refusal_log import RefusalLog
+    from mcp_workbench.serve.logs.refusal_log import RefusalLog
     from mcp_workbench.serve.running import Service
 
 PATH: Final = "/mcp"
