@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import stat
+import subprocess
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_workbench.config.tokens import digest_of, load_tokens
+from tests.cli.commands import MODULE
+from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from tests.cli.commands import Bench
@@ -74,7 +78,7 @@ def test_an_expiry_that_makes_no_sense_makes_no_token(bench: Bench, expires: str
 def test_a_name_and_a_list_are_two_things(bench: Bench, args: tuple[str, ...]) -> None:
     done = bench.run("token", *args)
     assert done.returncode == 2
-    assert "mcp-workbench token NAME [--expires WHEN], or" in done.stderr
+    assert "mcp-workbench token NAME --token-file FILE, or" in done.stderr
 
 
 def test_a_list_of_a_file_that_cannot_be_used_says_why(bench: Bench) -> None:
@@ -104,3 +108,78 @@ def test_a_list_writes_hidden_characters_out(bench: Bench, tokens: Json, shown: 
     said = done.stdout + done.stderr
     assert shown in said
     assert {"\x1b", "\u202e"}.isdisjoint(said)
+
+
+def test_a_token_is_added_to_a_file_in_place(bench: Bench) -> None:
+    path = bench.directory / "tokens.json"
+    first = bench.run("token", "alice", "--token-file", "tokens.json")
+    assert (first.returncode, first.stdout) == (0, "Wrote alice into tokens.json\n")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    written = path.read_text(encoding="utf-8").replace("{", "{ // who may connect", 1)
+    path.write_text(written, encoding="utf-8")
+    second = bench.run("token", "bob", "--expires", "2099-01-31", "--token-file", "tokens.json")
+    assert (second.returncode, second.stdout) == (0, "Added bob to tokens.json\n")
+    assert path.read_text(encoding="utf-8").startswith("{ // who may connect")
+    tokens = load_tokens(path, {}).tokens
+    for name, done in (("alice", first), ("bob", second)):
+        (token,) = re.findall(r"^  (mcpw_[\w-]{43})$", done.stderr, re.MULTILINE)
+        assert done.stderr.startswith(f"Token for {name} (shown once, not stored):\n")
+        assert tokens[name].digest == digest_of(token.encode())
+    (backup,) = bench.directory.glob(".local/share/mcp-workbench/backups/*.bak")
+    assert backup.read_text(encoding="utf-8") == written
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ('{"tokens": {"alice": {}}}', "has a token for alice already. Choose another name, or delete that"),
+        ('{"toolboxes": {}}', "tokens.json is not a token file, and was not changed"),
+        ('{"tokens": []}', "tokens.json is not a token file, and was not changed"),
+        ('{"tokens": ', "tokens.json:1:"),
+    ],
+)
+def test_a_file_that_a_token_cannot_be_added_to_stays_as_it_is(
+    bench: Bench, content: str, reason: str
+) -> None:
+    path = bench.directory / "tokens.json"
+    path.write_text(content, encoding="utf-8")
+    done = bench.run("token", "alice", "--token-file", "tokens.json")
+    assert (done.returncode, done.stdout, path.read_text(encoding="utf-8")) == (2, "", content)
+    assert reason in done.stderr
+    assert "mcpw_" not in done.stderr
+
+
+@pytest.mark.parametrize("is_file", [True, False], ids=["file", "pipe"])
+def test_only_where_stdout_is_a_file_it_is_said_that_it_was_replaced(bench: Bench, is_file: bool) -> None:
+    with (bench.directory / "tokens.json").open("wb") as file:
+        done = subprocess.run(
+            [*MODULE, "token", "alice"],
+            cwd=bench.directory,
+            env=bench.environment(),
+            stdout=file if is_file else subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=PATIENCE,
+            check=True,
+        )
+    note = (
+        "note: > replaces a file. To add a token to an existing one: mcp-workbench token alice --token-file"
+    )
+    assert (note in done.stderr) == is_file
+    if is_file:
+        assert list(load_tokens(bench.directory / "tokens.json", {}).tokens) == ["alice"]
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        (("--list", "tokens.json"), "write: mcp-workbench token --list --token-file tokens.json"),
+        (("tokens.json",), "name the token's holder too: mcp-workbench token NAME --token-file tokens.json"),
+    ],
+)
+def test_a_file_without_its_option_is_answered_with_the_line(
+    bench: Bench, args: tuple[str, ...], line: str
+) -> None:
+    (bench.directory / "tokens.json").write_text("{}", encoding="utf-8")
+    done = bench.run("token", *args)
+    assert (done.returncode, done.stderr) == (2, f"mcp-workbench: {line}\n")
