@@ -163,7 +163,7 @@ def test_a_secret_is_masked_in_the_message_and_in_the_traceback(
 
 
 @both_formats
-@pytest.mark.parametrize("before", range(MAX_LINE_BYTES - 200, MAX_LINE_BYTES))
-def test_no_part_of_a_secret_is_left_where_a_line_is_cut(to_line: ToLine, before: int) -> None:
-    shown = to_line(record("x" * before + SECRET + "y" * 100), MASK).decode()
-    assert "hun" not in shown
+def test_no_part_of_a_secret_is_left_where_a_line_is_cut(to_line: ToLine) -> None:
+    for before in range(MAX_LINE_BYTES - 200, MAX_LINE_BYTES):
+        shown = to_line(record("x" * before + SECRET + "y" * 100), MASK).decode()
+        assert "hun" not in shown, before
