@@ -154,7 +154,7 @@ async def test_the_address_that_a_distant_browser_ends_at_can_be_pasted(
     async with logging_in(tmp_path, remote(server.url)) as terminal:
         end = await server.consent(await terminal.address())
         await terminal.paste("what?")
-        await terminal.read_until("That is not where this login ends")
+        await terminal.read_until("That is not the address of this login")
         await terminal.paste(end)
         assert await terminal.end() == 0
     assert len(kept(tmp_path)) == 1
@@ -288,7 +288,7 @@ async def test_a_server_that_asks_for_no_login_is_logged_in_to_all_the_same(
 ) -> None:
     await server.set(open=True)
     said = await log_in(tmp_path, server)
-    assert "It did not ask for a login (HTTP 200). Trying all the same." in said
+    assert "It did not ask for a login (HTTP 200). Trying anyway." in said
 
 
 async def test_a_server_that_neither_asks_for_a_login_nor_offers_one_needs_none(

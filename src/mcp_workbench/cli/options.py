@@ -96,7 +96,7 @@ def parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--token-file",
         metavar="FILE",
-        help="who may connect over HTTP, and use what; needed to listen beyond this machine",
+        help="the tokens of clients and what each may use; required to listen beyond this machine",
     )
     commands.add_parser(
         "schema", help="print the JSON Schema of the configuration file", description=SCHEMA_DESCRIPTION

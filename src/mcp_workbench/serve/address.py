@@ -104,7 +104,7 @@ def _explain(error: OSError, address: Address) -> str:
         other = Address(address.host, address.port + 1 if address.port < 65535 else 8000)
         return f"something listens there already. End it, or choose another port: --http {other}"
     if error.errno == errno.EACCES:
-        return "ports below 1024 are the system's. Choose another: --http 127.0.0.1:8000"
+        return "ports below 1024 are reserved for the system. Choose another: --http 127.0.0.1:8000"
     if error.errno == errno.EADDRNOTAVAIL:
         return "this machine has no such address"
     return error.strerror or str(error)

@@ -83,7 +83,7 @@ def test_a_server_that_fails_is_not_added_and_the_reason_is_shown(bench: Bench) 
     done = bench.run("add", "printer", "--", *DYING)
     assert done.returncode == 1
     assert "The server exited with code 3 before it could be used." in done.stderr
-    assert "last lines of its stderr:\n  out of paper\n" in done.stderr
+    assert "last lines of stderr:\n  out of paper\n" in done.stderr
     assert done.stderr.endswith("not added, because it does not work. --no-check adds it untried\n")
     assert bench.config.read_bytes() == before
 

@@ -85,7 +85,7 @@ async def _log_in(command: Command, options: argparse.Namespace) -> None:
     status, challenge = await request_challenge(config)
     if status != 401:
         _refuse_what_is_no_server(status)
-        say(f"It did not ask for a login (HTTP {status}). Trying all the same.")
+        say(f"It did not ask for a login (HTTP {status}). Trying anyway.")
     earlier = await _earlier(command.store)
     is_waiting = False
 
@@ -107,7 +107,7 @@ async def _log_in(command: Command, options: argparse.Namespace) -> None:
     except TimeoutError:
         raise LoginFailed(
             f"no answer came from the browser within {seconds:g} s",
-            "Start again. If its page said that it does not know the client: log out first, with "
+            "Try again. If the page said that it does not know the client, log out first: "
             f"mcp-workbench logout {command.name}",
         ) from None
     except OSError as error:
@@ -203,8 +203,8 @@ def _show(address: str, issuer: str, *, browser: bool) -> None:
     if issuer:
         say(f"Its authorization server is {clean_text(issuer)}")
     say(f"Open this address in a browser:\n\n  {address}\n")
-    say("Waiting for the browser. If it runs on another machine, it ends at a page that it cannot open:")
-    say("copy the address of that page, and paste it here.")
+    say("Waiting for the browser. If it runs on another machine, it ends on a page that cannot be opened:")
+    say("copy the address of that page and paste it here.")
     if browser and _has_browser():
         # In a thread, because the call may return only when the browser is closed.
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
@@ -235,7 +235,7 @@ def _pasting(callback: Callback) -> Iterator[None]:
             line = typed[:end].decode(errors="replace").strip()
             del typed[: end + 1]
             if line and not callback.take(line):
-                say(f"That is not where this login ends: {callback.redirect_uri}?… Try again.")
+                say(f"That is not the address of this login: {callback.redirect_uri}?… Try again.")
 
     try:
         # The event loop cannot watch a file or a closed stdin, and no person can paste into these.

@@ -120,7 +120,7 @@ def _show_trial(trial: Trial) -> None:
         complain(f"{trial.error[:1].upper()}{trial.error[1:]}. {trial.hint}".strip())
         if trial.stderr:
             lines = "\n".join(f"  {show_name(line)}" for line in trial.stderr)
-            complain(f"last lines of its stderr:\n{lines}")
+            complain(f"last lines of stderr:\n{lines}")
     else:
         more = ", …" if len(trial.tools) > MAX_SHOWN_TOOLS else ""
         names = ", ".join(map(show_name, trial.tools[:MAX_SHOWN_TOOLS]))
