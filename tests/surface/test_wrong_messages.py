@@ -66,7 +66,7 @@ class Connections:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Connections]:
+async def shared_connections(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Connections]:
     async with contextlib.AsyncExitStack() as stack:
         yield Connections(tmp_path_factory.mktemp("shared"), stack)
 
@@ -82,8 +82,8 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Conn
     ],
 )
 @on_a_shared_connection
-async def test_a_line_that_is_no_json_is_a_parse_error(shared: Connections, line: bytes) -> None:
-    (answer,) = await answers_to(await shared.client(), line + b"\n")
+async def test_a_line_that_is_no_json_is_a_parse_error(shared_connections: Connections, line: bytes) -> None:
+    (answer,) = await answers_to(await shared_connections.client(), line + b"\n")
     assert (answer.get("id"), answer["error"]["code"]) == (None, -32700)
 
 
@@ -104,8 +104,10 @@ async def test_a_line_that_is_no_json_is_a_parse_error(shared: Connections, line
     ],
 )
 @on_a_shared_connection
-async def test_what_is_no_request_is_an_invalid_request_of_nobody(shared: Connections, line: bytes) -> None:
-    (answer,) = await answers_to(await shared.client(), line + b"\n")
+async def test_what_is_no_request_is_an_invalid_request_of_nobody(
+    shared_connections: Connections, line: bytes
+) -> None:
+    (answer,) = await answers_to(await shared_connections.client(), line + b"\n")
     assert (answer.get("id"), answer["error"]["code"]) == (None, -32600)
 
 
@@ -120,14 +122,16 @@ async def test_what_is_no_request_is_an_invalid_request_of_nobody(shared: Connec
     ],
 )
 @on_a_shared_connection
-async def test_an_invalid_request_with_an_id_is_answered_to_that_id(shared: Connections, line: bytes) -> None:
-    (answer,) = await answers_to(await shared.client(), line + b"\n")
+async def test_an_invalid_request_with_an_id_is_answered_to_that_id(
+    shared_connections: Connections, line: bytes
+) -> None:
+    (answer,) = await answers_to(await shared_connections.client(), line + b"\n")
     assert (answer["id"], answer["error"]["code"]) == (1, -32600)
 
 
 @on_a_shared_connection
-async def test_a_request_of_no_era_is_told_what_it_lacks(shared: Connections) -> None:
-    client = await shared.client()
+async def test_a_request_of_no_era_is_told_what_it_lacks(shared_connections: Connections) -> None:
+    client = await shared_connections.client()
     for method in ("tools/list", "tools/call"):
         assert (await client.request(method, {}))["error"]["code"] == -32602
     assert (await client.request("ping"))["result"] == {}
@@ -135,15 +139,19 @@ async def test_a_request_of_no_era_is_told_what_it_lacks(shared: Connections) ->
 
 @pytest.mark.parametrize("method", ["tools/nothing", "resources/nothing", "", "workbench/secret"])
 @on_a_shared_connection
-async def test_an_unknown_method_is_not_found(shared: Connections, client_era: Era, method: str) -> None:
-    session = await shared.session(client_era)
+async def test_an_unknown_method_is_not_found(
+    shared_connections: Connections, client_era: Era, method: str
+) -> None:
+    session = await shared_connections.session(client_era)
     assert (await session.request(method))["error"]["code"] == -32601
     await session.list_tools()
 
 
 @on_a_shared_connection
-async def test_an_unknown_tool_is_an_invalid_parameter(shared: Connections, client_era: Era) -> None:
-    session = await shared.session(client_era)
+async def test_an_unknown_tool_is_an_invalid_parameter(
+    shared_connections: Connections, client_era: Era
+) -> None:
+    session = await shared_connections.session(client_era)
     answer = await session.request("tools/call", {"name": "close_toolbox", "arguments": {}})
     assert answer["error"]["code"] == -32602
     assert "close_toolbox" in answer["error"]["message"]
@@ -151,17 +159,19 @@ async def test_an_unknown_tool_is_an_invalid_parameter(shared: Connections, clie
 
 @pytest.mark.parametrize("params", ["{}", '{"name":5}', '{"name":"use_tool","arguments":[]}', "[1]", '"x"'])
 @on_a_shared_connection
-async def test_a_call_without_sense_is_an_invalid_parameter(shared: Connections, params: str) -> None:
-    session = await shared.session("legacy")
+async def test_a_call_without_sense_is_an_invalid_parameter(
+    shared_connections: Connections, params: str
+) -> None:
+    session = await shared_connections.session("legacy")
     assert (await session.client.exchange("tools/call", params)).message["error"]["code"] == -32602
 
 
 @pytest.mark.parametrize("missing", ["clientCapabilities", "protocolVersion"])
 @on_a_shared_connection
 async def test_a_modern_request_without_a_required_key_is_an_invalid_parameter(
-    shared: Connections, missing: str
+    shared_connections: Connections, missing: str
 ) -> None:
-    session = ModernSession(await shared.client())
+    session = ModernSession(await shared_connections.client())
     meta = session.stamp(None)
     del meta[RESERVED + missing]
     answer = await session.client.request("tools/list", {"_meta": meta})
@@ -172,9 +182,9 @@ async def test_a_modern_request_without_a_required_key_is_an_invalid_parameter(
 @pytest.mark.parametrize("version", [None, 5, ["2026-07-28"], {}])
 @on_a_shared_connection
 async def test_a_version_that_is_no_text_is_an_invalid_parameter(
-    shared: Connections, version: object
+    shared_connections: Connections, version: object
 ) -> None:
-    session = ModernSession(await shared.client())
+    session = ModernSession(await shared_connections.client())
     meta = {**session.stamp(None), RESERVED + "protocolVersion": version}
     assert (await session.client.request("tools/list", {"_meta": meta}))["error"]["code"] == -32602
 
@@ -189,16 +199,16 @@ async def test_a_handshake_without_a_version_is_an_invalid_parameter(
 
 
 @on_a_shared_connection
-async def test_a_modern_client_need_not_say_who_it_is(shared: Connections) -> None:
-    session = ModernSession(await shared.client())
+async def test_a_modern_client_need_not_say_who_it_is(shared_connections: Connections) -> None:
+    session = ModernSession(await shared_connections.client())
     meta = session.stamp(None)
     del meta[RESERVED + "clientInfo"]
     assert "result" in await session.client.request("tools/list", {"_meta": meta})
 
 
 @on_a_shared_connection
-async def test_an_unsupported_version_is_told_which_are_supported(shared: Connections) -> None:
-    client = await shared.client()
+async def test_an_unsupported_version_is_told_which_are_supported(shared_connections: Connections) -> None:
+    client = await shared_connections.client()
     error = (await ModernSession(client, "1900-01-01").request("tools/list"))["error"]
     assert error["code"] == -32022
     assert error["data"]["requested"] == "1900-01-01"
@@ -246,28 +256,30 @@ async def test_an_id_in_use_is_refused_and_its_first_owner_still_served(
 )
 @on_a_shared_connection
 async def test_a_notification_or_stray_answer_is_never_answered(
-    shared: Connections, client_era: Era, message: Json
+    shared_connections: Connections, client_era: Era, message: Json
 ) -> None:
-    session = await shared.session(client_era)
+    session = await shared_connections.session(client_era)
     line = json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
     assert await answers_to(session.client, line) == []
 
 
 @pytest.mark.parametrize("noise", [b"\n", b"\r\n", b"   \n", b"\n\n\n"])
 @on_a_shared_connection
-async def test_blank_lines_are_passed_over(shared: Connections, noise: bytes) -> None:
-    assert await answers_to(await shared.client(), noise) == []
+async def test_blank_lines_are_passed_over(shared_connections: Connections, noise: bytes) -> None:
+    assert await answers_to(await shared_connections.client(), noise) == []
 
 
 @on_a_shared_connection
-async def test_lines_may_end_in_crlf(shared: Connections) -> None:
-    (answer,) = await answers_to(await shared.client(), b'{"jsonrpc":"2.0","id":1,"method":"ping"}\r\n')
+async def test_lines_may_end_in_crlf(shared_connections: Connections) -> None:
+    (answer,) = await answers_to(
+        await shared_connections.client(), b'{"jsonrpc":"2.0","id":1,"method":"ping"}\r\n'
+    )
     assert answer == {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 
 @on_a_shared_connection
-async def test_requests_may_arrive_in_one_piece_or_in_crumbs(shared: Connections) -> None:
-    client = await shared.client()
+async def test_requests_may_arrive_in_one_piece_or_in_crumbs(shared_connections: Connections) -> None:
+    client = await shared_connections.client()
     for byte in b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n':
         await client.send_raw(bytes([byte]))
     answers = await answers_to(client, b'{"jsonrpc":"2.0","id":2,"method":"ping"}\n')
@@ -275,10 +287,10 @@ async def test_requests_may_arrive_in_one_piece_or_in_crumbs(shared: Connections
 
 
 @on_a_shared_connection
-async def test_json_nested_beyond_reason_does_not_end_the_connection(shared: Connections) -> None:
+async def test_json_nested_beyond_reason_does_not_end_the_connection(shared_connections: Connections) -> None:
     deep = b"[" * TOO_DEEP + b"]" * TOO_DEEP
     line = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":' + deep + b"}}\n"
-    (answer,) = await answers_to(await shared.client(), line)
+    (answer,) = await answers_to(await shared_connections.client(), line)
     assert (answer["id"], answer["error"]["code"]) == (1, -32600)
 
 
