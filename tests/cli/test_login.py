@@ -14,7 +14,15 @@ import pytest
 
 from mcp_workbench.cli.access import login
 from mcp_workbench.config import load_data
-from tests.cli.logins import kept, log_in, logging_in, remote, running
+from tests.cli.logins import (
+    kept,
+    log_in,
+    log_in_by_command,
+    logging_in,
+    logging_in_by_command,
+    remote,
+    running,
+)
 from tests.support.authorizing import CLIENTS
 from tests.support.client import write_config
 
@@ -34,7 +42,7 @@ async def server(authority: Authority) -> Authority:
 async def test_a_login_by_the_printed_address_is_kept_for_its_owner_alone(
     tmp_path: Path, server: Authority
 ) -> None:
-    async with logging_in(tmp_path, remote(server.url)) as terminal:
+    async with logging_in_by_command(tmp_path, remote(server.url)) as terminal:
         page = await server.browse(await terminal.address())
         assert await terminal.end() == 0
     assert (page.status_code, "You can close this page" in page.text) == (200, True)
@@ -47,7 +55,7 @@ async def test_a_login_by_the_printed_address_is_kept_for_its_owner_alone(
 
 async def test_no_secret_is_shown(tmp_path: Path, server: Authority) -> None:
     oauth = {"clientId": "known", "clientSecret": CLIENTS["known"]}
-    said = await log_in(tmp_path, server, "--log-level", "debug", oauth=oauth)
+    said = await log_in_by_command(tmp_path, server, "--log-level", "debug", oauth=oauth)
     secrets = await server.secrets()
     assert len(secrets) == 3
     assert [secret for secret in secrets if secret in said] == []
@@ -151,7 +159,7 @@ async def test_one_more_scope_is_asked_for_with_those_that_were_granted(
 async def test_the_address_that_a_distant_browser_ends_at_can_be_pasted(
     tmp_path: Path, server: Authority
 ) -> None:
-    async with logging_in(tmp_path, remote(server.url)) as terminal:
+    async with logging_in_by_command(tmp_path, remote(server.url)) as terminal:
         end = await server.consent(await terminal.address())
         await terminal.paste("what?")
         await terminal.read_until("That is not the address of this login")
@@ -257,7 +265,7 @@ async def test_without_an_answer_it_ends_after_the_time_limit(tmp_path: Path, se
 async def test_a_signal_ends_it_without_a_trace(
     tmp_path: Path, server: Authority, number: signal.Signals
 ) -> None:
-    async with logging_in(tmp_path, remote(server.url)) as terminal:
+    async with logging_in_by_command(tmp_path, remote(server.url)) as terminal:
         await terminal.address()
         terminal.process.send_signal(number)
         assert await terminal.end() == 130
@@ -272,11 +280,11 @@ async def test_a_browser_is_opened_if_there_is_one_and_it_is_wanted(
     browser.write_text(f'#!/bin/sh\nprintf %s "$1" > "{opened}.draft" && mv "{opened}.draft" "{opened}"\n')
     browser.chmod(0o700)
     env = {"BROWSER": str(browser)}
-    async with logging_in(tmp_path, remote(server.url), "--no-browser", env=env) as terminal:
+    async with logging_in_by_command(tmp_path, remote(server.url), "--no-browser", env=env) as terminal:
         await server.browse(await terminal.address())
         assert await terminal.end() == 0
     assert not opened.exists()
-    async with logging_in(tmp_path, remote(server.url), env=env) as terminal:
+    async with logging_in_by_command(tmp_path, remote(server.url), env=env) as terminal:
         address = await terminal.address()
         await server.browse(address)
         assert await terminal.end() == 0
@@ -321,7 +329,7 @@ async def test_with_a_keyring_the_tokens_are_in_no_file(tmp_path: Path, server: 
         "PYTHONPATH": str(ROOT),
         "TEST_KEYRING": str(keyring),
     }
-    async with logging_in(tmp_path, remote(server.url), env=env) as terminal:
+    async with logging_in_by_command(tmp_path, remote(server.url), env=env) as terminal:
         await server.browse(await terminal.address())
         assert await terminal.end() == 0
     assert "The login is kept in the system's keyring." in terminal.said

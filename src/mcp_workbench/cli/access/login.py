@@ -54,12 +54,19 @@ class Command:
 def run(options: argparse.Namespace) -> int:
     """Log in to a server, or log out. Return 0, 1 (that failed) or 2 (no such server, or a bad file)."""
     loaded = load_or_report(options)
-    if loaded is None:
-        return 2
+    return 2 if loaded is None else asyncio.run(_until_interrupted(log_in_or_out(loaded, options)))
+
+
+async def _until_interrupted(work: Coroutine[Any, Any, int]) -> int:
+    cancel_on_request_to_end()
+    return await work
+
+
+async def log_in_or_out(loaded: LoadedConfig, options: argparse.Namespace) -> int:
+    """Do what the command asks for, report what happens, and return the exit code."""
     try:
         command = Command(loaded, options.server, options.command)
-        work = _log_out(command) if options.command == "logout" else _log_in(command, options)
-        asyncio.run(_until_interrupted(work))
+        await (_log_out(command) if options.command == "logout" else _log_in(command, options))
     except WrongTarget as error:
         complain(str(error))
         return 2
@@ -67,11 +74,6 @@ def run(options: argparse.Namespace) -> int:
         complain(loaded.secrets.mask(clean_text(str(error))))
         return 1
     return 0
-
-
-async def _until_interrupted(work: Coroutine[Any, Any, None]) -> None:
-    cancel_on_request_to_end()
-    await work
 
 
 async def _log_in(command: Command, options: argparse.Namespace) -> None:
