@@ -251,7 +251,7 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
         (
             "Failed to open toolbox 'dev'.\n"
             "Failed to connect to MCP server 'git': it exited\n"
-            "Its stderr ended with:\n  one\n  two\n"
+            "Last lines of stderr:\n  one\n  two\n"
             "Do this.\n"
             "Failed to connect to MCP server 'fs': it is not there"
         ),
@@ -321,7 +321,7 @@ def branches(error: type[WorkbenchError], level: int) -> Iterator[tuple[int, str
     [
         (
             START,
-            f"{START}\nIts stderr ended with:\n  one\n  two\nDo this.",
+            f"{START}\nLast lines of stderr:\n  one\n  two\nDo this.",
         ),
         (StartError("fs", "it is not there"), "Failed to connect to MCP server 'fs': it is not there"),
     ],
@@ -333,7 +333,7 @@ def test_a_failed_start_is_explained_with_the_last_lines_of_stderr_and_the_remed
 
 
 def test_a_server_without_stderr_is_not_quoted() -> None:
-    assert (quote_stderr([]), quote_stderr(["x"])) == ("", "\nIts stderr ended with:\n  x")
+    assert (quote_stderr([]), quote_stderr(["x"])) == ("", "\nLast lines of stderr:\n  x")
 
 
 def test_errors_keep_what_they_were_made_of() -> None:

@@ -26,7 +26,7 @@ UPPERMOST = {"cli", "demo", "library", "serve"}
 
 DIRECTORIES = {"structure", *(path.parent.name for path in PACKAGE.glob("*/__init__.py"))} - UPPERMOST
 
-STARTS_THE_WORKBENCH = {"start", "connect", "connect_modern"}
+STARTS_THE_WORKBENCH = {"start", "connect", "connect_modern", "shared_connections"}
 """Fixtures that do."""
 
 LEFT_OUT = ("slow", "node")

@@ -366,7 +366,7 @@ class LoginFailed(WorkbenchError):
 
 def quote_stderr(lines: Sequence[str]) -> str:
     """Return the last lines of a server's stderr as text to append to a message; empty without lines."""
-    return "\nIts stderr ended with:\n" + "\n".join(f"  {line}" for line in lines) if lines else ""
+    return "\nLast lines of stderr:\n" + "\n".join(f"  {line}" for line in lines) if lines else ""
 
 
 class StartError(WorkbenchError):

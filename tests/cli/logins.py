@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from mcp_workbench.cli.access import login
+from mcp_workbench.cli.options import parser
+from mcp_workbench.config import load
 from tests.support.client import clean_environment, write_config
-from tests.support.waiting import PATIENCE
+from tests.support.keyrings import use_no_keyring
+from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
+    from mcp_workbench.config import LoadedConfig
     from tests.support.authorizing import Authority
 
 LONG = 3 * PATIENCE
@@ -83,7 +92,7 @@ async def running(home: Path, *args: str, env: Mapping[str, str] | None = None) 
 
 
 @asynccontextmanager
-async def logging_in(
+async def logging_in_by_command(
     home: Path, config: dict[str, Any], *args: str, env: Mapping[str, str] | None = None
 ) -> AsyncIterator[Terminal]:
     write_config(home, config)
@@ -91,12 +100,67 @@ async def logging_in(
         yield terminal
 
 
-async def log_in(home: Path, server: Authority, *args: str, **entry: object) -> str:
+async def log_in_by_command(home: Path, server: Authority, *args: str, **entry: object) -> str:
     """All that was said in a login that went well."""
-    async with logging_in(home, remote(server.url, **entry), *args) as terminal:
+    async with logging_in_by_command(home, remote(server.url, **entry), *args) as terminal:
         await server.browse(await terminal.address())
         assert await terminal.end() == 0, terminal.said
         return terminal.said
+
+
+class LoginHere:
+    """The command in this process, where the SDK is loaded once for all tests, and what it has said."""
+
+    def __init__(self, loaded: LoadedConfig, options: argparse.Namespace) -> None:
+        self._lines: list[str] = []
+        self._work = asyncio.create_task(login.log_in_or_out(loaded, options))
+
+    @property
+    def said(self) -> str:
+        return "".join(f"{line}\n" for line in self._lines)
+
+    def hear(self, line: str) -> None:
+        self._lines.append(line)
+
+    async def address(self) -> str:
+        """What the person is to open."""
+        await poll(lambda: self._work.done() or "paste it here" in self.said, within=LONG)
+        return next(line.strip() for line in self.said.splitlines() if line.startswith("  http"))
+
+    async def end(self) -> int:
+        """Wait for the command to end, and return its exit code."""
+        async with asyncio.timeout(LONG):
+            return await self._work
+
+    async def close(self) -> None:
+        self._work.cancel()
+        await asyncio.gather(self._work, return_exceptions=True)
+
+
+@asynccontextmanager
+async def logging_in(home: Path, config: dict[str, Any], *args: str) -> AsyncIterator[LoginHere]:
+    """A login in this process, by the same code that the command runs."""
+    path = write_config(home, config)
+    with pytest.MonkeyPatch.context() as patch:
+        use_no_keyring(patch)
+        for name, value in clean_environment(home).items():
+            patch.setenv(name, value)
+        options = parser().parse_args(["login", "team/wiki", "--no-browser", *args])
+        here = LoginHere(load(path, os.environ), options)
+        for name in ("say", "complain"):
+            patch.setattr(login, name, here.hear)
+        try:
+            yield here
+        finally:
+            await here.close()
+
+
+async def log_in(home: Path, server: Authority, *args: str, **entry: object) -> str:
+    """All that was said in a login that went well, in this process."""
+    async with logging_in(home, remote(server.url, **entry), *args) as here:
+        await server.browse(await here.address())
+        assert await here.end() == 0, here.said
+        return here.said
 
 
 def kept(home: Path) -> list[Path]:

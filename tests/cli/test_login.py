@@ -9,13 +9,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx2
+import msgspec
 import pytest
 
-from tests.cli.logins import kept, log_in, logging_in, remote, running
+from mcp_workbench.cli.access import login
+from mcp_workbench.config import load_data
+from tests.cli.logins import (
+    kept,
+    log_in,
+    log_in_by_command,
+    logging_in,
+    logging_in_by_command,
+    remote,
+    running,
+)
 from tests.support.authorizing import CLIENTS
 from tests.support.client import write_config
 
 if TYPE_CHECKING:
+    from tests.cli.commands import Bench
     from tests.support.authorizing import Authority
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +42,7 @@ async def server(authority: Authority) -> Authority:
 async def test_a_login_by_the_printed_address_is_kept_for_its_owner_alone(
     tmp_path: Path, server: Authority
 ) -> None:
-    async with logging_in(tmp_path, remote(server.url)) as terminal:
+    async with logging_in_by_command(tmp_path, remote(server.url)) as terminal:
         page = await server.browse(await terminal.address())
         assert await terminal.end() == 0
     assert (page.status_code, "You can close this page" in page.text) == (200, True)
@@ -43,7 +55,7 @@ async def test_a_login_by_the_printed_address_is_kept_for_its_owner_alone(
 
 async def test_no_secret_is_shown(tmp_path: Path, server: Authority) -> None:
     oauth = {"clientId": "known", "clientSecret": CLIENTS["known"]}
-    said = await log_in(tmp_path, server, "--log-level", "debug", oauth=oauth)
+    said = await log_in_by_command(tmp_path, server, "--log-level", "debug", oauth=oauth)
     secrets = await server.secrets()
     assert len(secrets) == 3
     assert [secret for secret in secrets if secret in said] == []
@@ -147,10 +159,10 @@ async def test_one_more_scope_is_asked_for_with_those_that_were_granted(
 async def test_the_address_that_a_distant_browser_ends_at_can_be_pasted(
     tmp_path: Path, server: Authority
 ) -> None:
-    async with logging_in(tmp_path, remote(server.url)) as terminal:
+    async with logging_in_by_command(tmp_path, remote(server.url)) as terminal:
         end = await server.consent(await terminal.address())
         await terminal.paste("what?")
-        await terminal.read_until("That is not where this login ends")
+        await terminal.read_until("That is not the address of this login")
         await terminal.paste(end)
         assert await terminal.end() == 0
     assert len(kept(tmp_path)) == 1
@@ -253,7 +265,7 @@ async def test_without_an_answer_it_ends_after_the_time_limit(tmp_path: Path, se
 async def test_a_signal_ends_it_without_a_trace(
     tmp_path: Path, server: Authority, number: signal.Signals
 ) -> None:
-    async with logging_in(tmp_path, remote(server.url)) as terminal:
+    async with logging_in_by_command(tmp_path, remote(server.url)) as terminal:
         await terminal.address()
         terminal.process.send_signal(number)
         assert await terminal.end() == 130
@@ -268,11 +280,11 @@ async def test_a_browser_is_opened_if_there_is_one_and_it_is_wanted(
     browser.write_text(f'#!/bin/sh\nprintf %s "$1" > "{opened}.draft" && mv "{opened}.draft" "{opened}"\n')
     browser.chmod(0o700)
     env = {"BROWSER": str(browser)}
-    async with logging_in(tmp_path, remote(server.url), "--no-browser", env=env) as terminal:
+    async with logging_in_by_command(tmp_path, remote(server.url), "--no-browser", env=env) as terminal:
         await server.browse(await terminal.address())
         assert await terminal.end() == 0
     assert not opened.exists()
-    async with logging_in(tmp_path, remote(server.url), env=env) as terminal:
+    async with logging_in_by_command(tmp_path, remote(server.url), env=env) as terminal:
         address = await terminal.address()
         await server.browse(address)
         assert await terminal.end() == 0
@@ -284,7 +296,24 @@ async def test_a_server_that_asks_for_no_login_is_logged_in_to_all_the_same(
 ) -> None:
     await server.set(open=True)
     said = await log_in(tmp_path, server)
-    assert "It did not ask for a login (HTTP 200). Trying all the same." in said
+    assert "It did not ask for a login (HTTP 200). Trying anyway." in said
+
+
+async def test_a_server_that_neither_asks_for_a_login_nor_offers_one_needs_none(
+    tmp_path: Path, server: Authority
+) -> None:
+    await server.set(open=True, registration=False)
+    async with logging_in(tmp_path, remote(server.url)) as terminal:
+        assert await terminal.end() == 2
+    said = "team/wiki did not ask for a login (HTTP 200), and offers none. To try it: mcp-workbench check"
+    assert said in terminal.said
+
+
+async def test_the_only_remote_server_need_not_be_named(tmp_path: Path) -> None:
+    write_config(tmp_path, remote("https://example.com/mcp"))
+    async with running(tmp_path, "logout") as terminal:
+        assert await terminal.end() == 0
+    assert terminal.said == "There was no login to team/wiki.\n"
 
 
 async def test_a_login_that_cannot_be_renewed_says_so(tmp_path: Path, server: Authority) -> None:
@@ -300,7 +329,7 @@ async def test_with_a_keyring_the_tokens_are_in_no_file(tmp_path: Path, server: 
         "PYTHONPATH": str(ROOT),
         "TEST_KEYRING": str(keyring),
     }
-    async with logging_in(tmp_path, remote(server.url), env=env) as terminal:
+    async with logging_in_by_command(tmp_path, remote(server.url), env=env) as terminal:
         await server.browse(await terminal.address())
         assert await terminal.end() == 0
     assert "The login is kept in the system's keyring." in terminal.said
@@ -321,31 +350,47 @@ async def test_a_logout_forgets_the_login(tmp_path: Path, server: Authority) -> 
     assert kept(tmp_path) == []
 
 
-@pytest.mark.parametrize("command", ["login", "logout"])
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("team/wikki", "there is no server 'team/wikki' in workbench-config.json. Remote servers: team/wiki"),
-        ("team/local", "team/local is a program that the workbench starts: there is nothing to log in to"),
-        ("team/keyed", "team/keyed has an Authorization header of its own, and needs no login"),
+        (
+            "team/wikki",
+            "there is no server 'team/wikki' in a.json. Did you mean: mcp-workbench login te",
+        ),
+        ("zzz", "there is no server 'zzz' in a.json. Remote servers: team/wiki, team/blog"),
+        (None, "a.json: name the server: mcp-workbench login team/wiki, or mcp-workbench login team/blog"),
+        ("local", "team/local is a program that the workbench starts, and needs no login. To try it: mcp-"),
+        ("team/keyed", "team/keyed has an Authorization header in its entry, and needs no login"),
         ("team/ci", "team/ci has credentials of its own (client_credentials), and needs no login"),
+        ("blog", ""),
+        ("team/wiki", ""),
     ],
 )
-async def test_what_cannot_be_logged_in_to_is_told_and_the_exit_code_is_2(
-    tmp_path: Path, command: str, name: str, why: str
-) -> None:
+def test_what_cannot_be_logged_in_to_is_told(name: str | None, why: str) -> None:
     url = "https://example.com/mcp"
     oauth = {"grant": "client_credentials", "clientId": "a", "clientSecret": "b", "issuer": "https://a"}
     config = remote(url)
     config["toolboxes"]["team"]["mcpServers"] |= {
+        "blog": {"url": url},
         "local": {"command": "x"},
         "keyed": {"url": url, "headers": {"authorization": "Bearer x"}},
         "ci": {"url": url, "oauth": oauth},
     }
-    write_config(tmp_path, config)
-    async with running(tmp_path, command, name) as terminal:
-        assert await terminal.end() == 2
-    assert terminal.said.startswith(f"mcp-workbench: {why}")
+    loaded = msgspec.structs.replace(load_data(config, {}), path="a.json")
+    if not why:
+        assert login._find(loaded, name, "mcp-workbench login")[0][1] in str(name)
+        return
+    with pytest.raises(login.WrongTarget) as told:
+        login._find(loaded, name, "mcp-workbench login")
+    assert str(told.value).startswith(why)
+
+
+@pytest.mark.parametrize("command", ["login", "logout"])
+def test_a_server_that_is_not_there_ends_with_code_2(bench: Bench, command: str) -> None:
+    bench.write(remote("https://example.com/mcp"))
+    done = bench.run(command, "wikki")
+    said = "mcp-workbench: there is no server 'wikki' in workbench-config.json. Remote servers: team/wiki\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
 async def test_a_bad_file_is_told_and_the_exit_code_is_2(tmp_path: Path) -> None:

@@ -23,9 +23,10 @@ PARTS = [
 
 @pytest.mark.parametrize("command", [[], ["serve"]])
 def test_both_read_the_same(command: list[str]) -> None:
+    by_argparse = parser()
     for parts in product(PARTS, repeat=3):
         arguments = [*command, *(word for part in parts for word in part)]
-        options = parser().parse_args(arguments)
+        options = by_argparse.parse_args(arguments)
         assert read_plain(arguments) == Plain(
             options.config, options.log_level, options.log_format, options.keep_going
         )

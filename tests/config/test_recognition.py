@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_workbench.config.masking.recognition import (
@@ -274,6 +274,7 @@ NAMES = st.sampled_from(["TOKEN", "PASSWORD", "API_KEY", "LOG", "url", "Authoriz
         {"env": st.dictionaries(NAMES, VALUES), "args": st.lists(st.one_of(VALUES, st.just("--token")))}
     )
 )
+@settings(max_examples=40)
 def test_stored_and_expanded_again_every_entry_is_what_it_was(entry: dict[str, object]) -> None:
     if "${" not in str(entry):
         assert expanded_again(entry) == entry

@@ -104,7 +104,7 @@ def test_every_mistake_is_reported_at_once_with_its_place(tmp_path: Path) -> Non
         ("", "the file is empty"),
         ("[]", "the file should hold one JSON object"),
         ("{}", '"tokens" is missing'),
-        ('{"tokens": {}}', "there is no token, so that no client is accepted"),
+        ('{"tokens": {}}', "there is no token, so no client is accepted"),
         ('{"tokens": []}', "should be an object, not a list"),
         ("{'tokens': {}}", "invalid JSON: the wrong kind of quotes"),
         ("[" * 100_000, "the JSON is nested too deeply"),
@@ -141,7 +141,7 @@ HIDDEN = tokens(
     alice={"token": f"sha256:{digest(ALICE).hex()}", "toolboxes": ALL},
     bob={"token": "${BOB_TOKEN}", "toolboxes": ALL},
 )
-READ = "others than its owner may read the tokens in this file: chmod 600"
+READ = "other users can read the tokens in this file: chmod 600"
 WRITE = "other users can write to "
 
 

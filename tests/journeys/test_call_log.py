@@ -14,6 +14,7 @@ from tests.support.client import RawClient, clean_environment, serve_command, wr
 from tests.support.configs import acting, toolboxes
 from tests.support.http_client import HttpClient
 from tests.support.sessions import ModernSession, failure_of, result_of, session_of
+from tests.support.stderrs import without_times
 from tests.support.stocks import stock
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def config(journal: Journal, server_era: Era) -> Json:
 
 def call_lines(stderr: str) -> list[str]:
     """The lines about calls, without what differs from run to run."""
-    lines = [line.removeprefix("mcp-workbench: ") for line in stderr.splitlines()]
+    lines = [line.removeprefix("mcp-workbench: ") for line in without_times(stderr).splitlines()]
     about_calls = [line for line in lines if line.startswith(("dev/", "workbench/"))]
     timed = [re.sub(r" \d+ m?s\b", " <time>", line, count=1) for line in about_calls]
     return [re.sub(r" [\d.]+ K?B\b", " <size>", line, count=1) for line in timed]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.logins import FILE_ONLY, log_in, remote
+from tests.cli.logins import FILE_ONLY, log_in_by_command, remote
 from tests.support.authorizing import CLIENTS
 from tests.support.sessions import failure_of, text_of
 
@@ -41,7 +41,7 @@ async def test_a_login_is_asked_for_made_used_renewed_and_asked_for_again(
     assert COMMAND in failure_of(await session.open_toolbox("team"))
     assert COMMAND in await refused(session)
 
-    await log_in(tmp_path, server)
+    await log_in_by_command(tmp_path, server)
     assert await call(session) == "somebody"
 
     await server.expire()
@@ -55,7 +55,7 @@ async def test_a_login_is_asked_for_made_used_renewed_and_asked_for_again(
     assert COMMAND in await refused(session)
 
     await server.set(answer="works")
-    await log_in(tmp_path, server)
+    await log_in_by_command(tmp_path, server)
     assert await call(session) == "somebody"
 
     secrets = await server.secrets()

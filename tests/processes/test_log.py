@@ -14,6 +14,7 @@ from tests.structure.package import ROOT
 from tests.support.client import clean_environment, serve_command, write_config
 from tests.support.configs import acting, server, toolboxes
 from tests.support.sessions import ModernSession, failure_of, text_of
+from tests.support.stderrs import without_times
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ async def test_no_secret_is_in_what_the_client_is_told(start: Start) -> None:
 
 async def test_an_event_is_one_line_whatever_a_server_says(start: Start) -> None:
     stderr = await stderr_of(start, TELLTALES, env=VARIABLES)
-    lines = stderr.splitlines()
+    lines = without_times(stderr).splitlines()
+    assert set(lines).isdisjoint(stderr.splitlines())
     assert [line for line in lines if not line.startswith("mcp-workbench: [dev/")] == []
     (refused,) = [line for line in lines if "JSON-RPC error -1" in line]
     assert refused.startswith("mcp-workbench: [dev/telling] ")
@@ -153,7 +155,7 @@ async def test_what_is_logged_goes_on_after_a_crash(start: Start) -> None:
     await session.client.wait_for_stderr("mcp-workbench: [dev/files] about to crash\n")
     assert text_of(await session.use_tool("dev", "files", "echo")) == "{}"
     await session.client.close()
-    lines = session.client.stderr.splitlines()
+    lines = without_times(session.client.stderr).splitlines()
     of_calls = [line for line in lines if line.startswith("mcp-workbench: dev/files/")]
     assert [line.split()[1:3] for line in of_calls] == [
         ["dev/files/crash", "failed"],

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.serve.call_log import CallLog
 from mcp_workbench.serve.logs import StderrHandler
+from mcp_workbench.serve.logs.call_log import CallLog
 from mcp_workbench.workbench.call_counts import CallCounts
 from mcp_workbench.workbench.door import Door
 from tests.serve.counting import Steps

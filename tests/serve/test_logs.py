@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.config import Secrets
-from mcp_workbench.serve.logs import MAX_WAITING_LINES, StderrHandler, set_up
+from mcp_workbench.serve.logs.log_lines import to_untimed_text
+from mcp_workbench.serve.logs.stderr_handler import MAX_WAITING_LINES, StderrHandler, set_up
 from mcp_workbench.wire.processes.stderr import LOGGER as SERVERS_STDERR
+from tests.support.stderrs import without_times
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ class Pipe:
     def __init__(self) -> None:
         self.reader, self.writer = os.pipe()
         os.set_blocking(self.reader, False)
-        self.handler = StderrHandler(descriptor=self.writer)
+        self.handler = StderrHandler(to_untimed_text, self.writer)
 
     def log(self, *texts: str, name: str = "mcp_workbench.x") -> None:
         for text in texts:
@@ -185,7 +187,7 @@ def test_the_level_decides_what_is_shown(
     set_up(level, "text")
     for name in ("debug", "info", "warning", "error", "critical"):
         getattr(logger.getChild("downstream.server"), name)("this is %s", name)
-    assert capfd.readouterr() == ("", lines(*(f"this is {name}" for name in shown)))
+    assert printed(capfd) == ("", lines(*(f"this is {name}" for name in shown)))
 
 
 def test_setting_up_twice_does_not_say_things_twice(
@@ -194,7 +196,7 @@ def test_setting_up_twice_does_not_say_things_twice(
     set_up("info", "text")
     set_up("info", "text")
     logger.info("once")
-    assert capfd.readouterr().err == lines("once")
+    assert printed(capfd) == ("", lines("once"))
 
 
 @pytest.mark.parametrize(("level", "shown"), [("debug", ["error"]), ("error", ["error"]), ("off", [])])
@@ -206,7 +208,7 @@ def test_of_what_it_is_built_on_only_errors_are_shown(
     set_up(level, "text")
     for name in ("debug", "warning", "error"):
         getattr(logging.getLogger(library), name)("this is %s", name)
-    assert capfd.readouterr() == ("", lines(*(f"this is {name}" for name in shown)))
+    assert printed(capfd) == ("", lines(*(f"this is {name}" for name in shown)))
 
 
 @pytest.mark.usefixtures("logger")
@@ -223,6 +225,12 @@ def test_faults_that_nobody_has_caught_are_masked_too(capfd: pytest.CaptureFixtu
     assert "hunter2" not in shown
 
 
+def printed(capfd: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """What went to stdout and stderr, without the times of the log."""
+    stdout, stderr = capfd.readouterr()
+    return stdout, without_times(stderr)
+
+
 class Unreachable:
     """Fails in a destructor, which cannot raise to a caller."""
 
@@ -234,7 +242,31 @@ class Unreachable:
 def test_what_ends_us_is_said_at_any_level(capfd: pytest.CaptureFixture[str]) -> None:
     set_up("off", "text")
     sys.excepthook(ValueError, ValueError("this is why"), None)
-    assert (
-        capfd.readouterr().err
-        == lines("ended by an error inside the workbench") + "  ValueError: this is why\n"
-    )
+    said = lines("ended by an error inside the workbench") + "  ValueError: this is why\n"
+    assert printed(capfd) == ("", said)
+
+
+@pytest.mark.usefixtures("logger")
+@pytest.mark.parametrize(("format_", "has_time"), [("text", False), ("json", True)])
+def test_the_journal_adds_the_time_to_text_itself(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, format_: str, has_time: bool
+) -> None:
+    status = os.fstat(2)
+    monkeypatch.setenv("JOURNAL_STREAM", f"{status.st_dev}:{status.st_ino}")
+    set_up("info", format_)
+    logging.getLogger("mcp_workbench.x").info("hello")
+    shown = capfd.readouterr().err
+    assert ('"time"' in shown) == has_time
+    assert has_time or shown == lines("hello")
+
+
+@pytest.mark.usefixtures("logger")
+@pytest.mark.parametrize("stream", ["", "8:1", "nonsense"])
+def test_another_stream_than_that_of_the_journal_has_times(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stream: str
+) -> None:
+    monkeypatch.setenv("JOURNAL_STREAM", stream)
+    set_up("info", "text")
+    logging.getLogger("mcp_workbench.x").info("hello")
+    shown = capfd.readouterr().err
+    assert without_times(shown) == lines("hello") != shown

@@ -59,10 +59,10 @@ def test_lines_of_a_broken_file_are_hidden() -> None:
     assert mask("--- mcp.json") == "--- mcp.json"
 
 
-def test_a_file_of_many_megabytes_is_masked_within_seconds() -> None:
-    history = [{"display": "word" * 50} for _ in range(40_000)]
+def test_a_file_of_megabytes_is_masked_within_seconds() -> None:
+    history = [{"display": "word" * 50} for _ in range(10_000)]
     data = json.dumps({"history": history, "env": {"A": "secret12"}}).encode()
     started = process_time()
     mask = mask_of("json", data)
-    assert (mask("+secret12"), len(data) > 8_000_000) == ("+<A>", True)
-    assert process_time() - started < 7.0  # nearly all of it is the search for tokens of known services
+    assert (mask("+secret12"), len(data) > 2_000_000) == ("+<A>", True)
+    assert process_time() - started < 2.0  # nearly all of it is the search for tokens of known services

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 _READER_GONE = "import os; r, w = os.pipe(); os.dup2(w, 2); os.close(r); os.close(w)"
@@ -37,3 +38,11 @@ def with_stderr(kind: str, command: list[str]) -> list[str]:
     """The command with such a stderr."""
     become = "import os, sys; os.execv(sys.argv[1], sys.argv[1:])"
     return [sys.executable, "-S", "-c", f"{KINDS[kind]}\n{become}", *command]
+
+
+_TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d (?=mcp-workbench: )", re.MULTILINE)
+
+
+def without_times(log: str) -> str:
+    """The lines of a log without their times."""
+    return _TIME.sub("", log)

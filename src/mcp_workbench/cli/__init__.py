@@ -70,13 +70,13 @@ def _run(options: argparse.Namespace) -> int:
         from mcp_workbench.cli.terminal import complain
 
         # Without --http the file would protect nothing.
-        complain("--token-file is for --http: name an address to listen on too")
+        complain("--token-file is for --http: mcp-workbench serve --http 0.0.0.0:8000 --token-file …")
         return 2
     if options.command == "serve" and options.keep_going and options.http is not None:
         from mcp_workbench.cli.terminal import complain
 
         # A mistake in `http` could let more clients in than intended.
-        complain("--keep-going is for one client over stdin and stdout, and not for --http")
+        complain("--keep-going is for one client over stdin and stdout. Leave it out with --http")
         return 2
     if options.command is None or (options.command == "serve" and options.http is None):
         log_level, log_format = options.log_level or "info", options.log_format or "text"

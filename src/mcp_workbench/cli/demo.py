@@ -221,7 +221,7 @@ def _say_what_is_next(console: Console) -> None:
 def _explain(error: WorkbenchError, log: Path) -> None:
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-MAX_STDERR_LINES:]
     stderr = "\n".join(lines) or "(nothing)"
-    print(f"The demo failed: {error}\nThe workbench's stderr ended with:\n{stderr}", file=sys.stderr)
+    print(f"The demo failed: {error}\nLast lines of stderr:\n{stderr}", file=sys.stderr)
 
 
 def _success(what: str, answer: Answer[ToolResult]) -> ToolResult:

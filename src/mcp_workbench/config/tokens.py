@@ -51,7 +51,7 @@ GOOD_TOKEN_CHARACTERS = 32
 _ENTRY = '{ "token": "${ALICE_TOKEN}", "toolboxes": ["*"] }'
 _HARM = "give themselves access"
 """What other users could do who can write to the file, for the warning about them."""
-_MAKE_ONE = "mcp-workbench token NAME makes one."
+_MAKE_ONE = "mcp-workbench token NAME creates one."
 # Other kinds of principals have an empty name, or one with a space in it.
 _NAME = re.compile(r"[\w.@+-]{1,100}", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
@@ -145,7 +145,7 @@ def _missing() -> Problem:
 
 def _warn_of_readers(status: os.stat_result, problems: Problems) -> None:
     if stat.S_ISREG(status.st_mode) and status.st_mode & (stat.S_IRGRP | stat.S_IROTH):
-        problems.warn((), "others than its owner may read the tokens in this file: chmod 600")
+        problems.warn((), "other users can read the tokens in this file: chmod 600")
 
 
 class _Reader:
@@ -172,7 +172,7 @@ class _Reader:
         entries = as_object(tree[written], (written,), example, self._problems)
         self.is_empty = not tree[written]
         if entries == {}:
-            self._problems.add((written,), "there is no token, so that no client is accepted", _MAKE_ONE)
+            self._problems.add((written,), "there is no token, so no client is accepted", _MAKE_ONE)
         for name, value in (entries or {}).items():
             self._read_entry(name, value, (written, name))
 

@@ -8,6 +8,8 @@ from typing import Final, NamedTuple
 
 from mcp_workbench.errors import CannotListen
 
+PATH: Final = "/mcp"
+"""Path of the MCP endpoint in its URL."""
 BACKLOG: Final = 2048
 """Connections that may wait to be accepted; uvicorn's default."""
 
@@ -28,7 +30,11 @@ class Address(NamedTuple):
 
 
 def read_address(text: str) -> Address:
-    """Read `host:port`, `[host]:port`, or a port alone, which stands for 127.0.0.1. Raises ValueError."""
+    """Read `host:port`, `[host]:port`, or a port alone, which stands for 127.0.0.1. Raises ValueError.
+
+    The URL of the endpoint, `http://host:port/mcp`, is understood too.
+    """
+    text = _without_url(text)
     host, colon, port = text.rpartition(":")
     if not colon:
         host = "127.0.0.1"
@@ -41,8 +47,22 @@ def read_address(text: str) -> Address:
             f"{text!r} names no host: write 127.0.0.1:{port}, or 0.0.0.0:{port} for all networks"
         )
     if not port.isascii() or not port.isdecimal() or int(port) > 65535:
-        raise ValueError(f"{text!r} has no port from 0 to 65535: write for example 127.0.0.1:8000")
+        example = f"{text}:8000" if not colon and text.isascii() and text.isprintable() else "127.0.0.1:8000"
+        raise ValueError(f"{text!r} has no port from 0 to 65535: write for example {example}")
     return Address(host, int(port))
+
+
+def _without_url(text: str) -> str:
+    """Return the host and port of a URL, or the text itself if it is none. Raises ValueError."""
+    scheme, is_url, rest = text.partition("://")
+    if not is_url:
+        return text
+    address, _, path = rest.partition("/")
+    if scheme.lower() != "http":
+        raise ValueError(f"the workbench serves plain HTTP (a reverse proxy adds TLS): write {address}")
+    if path.rstrip("/") not in ("", PATH.strip("/")):
+        raise ValueError(f"the path is always {PATH}: write {address}")
+    return address
 
 
 def listen(address: Address) -> list[socket.socket]:
@@ -89,7 +109,7 @@ def _explain(error: OSError, address: Address) -> str:
         other = Address(address.host, address.port + 1 if address.port < 65535 else 8000)
         return f"something listens there already. End it, or choose another port: --http {other}"
     if error.errno == errno.EACCES:
-        return "ports below 1024 are the system's. Choose another: --http 127.0.0.1:8000"
+        return "ports below 1024 are reserved for the system. Choose another: --http 127.0.0.1:8000"
     if error.errno == errno.EADDRNOTAVAIL:
         return "this machine has no such address"
     return error.strerror or str(error)

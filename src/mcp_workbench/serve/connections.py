@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from uvicorn.server import ServerState
 
     from mcp_workbench.serve.connection_limits import ConnectionLimits
-    from mcp_workbench.serve.refusal_log import RefusalLog
+    from mcp_workbench.serve.logs.refusal_log import RefusalLog
 
 HEADERS_BYTES: Final = 64 * 1024
 """Limit for the request line and headers, or for the trailers, plus what one read may add."""

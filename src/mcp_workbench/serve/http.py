@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from mcp_workbench.errors import Denied
-from mcp_workbench.serve.address import Address, listen
+from mcp_workbench.serve.address import PATH, Address, listen
 from mcp_workbench.serve.admission import AdmissionFiles, metadata, metadata_paths
 from mcp_workbench.serve.connection_limits import MAX_CONNECTIONS, ConnectionLimits, allowed_connections
 from mcp_workbench.serve.connections import LimitedConnection
@@ -37,10 +37,9 @@ if TYPE_CHECKING:
     from mcp_workbench.config.tokens import LoadedTokens
     from mcp_workbench.serve.admission import Admission
     from mcp_workbench.serve.logs import StderrHandler
-    from mcp_workbench.serve.refusal_log import RefusalLog
+    from mcp_workbench.serve.logs.refusal_log import RefusalLog
     from mcp_workbench.serve.running import Service
 
-PATH: Final = "/mcp"
 DRAIN_SECONDS: Final = 20.0
 """Seconds that calls in flight get after a signal to end."""
 FLUSH_SECONDS: Final = 3

@@ -8,8 +8,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config.load import STATE_KEY
-from mcp_workbench.serve import call_log
-from mcp_workbench.serve.call_log import CallLog
+from mcp_workbench.serve.logs import call_log
+from mcp_workbench.serve.logs.call_log import CallLog
 from mcp_workbench.serve.reload import Reloader, log_faults
 from mcp_workbench.serve.signals import SecondSignal
 from mcp_workbench.storage.directories import cache_directory

@@ -119,8 +119,8 @@ async def _serve(make_service: Callable[[], ProcessService], stdin: int, stdout:
         service.start(on_reload)
         if os.isatty(0):
             log.info(
-                "waiting for an MCP client on stdin; "
-                "this command is meant to be launched by one (Ctrl-C ends it)"
+                "waiting for an MCP client on stdin. Clients start this command themselves: "
+                "mcp-workbench install adds it to them (Ctrl-C ends it)"
             )
         await first(ended.wait(), interrupted.wait())
         service.stop_watching()

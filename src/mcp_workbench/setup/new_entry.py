@@ -105,5 +105,5 @@ def _literal_secrets(secrets: Sequence[LiteralSecret]) -> str:
 
 def _usage(words: Sequence[str]) -> str:
     if words and "://" not in words[0]:
-        return f"a program stands behind two dashes: mcp-workbench add NAME -- {shlex.join(words)}"
+        return f"write the program after two dashes: mcp-workbench add NAME -- {shlex.join(words)}"
     return "write mcp-workbench add NAME -- COMMAND ARGUMENTS, or mcp-workbench add NAME URL"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
 CONFIG: Final = "config"
-"""Subject of changes of the configuration file. The other subjects are the ids of clients."""
+"""Subject of changes of the configuration and of token files. The other subjects are the ids of clients."""
 MAX_CLOSED_CHANGES: Final = 50
 """Number of changes kept that no undo of a client needs: undone ones, and those of the configuration."""
 LOCK_SECONDS: Final = 10.0

@@ -245,7 +245,7 @@ def test_the_outcome_as_json(bench: Bench) -> None:
     ("args", "said"),
     [
         (("files",), "write mcp-workbench add NAME -- COMMAND ARGUMENTS, or mcp-workbench add NAME URL"),
-        (("files", "npx"), "a program stands behind two dashes: mcp-workbench add NAME -- npx"),
+        (("files", "npx"), "write the program after two dashes: mcp-workbench add NAME -- npx"),
         (("files", "--env", "A", "--", "x"), "write --env NAME=VALUE"),
         ((" ", "--", "x"), "this would not be valid, and was not written"),
         (("\x1b[31mfs", "--env", "=b", "--", "x"), "write --env NAME=VALUE"),

@@ -11,9 +11,7 @@ import pytest
 from tests.support.waiting import PATIENCE
 
 ON_TERMINAL = "from mcp_workbench.cli.setup.asking import *; print(repr({call}))"
-NO_TERMINAL = (
-    "mcp-workbench: nothing is changed: there is no terminal to ask on. Use --yes to say yes beforehand\n"
-)
+NO_TERMINAL = "mcp-workbench: nothing is changed: there is no terminal to ask on. Use --yes to confirm\n"
 
 
 def on_terminal(call: str, typed: bytes) -> str:

@@ -245,9 +245,9 @@ def test_another_configuration_is_written_if_it_is_named(person: Person) -> None
             "no client is known as 'cursr'. Did you mean: cursor, crush? Known clients: claude-desktop, ",
         ),
         (["nosuch"], "Or name a file: mcp-workbench import path/to/file.json"),
-        (["--toolbox", "workbench"], "the name workbench is that of the toolbox for kept results"),
-        (["--toolbox", " "], "give a name that people can read"),
-        (["./own.json"], "./own.json is a configuration of the workbench: use it by --config ./own.json"),
+        (["--toolbox", "workbench"], "the name workbench belongs to the toolbox for kept results"),
+        (["--toolbox", " "], "use a name with visible characters"),
+        (["./own.json"], "./own.json is a configuration of the workbench: use it with --config ./own.json"),
     ],
 )
 def test_wrong_words_are_answered_with_the_right_ones(person: Person, args: list[str], message: str) -> None:

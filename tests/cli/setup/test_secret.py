@@ -110,7 +110,7 @@ def test_all_of_stdin_is_the_value_but_for_one_line_break(bench: Bench, stdin: b
     [
         (b"", "there is no value, and an empty one is not stored. Nothing is changed"),
         (b"\n", "there is no value, and an empty one is not stored. Nothing is changed"),
-        (b"\xff\xfe", "the value is not a text in UTF-8. Nothing is changed"),
+        (b"\xff\xfe", "the value is not UTF-8 text. Nothing is changed"),
         (b"x" * 65_537, "the value is longer than 65,536 bytes"),
         (b"x" * 1_000_000, "the value is longer than 65,536 bytes"),
     ],
@@ -196,7 +196,7 @@ def test_the_list_works_without_a_configuration_and_with_a_broken_one(bench: Ben
     bench.config.write_text("{")
     code, out, error = secret(bench, "list")
     assert (code, out.splitlines()[1]) == (0, "A     file")
-    what = "cannot be read, so that it is not known which servers use a secret"
+    what = "cannot be read, so the servers that use a secret are not shown"
     assert error == f"mcp-workbench: workbench-config.json {what}\n"
 
 

@@ -9,8 +9,8 @@ import pytest
 from mcp_workbench.config import HttpConfig, IssuerConfig
 from mcp_workbench.config.hosts import is_loopback
 from mcp_workbench.errors import Denied
-from mcp_workbench.serve import refusal_log
 from mcp_workbench.serve.admission.origins import Origins
+from mcp_workbench.serve.logs import refusal_log
 from mcp_workbench.workbench.principal import ANYONE
 from tests.serve.admission.admissions import EVERYWHERE, LOOPBACK, AdmissionHarness
 

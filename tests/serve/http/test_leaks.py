@@ -1,4 +1,4 @@
-"""After hundreds of requests of each kind there is nothing left of them."""
+"""After a hundred requests of each kind there is nothing left of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tests.serve.http.inside import Inside
     from tests.support.client import Json
 
-TIMES = 300
+TIMES = 100
 AT_ONCE = 20
 OURS = (ClientConnection, HttpSession, ResponseStream, HttpExchange)
 

@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import argparse
+import argparse
+from typing import Any
 
 LOGIN_SECONDS = 300
 
-ADMISSION_DESCRIPTION = """\
-Prints a token file with a new token (its digest) on stdout, and the token
-itself on stderr. With --list, prints the tokens of a file. When a token was
-last used is known for workbenches of this user on this machine, and up to a
-minute old."""
+CREATION_DESCRIPTION = """\
+Creates a token for a client over HTTP. It is shown once; the token file gets
+its digest only. With --token-file it is added to that file, which is created
+if needed; without, a new token file is printed on stdout.
+
+  mcp-workbench token alice --token-file tokens.json
+  mcp-workbench token ci --expires 90d --token-file tokens.json
+  mcp-workbench token --list --token-file tokens.json
+
+With --list, shows the tokens of a file. When a token was last used is known
+for workbenches of this user on this machine, and up to a minute old.
+
+Exit code: 0 success, 1 the file cannot be written, 2 a wrong command, or a
+bad file."""
 
 LOGIN_DESCRIPTION = """\
 Logs in to a remote server in the browser. The login is kept in the system's
 keyring, or without one in a file that only you can read. The workbench renews
 it while it lasts.
 
-Exit code: 0 logged in, 1 the login failed, 2 no such server, or a bad file."""
+  mcp-workbench login work/linear
+  mcp-workbench login work/linear --no-browser
+
+Exit code: 0 logged in, 1 the login failed, 2 no such server, it needs no
+login, or a bad file."""
+
+LOGOUT_DESCRIPTION = """\
+Removes the login to a remote server from this machine.
+
+  mcp-workbench logout work/linear
+
+Exit code: 0 success, 1 it could not be removed, 2 no such server, or a bad
+file."""
+
+SERVER_HELP = "the server, by its own name if only one has it; not needed for the only remote server"
 
 
 def add_commands(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
@@ -33,9 +54,10 @@ def _add_token(commands: argparse._SubParsersAction[Any]) -> None:
     token = commands.add_parser(
         "token",
         help="create or list tokens for clients over HTTP",
-        description=ADMISSION_DESCRIPTION,
+        description=CREATION_DESCRIPTION,
     )
-    token.add_argument("name", nargs="?", help="the name of the token's holder")
+    token.takes_files = True
+    token.add_argument("name", nargs="?", metavar="NAME", help="the name of the token's holder")
     token.add_argument(
         "--expires",
         metavar="WHEN",
@@ -46,7 +68,7 @@ def _add_token(commands: argparse._SubParsersAction[Any]) -> None:
         action="store_true",
         help="list the tokens of --token-file: toolboxes, expiry, and when each was last used",
     )
-    token.add_argument("--token-file", metavar="FILE", help="the file to list")
+    token.add_argument("--token-file", metavar="FILE", help="the file to add the token to, or to list")
 
 
 def _add_login(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
@@ -60,12 +82,10 @@ def _add_login(commands: argparse._SubParsersAction[Any], shared: argparse.Argum
         "logout",
         parents=[shared],
         help="forget the login to a remote server",
-        description="Removes the login to a remote server from this machine.",
+        description=LOGOUT_DESCRIPTION,
     )
     for command in (login, logout):
-        command.add_argument(
-            "server", metavar="TOOLBOX/SERVER", help="the server, as the configuration names it"
-        )
+        command.add_argument("server", nargs="?", metavar="TOOLBOX/SERVER", help=SERVER_HELP)
     login.add_argument(
         "--no-browser", action="store_true", help="only print the address, and open no browser"
     )
@@ -92,14 +112,16 @@ def _add_login(commands: argparse._SubParsersAction[Any], shared: argparse.Argum
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if not 0 < port < 65536:
-        raise ValueError
-    return port
+    if not text.isascii() or not text.isdecimal() or not 0 < int(text) < 65536:
+        raise argparse.ArgumentTypeError("should be a number from 1 to 65535")
+    return int(text)
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
     if not 0 < seconds < 1e8:
-        raise ValueError
+        raise argparse.ArgumentTypeError("should be a number of seconds, such as 60")
     return seconds

@@ -1,19 +1,25 @@
-"""`mcp-workbench token`: makes a token for a client over HTTP, or lists the tokens of a file."""
+"""`mcp-workbench token`: creates a token for a client over HTTP, or lists the tokens of a file."""
 
 from __future__ import annotations
 
 import json
 import os
 import secrets
+import shlex
+import stat
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_workbench.cli.terminal import complain
+from mcp_workbench.cli.setup.failures import report_failures
+from mcp_workbench.cli.slips import is_config_file
+from mcp_workbench.cli.terminal import complain, say
 from mcp_workbench.config.expiry import expiry_after, format_time
 from mcp_workbench.config.model.access import ALL
 from mcp_workbench.config.tokens import HASHED, digest_of, is_name, load_tokens
 from mcp_workbench.errors import ConfigError
+from mcp_workbench.setup.token_file import add_token
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:
@@ -25,19 +31,28 @@ PREFIX = "mcpw_"
 """Beginning of every token, by which people and secret scanners recognise one."""
 
 
+USAGE = "mcp-workbench token NAME --token-file FILE, or mcp-workbench token --list --token-file FILE"
+
+
 def run(options: argparse.Namespace) -> int:
-    """Create a token, or list those of a file. Return 0, or 2 for wrong options or a bad file."""
-    if options.list != (options.token_file is not None) or options.list == (options.name is not None):
-        usage = "mcp-workbench token NAME [--expires WHEN], or mcp-workbench token --list --token-file FILE"
-        complain(f"write {usage}")
+    """Create a token, or list those of a file. Return 0, 1 (a file cannot be written) or 2 (misuse)."""
+    name, token_file = options.name, options.token_file
+    if options.list and name is not None and token_file is None and Path(name).is_file():
+        complain(f"write: mcp-workbench token --list --token-file {shlex.quote(name)}")
         return 2
-    return _list(options.token_file) if options.list else _create(options.name, options.expires)
+    if name is not None and token_file is None and is_config_file(name):
+        complain(f"name the token's holder too: mcp-workbench token NAME --token-file {shlex.quote(name)}")
+        return 2
+    if options.list == (name is not None) or (options.list and token_file is None):
+        complain(f"write {USAGE}")
+        return 2
+    return _list(token_file) if options.list else _create(name, options.expires, token_file)
 
 
-def _create(name: str, expires: str | None) -> int:
-    """Print a token file with the digest of a new token on stdout, and the token itself on stderr.
+def _create(name: str, expires: str | None, token_file: str | None) -> int:
+    """Create a token. Its digest goes into the file, or on stdout; the token itself goes to stderr.
 
-    Return 0, or 2 if the name or the expiry is wrong.
+    Return 0, 1 if the file cannot be written, or 2 if the name, the expiry or the file is wrong.
     """
     if not is_name(name):
         complain("a name is made of letters, digits and . _ - + @")
@@ -51,13 +66,32 @@ def _create(name: str, expires: str | None) -> int:
         except ValueError as error:
             complain(f"--expires {expires}: {error}; write 90d or 2027-01-31")
             return 2
-    print(f'{{\n  "tokens": {{\n    {json.dumps(name)}: {json.dumps(entry)}\n  }}\n}}')
-    print(
-        f"The token of {name}, which is shown only now and kept nowhere:\n\n  {token}\n\n"
-        "Its line for the file of tokens is on stdout. The file holds no secret.",
-        file=sys.stderr,
-    )
+    if token_file is None:
+        print(f'{{\n  "tokens": {{\n    {json.dumps(name)}: {json.dumps(entry)}\n  }}\n}}')
+        _show(name, token, "The token file is on stdout. It has the token's digest only.")
+        if _is_file(1):
+            add = f"mcp-workbench token {name} --token-file FILE"
+            complain(f"note: > replaces a file. To add a token to an existing one: {add}")
+        return 0
+    return report_failures(token_file, lambda: _add(name, token, entry, token_file))
+
+
+def _add(name: str, token: str, entry: dict[str, object], token_file: str) -> int:
+    is_new = add_token(token_file, name, entry, os.environ)
+    say(f"{'Wrote' if is_new else 'Added'} {name} {'into' if is_new else 'to'} {show_name(token_file)}")
+    _show(name, token, "The file has the token's digest only. A running workbench reads it within seconds.")
     return 0
+
+
+def _show(name: str, token: str, note: str) -> None:
+    print(f"Token for {name} (shown once, not stored):\n\n  {token}\n\n{note}", file=sys.stderr)
+
+
+def _is_file(descriptor: int) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(descriptor).st_mode)
+    except OSError:
+        return False
 
 
 def _list(token_file: str) -> int:

@@ -12,6 +12,9 @@ Starts every server, a few at a time, and stores the list of its tools in the
 catalogue, in your cache directory. From then on, they are found without
 starting a server.
 
+  mcp-workbench index
+  mcp-workbench index dev docs/wiki
+
 Exit code: 0 success, 1 a server failed, 2 a bad file or an unknown name."""
 
 TOKENS_DESCRIPTION = """\
@@ -27,12 +30,19 @@ answer, the mean of up to 20 queries, each for the words of a tool's name) and
 the longer name. Break-even is the number of calls up to which the workbench
 costs no more.
 
+  mcp-workbench tokens
+  mcp-workbench tokens --connect
+
 Exit code: 0 success, 1 no tools are known or a server failed, 2 a bad file."""
 
 CHECK_DESCRIPTION = """\
 Checks the configuration, and reports every mistake with its line and how to
 fix it. With --connect it also starts every server, a few at a time, and says
 for each one that fails why, and what to do.
+
+  mcp-workbench check
+  mcp-workbench check --connect
+  mcp-workbench check --connect dev/github
 
 Exit code: 0 success, 1 a server failed, 2 a bad file or an unknown name."""
 

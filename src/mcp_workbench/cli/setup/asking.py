@@ -25,7 +25,7 @@ def confirm(question: str, *, yes: bool) -> bool:
     if yes:
         return True
     if not is_interactive():
-        complain("nothing is changed: there is no terminal to ask on. Use --yes to say yes beforehand")
+        complain("nothing is changed: there is no terminal to ask on. Use --yes to confirm")
         return False
     if _answer(f"{show_text(question)} [y/N] ").lower() in ("y", "yes"):
         return True

@@ -15,12 +15,51 @@ within seconds.
 
   mcp-workbench add time -- uvx mcp-server-time
   mcp-workbench add docs https://mcp.example.com/mcp
+  mcp-workbench add wiki --env 'KEY=${keyring:WIKI}' -- npx wiki-mcp
 
 Exit code: 0 added, 1 not added, 2 a wrong command line, or a bad file."""
 
 REMOVE_DESCRIPTION = """\
 Removes a server from the configuration, or a toolbox if a slash follows its
-name. A toolbox stays when its last server is removed."""
+name. A toolbox stays when its last server is removed.
+
+  mcp-workbench remove dev/git
+  mcp-workbench remove dev/
+
+Exit code: 0 removed, 1 not removed, 2 no such server, or a bad file."""
+
+ENABLE_DESCRIPTION = """\
+Uses a disabled server again. A running workbench starts it when it is needed.
+
+  mcp-workbench enable dev/git
+
+Exit code: 0 success, 1 the file cannot be changed, 2 no such server, or a bad
+file."""
+
+DISABLE_DESCRIPTION = """\
+Leaves a server out, but keeps its entry in the configuration.
+
+  mcp-workbench disable dev/git
+
+Exit code: 0 success, 1 the file cannot be changed, 2 no such server, or a bad
+file."""
+
+MOVE_DESCRIPTION = """\
+Moves the entry of a server, with its comments, to another toolbox.
+
+  mcp-workbench move dev/wiki docs
+  mcp-workbench move dev/wiki docs --description "Pages and tickets"
+
+Exit code: 0 moved, 1 not moved, 2 no such server or toolbox, or a bad file."""
+
+LIST_DESCRIPTION = """\
+Lists the toolboxes and servers of the configuration, even if it has mistakes.
+Starts nothing.
+
+  mcp-workbench list
+  mcp-workbench list --json
+
+Exit code: 0 success, 2 the file cannot be read."""
 
 SERVER_HELP = "the server, as TOOLBOX/SERVER, or by its own name if only one has it"
 
@@ -37,8 +76,8 @@ def add_options(commands: argparse._SubParsersAction[Any], shared: argparse.Argu
     remove.add_argument("server", metavar="SERVER", help=f"{SERVER_HELP}; or TOOLBOX/ for a toolbox")
     remove.add_argument("--yes", action="store_true", help="remove a toolbox without asking")
     for name, what, done in (
-        ("enable", "use a disabled server again", "Uses a disabled server again."),
-        ("disable", "leave a server out, but keep its entry", "Leaves a server out, but keeps its entry."),
+        ("enable", "use a disabled server again", ENABLE_DESCRIPTION),
+        ("disable", "leave a server out, but keep its entry", DISABLE_DESCRIPTION),
     ):
         command = commands.add_parser(name, parents=[shared], help=what, description=done)
         command.add_argument("server", metavar="SERVER", help=SERVER_HELP)
@@ -46,7 +85,7 @@ def add_options(commands: argparse._SubParsersAction[Any], shared: argparse.Argu
         "move",
         parents=[shared],
         help="move a server to another toolbox",
-        description="Moves the entry of a server, with its comments, to another toolbox.",
+        description=MOVE_DESCRIPTION,
     )
     move.add_argument("server", metavar="SERVER", help=SERVER_HELP)
     move.add_argument("toolbox", metavar="TOOLBOX", help="the toolbox to move it to")
@@ -55,7 +94,7 @@ def add_options(commands: argparse._SubParsersAction[Any], shared: argparse.Argu
         "list",
         parents=[shared],
         help="list toolboxes and servers",
-        description="Lists what the configuration has, even if it has mistakes. Starts nothing.",
+        description=LIST_DESCRIPTION,
     )
     listing.add_argument("--json", action="store_true", help="print the list as JSON, for scripts")
 

@@ -116,7 +116,7 @@ class _Import:
         print_json(as_object(plan, self._files, is_written=is_written))
         is_refused = plan.change is not None and not may_write and not self._options.dry_run
         if is_refused:
-            complain("nothing is changed: say --yes to import, or --dry-run to only look")
+            complain("nothing is changed: use --yes to import, or --dry-run to see the change")
         return 1 if failed or is_refused else 0
 
     def _settle_secrets(self, plan: ImportPlan) -> ImportPlan:
@@ -159,7 +159,7 @@ def _files(sources: Sequence[str], machine: Machine) -> list[FoundFile] | None:
             files.append(read_file(str(Path(source).expanduser()), None, machine))
             if not files[-1].servers and is_configuration(files[-1].path):
                 shown = show_name(source)
-                complain(f"{shown} is a configuration of the workbench: use it by --config {shown}")
+                complain(f"{shown} is a configuration of the workbench: use it with --config {shown}")
                 return None
         else:
             complain(f"{unknown_client(source)}. Or name a file: mcp-workbench import path/to/file.json")
@@ -175,9 +175,9 @@ def _is_usable(toolbox: str | None) -> bool:
     if toolbox is None:
         return True
     if not toolbox.strip() or "${" in toolbox or not toolbox.isprintable():
-        complain("--toolbox: give a name that people can read")
+        complain("--toolbox: use a name with visible characters")
         return False
     if toolbox == RESERVED:
-        complain(f"--toolbox: the name {RESERVED} is that of the toolbox for kept results. Give another")
+        complain(f"--toolbox: the name {RESERVED} belongs to the toolbox for kept results. Choose another")
         return False
     return True

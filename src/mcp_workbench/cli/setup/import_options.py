@@ -17,6 +17,10 @@ the change, asks, and writes it. The clients' files stay as they are.
 Secrets in plain text move to the system's keyring, and a reference takes
 their place. Running it again changes nothing.
 
+  mcp-workbench import
+  mcp-workbench import cursor claude-desktop --dry-run
+  mcp-workbench import path/to/mcp.json --toolbox work
+
 Exit code: 0 success, 1 nothing was changed, 2 an unknown name or a bad file."""
 
 
@@ -28,6 +32,7 @@ def add_options(commands: argparse._SubParsersAction[Any], shared: argparse.Argu
         help="import the servers that your MCP clients have",
         description=DESCRIPTION,
     )
+    command.takes_files = True
     command.add_argument(
         "sources",
         nargs="*",

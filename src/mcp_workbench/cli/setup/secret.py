@@ -55,7 +55,7 @@ def _set(store: SecretStore, name: str) -> int:
     try:
         value = _read_value(name)
     except UnicodeDecodeError:
-        complain("the value is not a text in UTF-8. Nothing is changed")
+        complain("the value is not UTF-8 text. Nothing is changed")
         return 1
     if not value:
         complain("there is no value, and an empty one is not stored. Nothing is changed")
@@ -125,7 +125,7 @@ def _users(path: str) -> dict[str, list[str]] | None:
     except FileNotFoundError:
         return None
     except (OSError, ConfigError, RecursionError):
-        complain(f"{show_name(path)} cannot be read, so that it is not known which servers use a secret")
+        complain(f"{show_name(path)} cannot be read, so the servers that use a secret are not shown")
         return None
     # What is referred to elsewhere in the file has to be there too.
     users: dict[str, list[str]] = {name: [] for name in secret_names_in(tree)}

@@ -15,7 +15,7 @@ from mcp_workbench.errors import Denied
 from mcp_workbench.serve.admission.credentials import BearerChallenge, bearer_token
 from mcp_workbench.serve.admission.file_tokens import EXPIRED, FileTokens
 from mcp_workbench.serve.admission.origins import Origins
-from mcp_workbench.serve.refusal_log import RefusalLog
+from mcp_workbench.serve.logs.refusal_log import RefusalLog
 from mcp_workbench.workbench.principal import ANYONE, Principal
 
 if TYPE_CHECKING:

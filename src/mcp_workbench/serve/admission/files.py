@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcp_workbench.serve.admission.admission import AdmittedClients
     from mcp_workbench.serve.logs import SecretSink
 
-OPEN_TO_OTHERS = "every client that can reach this address could use every tool, so a token is needed"
+OPEN_TO_OTHERS = "anyone who can reach this address can use it, so a token file is required"
 _REMEDY = """\
 Make a token, and name the file that it is in:
       mcp-workbench token alice > tokens.json
@@ -155,8 +155,8 @@ class AdmissionFiles:
         """Admit no token any more. Logged once, however often an empty file changes."""
         if tokens.tokens:
             log.error(
-                "%s holds no tokens any more, and no client is admitted with a token from now on: %s. "
-                "To admit clients again, write a token into the file: mcp-workbench token NAME makes one",
+                "%s holds no tokens any more, so every token is refused from now on: %s. "
+                "To admit clients again, write a token into the file: mcp-workbench token NAME creates one",
                 error.path,
                 "; ".join(problem.brief for problem in error.problems),
             )

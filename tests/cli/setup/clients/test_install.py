@@ -89,7 +89,7 @@ def test_the_outcome_is_printed_as_json(desk: Desk) -> None:
 def test_json_asks_nobody(desk: Desk) -> None:
     ran = desk.run("install", "cursor", "--json", typed="y\n")
     assert (ran.code, ran.json["clients"][0]["state"]) == (1, "pending")
-    assert "with --json nobody is asked" in ran.err
+    assert "with --json there is no question" in ran.err
 
 
 def test_installing_again_has_nothing_to_change(desk: Desk) -> None:
@@ -131,7 +131,7 @@ def test_the_entry_for_any_other_client_is_printed(desk: Desk) -> None:
 def test_a_client_without_a_file_is_told_what_to_paste(desk: Desk) -> None:
     ran = desk.run("install", "jetbrains")
     assert ran.code == 0
-    assert "JetBrains AI Assistant keeps its servers in no file. Paste this in Settings" in ran.out
+    assert "JetBrains AI Assistant has no file for its servers. Paste this in Settings" in ran.out
     assert '"--keep-going"' in ran.out
     assert desk.run("install", "jetbrains", "--json").json["clients"][0]["state"] == "paste"
 

@@ -58,7 +58,7 @@ def test_json_asks_nobody(desk: Desk) -> None:
     desk.run("install", "cursor", "--yes")
     ran = desk.run("undo", "--json", typed="y\n")
     assert (ran.code, ran.json["files"][0]["state"]) == (1, "pending")
-    assert "with --json nobody is asked" in ran.err
+    assert "with --json there is no question" in ran.err
     assert "workbench" in path.read_text(encoding="utf-8")
 
 

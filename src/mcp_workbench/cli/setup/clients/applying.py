@@ -53,7 +53,7 @@ def is_confirmed(changes: Sequence[ClientChange], options: argparse.Namespace, *
 def is_agreed(question: str, options: argparse.Namespace) -> bool:
     """Return whether the person says yes. With --json nobody is asked, because no preview is shown."""
     if options.json and not options.yes:
-        complain("nothing is changed: with --json nobody is asked. Use --yes to say yes beforehand")
+        complain("nothing is changed: with --json there is no question. Use --yes to confirm")
         return False
     return confirm(question, yes=options.yes)
 

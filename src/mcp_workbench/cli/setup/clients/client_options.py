@@ -14,6 +14,10 @@ each, with comments and formatting kept. It shows the change, asks, makes a
 backup, and writes the file in one step. Without a name, it lists the clients
 on this machine.
 
+  mcp-workbench install
+  mcp-workbench install cursor
+  mcp-workbench install claude-desktop --replace
+
 With --replace, it imports the client's own servers into the workbench first,
 and then takes them out of the client's file. `mcp-workbench undo` restores
 the file.
@@ -26,6 +30,8 @@ Takes the workbench out of the settings of MCP clients, and leaves all else as
 it is. To get back what was there before `install`, use `mcp-workbench undo`
 instead.
 
+  mcp-workbench uninstall cursor
+
 Exit code: 0 success, 1 something was not changed, 2 an unknown client."""
 
 UNDO_DESCRIPTION = """\
@@ -33,6 +39,9 @@ Restores the files of clients, byte by byte, as they were before the workbench
 was first installed there, whatever was installed, replaced or uninstalled
 since. Without a name, it restores the files of all clients. `undo config`
 takes back the last change that a command made to the configuration file.
+
+  mcp-workbench undo cursor
+  mcp-workbench undo config
 
 A file that was changed by others since is left alone, unless you say --force.
 

@@ -128,7 +128,7 @@ class _Installation:
             self._outcomes.append({"client": client.id, "state": "paste", "where": client.paste})
             self._outcomes[-1]["snippet"] = json.loads(snippet_for(launch))
             if not self._options.json:
-                say(f"{client.title} keeps its servers in no file. Paste this in {client.paste}:")
+                say(f"{client.title} has no file for its servers. Paste this in {client.paste}:")
                 say(_indented(snippet_for(launch)))
             return None
         try:

@@ -77,7 +77,7 @@ def _restore(restorations: Sequence[Restoration], options: argparse.Namespace) -
         )
         complain(
             f"{show_name(restoration.path)} is left alone: {_EDITED}, and that would be lost. "
-            f"To restore it all the same, {hint}"
+            f"To restore it anyway, {hint}"
         )
     outcomes = [_outcome(it.subject, it.path, "refused", _EDITED) for it in refused]
     files = f"{len(differing)} file{'s' if len(differing) != 1 else ''}"

@@ -18,7 +18,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
 from mcp_workbench.config import Secrets
-from mcp_workbench.serve.log_lines import MAX_LINE_BYTES, to_json, to_text, together, without_secrets
+from mcp_workbench.serve.logs.log_lines import (
+    MAX_LINE_BYTES,
+    to_json,
+    to_text,
+    to_untimed_text,
+    together,
+    without_secrets,
+)
+from mcp_workbench.serve.logs.log_times import is_read_by_journal
 from mcp_workbench.wire.processes.stderr import LOGGER as SERVERS_STDERR
 from mcp_workbench.workbench.text.sanitise import show_text
 
@@ -27,7 +35,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from mcp_workbench.errors import ConfigError
-    from mcp_workbench.serve.log_lines import BatchedEvent, ToLine
+    from mcp_workbench.serve.logs.log_lines import BatchedEvent, ToLine
 
     Fault = tuple[type[BaseException], BaseException, TracebackType | None]
 
@@ -87,7 +95,7 @@ class StderrHandler(logging.Handler):
         """Write a line for each of several events. Never raises and never waits."""
         try:
             self._write_waiting(0)
-            lines = together(entries, self._secrets.mask, as_json=self._to_line is to_json)
+            lines = together(entries, self._secrets.mask, self._to_line)
             for chunk in _chunks(lines):
                 if not self._waiting and _takes_bytes(self._descriptor, 0):
                     os.write(self._descriptor, chunk)
@@ -145,7 +153,10 @@ def set_up(level: str, format_: str) -> StderrHandler:
 
     Uncaught exceptions are logged too: Python itself would block on stderr and mask nothing.
     """
-    handler = StderrHandler(FORMATS[format_])
+    to_line = FORMATS[format_]
+    if to_line is to_text and is_read_by_journal(STDERR, os.environ):
+        to_line = to_untimed_text
+    handler = StderrHandler(to_line)
     least: int = logging.CRITICAL + 1 if level == "off" else getattr(logging, level.upper())
     # Libraries warn about what our callers are told anyway: asyncio about each write to a stopped server,
     # uvicorn about each invalid request.

@@ -1,17 +1,17 @@
 """Formats a log record as bytes: without secrets, without hidden characters, and with a limited length.
 
-Owns the two formats, text and JSON. Does not write: see `logs`. A record about a server names it in its
-attribute `server` (`extra={"server": "dev/files"}`), not in its message.
+Owns the two formats, text (with or without the time) and JSON. Does not write: see `stderr_handler`. A record
+about a server names it in its attribute `server` (`extra={"server": "dev/files"}`), not in its message.
 """
 
 from __future__ import annotations
 
-import time
 import traceback
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mcp_workbench.serve.logs.log_times import local_time, local_time_in_milliseconds
 from mcp_workbench.workbench.text.sanitise import clean_text, show_name
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ class BatchedEvent(msgspec.Struct, frozen=True):
     message: str
 
 
-def together(entries: Sequence[BatchedEvent], mask: Mask, *, as_json: bool) -> list[bytes]:
-    """The lines of several events, masked and cleaned in one go."""
+def together(entries: Sequence[BatchedEvent], mask: Mask, to_line: ToLine) -> list[bytes]:
+    """The lines of several events in the format of `to_line`, masked and cleaned in one go."""
     joined = "\n".join(entry.message for entry in entries)
     if all(entry.message.isprintable() for entry in entries) and joined.isascii():
         # Nothing to clean, as nearly always. To look for it takes longer than all the rest.
@@ -77,12 +77,17 @@ def together(entries: Sequence[BatchedEvent], mask: Mask, *, as_json: bool) -> l
     if len(messages) != len(entries):
         # A name has a line break in it, or a secret spans two lines.
         messages = [_in_one_line(without_secrets(entry.message, mask)) for entry in entries]
-    if not as_json:
+    if to_line is to_untimed_text:
         return [f"{PROGRAM}{message}\n".encode() for message in messages]
+    if to_line is to_text:
+        return [
+            f"{local_time(entry.created)} {PROGRAM}{message}\n".encode()
+            for entry, message in zip(entries, messages, strict=True)
+        ]
     return [
         msgspec.json.encode(
             _Object(
-                time=_time(entry.created),
+                time=local_time_in_milliseconds(entry.created),
                 level="info",
                 logger=entry.logger,
                 server=show_name("/".join(entry.origin))[:MAX_LABEL_CHARACTERS],
@@ -95,10 +100,19 @@ def together(entries: Sequence[BatchedEvent], mask: Mask, *, as_json: bool) -> l
 
 
 def to_text(record: logging.LogRecord, mask: Mask) -> bytes:
-    """Format a record as a line of text. A traceback follows on lines of its own."""
+    """Format a record as a line of text with its time. A traceback follows on lines of its own."""
+    return _text(record, mask, f"{local_time(record.created)} {PROGRAM}")
+
+
+def to_untimed_text(record: logging.LogRecord, mask: Mask) -> bytes:
+    """Format a record as a line of text for a journal, which adds the time itself."""
+    return _text(record, mask, PROGRAM)
+
+
+def _text(record: logging.LogRecord, mask: Mask, start: str) -> bytes:
     label = _label(record)
     message = _message(record, mask)
-    line = _Text(_in_one_line(f"{PROGRAM}{f'[{label}] ' if label else ''}{message.shown}"), message.beyond)
+    line = _Text(_in_one_line(f"{start}{f'[{label}] ' if label else ''}{message.shown}"), message.beyond)
     space = MAX_LINE_BYTES - 1
     if (trace := _traceback(record, mask)) is None:
         return _cut(line, space, _size).encode() + b"\n"
@@ -111,7 +125,7 @@ def to_text(record: logging.LogRecord, mask: Mask) -> bytes:
 def to_json(record: logging.LogRecord, mask: Mask) -> bytes:
     """Format a record as one JSON object on one line."""
     entry = _Object(
-        time=_time(record.created),
+        time=local_time_in_milliseconds(record.created),
         level=record.levelname.lower(),
         logger=record.name,
         server=_label(record) or None,
@@ -123,11 +137,6 @@ def to_json(record: logging.LogRecord, mask: Mask) -> bytes:
     if trace is not None:
         entry.traceback = _cut_start(trace, space - _size_in_json(entry.message), _size_in_json)
     return encode(entry) + b"\n"
-
-
-def _time(created: float) -> str:
-    seconds, thousandths = divmod(int(created * 1000), 1000)
-    return time.strftime(f"%Y-%m-%dT%H:%M:%S.{thousandths:03d}Z", time.gmtime(seconds))
 
 
 def _label(record: logging.LogRecord) -> str:

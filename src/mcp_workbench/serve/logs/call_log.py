@@ -11,7 +11,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.protocol.names import TOOLS_CALL
-from mcp_workbench.serve.log_lines import BatchedEvent
+from mcp_workbench.serve.logs.log_lines import BatchedEvent
 from mcp_workbench.workbench.text.shortening import shorten
 
 if TYPE_CHECKING:
