@@ -253,7 +253,7 @@ async def test_tools_of_any_toolbox_are_shown_by_name_without_starting_one(
 @pytest.mark.parametrize(
     ("arguments", "remedy"),
     [
-        ({"query": "", "limit": 8, "tools": [], "detail": ""}, "or say with query what to find"),
+        ({"query": "", "limit": 8, "tools": [], "detail": ""}, "There are three ways to call open_toolbox"),
         ({"query": "read", "limit": -1}, "from 1 to 100"),
         ({"query": "read", "limit": 10_000}, "from 1 to 100"),
         ({"toolbox_name": "dev", "detail": "everything"}, "auto, full, signatures, names"),
