@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_workbench.cli.completion.answering import run
 from mcp_workbench.cli.completion.bash_words import escaped, read_line
 from tests.cli.commands import SCRIPT
 from tests.cli.shell.servers import READ_FILE
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.cli.commands import Bench
+
+    Complete = Callable[..., list[str]]
 
 BREAKS = " \t\n\"'@><=;|&(:"
 TRAP = "$(touch TRAPPED)"
@@ -55,10 +58,22 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return bench
 
 
-def complete(bench: Bench, *words: str) -> list[str]:
-    done = bench.run("_complete", "words", *words)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.splitlines()
+@pytest.fixture
+def complete(
+    named: Bench, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> Complete:
+    """Completes the last of some words, in the directory of the bench and in this process."""
+    monkeypatch.chdir(named.directory)
+    for name, value in named.environment().items():
+        monkeypatch.setenv(name, value)
+
+    def complete(*words: str) -> list[str]:
+        assert run(["words", *words]) == 0
+        shown = capsysbinary.readouterr()
+        assert shown.err == b""
+        return shown.out.decode().splitlines()
+
+    return complete
 
 
 def values(lines: list[str]) -> list[str]:
@@ -88,14 +103,14 @@ def values(lines: list[str]) -> list[str]:
     ],
 )
 def test_everything_that_can_be_named_is_completed(
-    named: Bench, words: list[str], kind: str, expected: list[str]
+    complete: Complete, words: list[str], kind: str, expected: list[str]
 ) -> None:
-    lines = complete(named, *words)
+    lines = complete(*words)
     assert (lines[0], sorted(values(lines))) == (kind, sorted(expected))
 
 
-def test_names_with_control_characters_are_left_out(named: Bench) -> None:
-    found = values(complete(named, "call", "dev/odd one/"))
+def test_names_with_control_characters_are_left_out(complete: Complete) -> None:
+    found = values(complete("call", "dev/odd one/"))
     prefix = "dev/odd one/"
     assert found == [prefix + name for name in ("read_file", *NAMES) if "\t" not in name]
 

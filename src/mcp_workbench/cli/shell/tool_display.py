@@ -12,19 +12,21 @@ import msgspec
 
 from mcp_workbench.cli.shell.page import BOLD, DIM
 from mcp_workbench.cli.shell.schema_reading import SchemaReader, allowed_values, kind_in
-from mcp_workbench.surface.listing.detail import NAMES, DefinitionReader
-from mcp_workbench.workbench.text.sanitise import show_name
-from mcp_workbench.workbench.text.schema_types import display_name, literal
-from mcp_workbench.workbench.text.shortening import MORE
-from mcp_workbench.workbench.text.signatures import signature
+from mcp_workbench.workbench.text.sanitise import clean_definition, show_name
+from mcp_workbench.workbench.text.schema_types import literal
+from mcp_workbench.workbench.text.signatures import summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcp_workbench.cli.shell.page import Page
-    from mcp_workbench.surface.listing.detail import LevelName, ListedTool
+    from mcp_workbench.config import Origin
+    from mcp_workbench.surface.listing.open_request import Detail
 
     Json = dict[str, Any]
+
+SUMMARY_CHARACTERS: Final = 100
+"""Length of the summary of a tool in a list."""
 
 HINTS: Final = {
     "readOnlyHint": ("only reads", "may change something"),
@@ -45,46 +47,75 @@ EXAMPLES: Final = {
 """An argument of each type, for an example; a text is named by its argument."""
 
 
-def show_tools(page: Page, tools: Sequence[ListedTool], level: LevelName, *, are_mixed: bool = False) -> None:
+class ShownTool(msgspec.Struct, frozen=True):
+    """A tool to be shown to a person."""
+
+    origin: Origin
+    name: str
+    definition: msgspec.Raw
+    """The tool's definition, as its server lists it."""
+    listed: str
+    """How long ago the server listed the tool; empty if it is connected."""
+
+    @property
+    def full_name(self) -> str:
+        """The names of the toolbox, the server and the tool, with slashes between them."""
+        return "/".join([*self.origin, self.name])
+
+    def read(self) -> Json:
+        """Return the definition without hidden characters; empty if it cannot be read."""
+        try:
+            return _object(msgspec.json.decode(clean_definition(bytes(self.definition))[0]))
+        except (msgspec.DecodeError, RecursionError):
+            return {}
+
+
+def show_tools(page: Page, tools: Sequence[ShownTool], detail: Detail, *, are_mixed: bool = False) -> None:
     """Print a list of tools at a level of detail. Tools of mixed servers are shown with their full names."""
-    reader = DefinitionReader()
-    if level == "full":
+    if detail == "full":
         for number, tool in enumerate(tools):
             if number:
                 page.line()
             show_tool(page, tool)
-    elif level == "signatures":
+    elif detail == "signatures":
         for tool in tools:
-            line = signature(tool.name, reader.definition(tool))
-            if line is None:  # its schema has to be read: `tools TOOLBOX/SERVER/TOOL` shows all of it
-                line = f"{display_name(tool.name)}({MORE}) — {reader.summary(NAMES[0], tool)}"
-            _show_signature(page, tool, *line.partition(" — ")[::2], are_mixed=are_mixed)
+            _show_signature(page, tool, are_mixed=are_mixed)
     else:
         has_full_names = are_mixed or not page.is_terminal
-        rows = [
-            (full_name(tool) if has_full_names else tool.name, reader.summary(NAMES[0], tool))
-            for tool in tools
-        ]
+        rows = [(tool.full_name if has_full_names else tool.name, _summary(tool)) for tool in tools]
         page.rows(rows, "" if are_mixed else "    ")
 
 
-def _show_signature(page: Page, tool: ListedTool, call: str, about: str, *, are_mixed: bool) -> None:
+def _summary(tool: ShownTool) -> str:
+    description = tool.read().get("description")
+    return summary(description, SUMMARY_CHARACTERS) if isinstance(description, str) else ""
+
+
+def _show_signature(page: Page, tool: ShownTool, *, are_mixed: bool) -> None:
+    """Print a tool with its parameters and their types, and what it does."""
+    schema = tool.read().get("inputSchema")
+    schemas = SchemaReader(schema)
+    parameters = ", ".join(
+        f"{name}{'' if is_required else '?'}: {schemas.kind_of(inner)}"
+        for name, is_required, inner in schemas.fields(schema)
+    )
     if not page.is_terminal:
-        page.rows([(full_name(tool), call, about)])
+        page.rows([(tool.full_name, f"({parameters})", _summary(tool))])
         return
-    page.paragraph(f"{'/'.join(tool.origin)}/{call}" if are_mixed else call, "    ", "      ")
-    page.paragraph(about, "        ")
+    name = tool.full_name if are_mixed else tool.name
+    page.paragraph(f"{show_name(name)}({parameters})", "    ", "      ")
+    page.paragraph(_summary(tool), "        ")
 
 
-def show_tool(page: Page, tool: ListedTool, listed: str = "") -> None:
-    """Print all that a tool's definition says, when it was listed, and how to call it."""
-    definition = _decoded(DefinitionReader().definition(tool))
+def show_tool(page: Page, tool: ShownTool) -> None:
+    """Print all that a tool's definition says, and how to call it."""
+    definition = tool.read()
     annotations = _object(definition.get("annotations"))
     title = definition.get("title") or annotations.get("title")
     named = f"  ({title})" if isinstance(title, str) and title != tool.name else ""
-    page.line(f"{full_name(tool)}{named}", BOLD)
-    if listed:
-        page.line(f"listed {listed}", DIM)
+    page.line(f"{tool.full_name}{named}", BOLD)
+    if tool.listed:
+        page.line(f"listed {tool.listed}", DIM)
     if isinstance(description := definition.get("description"), str) and description.strip():
         page.line()
         page.paragraph(description.strip())
@@ -101,12 +132,7 @@ def show_tool(page: Page, tool: ListedTool, listed: str = "") -> None:
     page.whole(f"  {example_call(tool, schema)}")
 
 
-def full_name(tool: ListedTool) -> str:
-    """Return the names of the toolbox, the server and the tool, with slashes between them."""
-    return "/".join([*tool.origin, tool.name])
-
-
-def example_call(tool: ListedTool, schema: object) -> str:
+def example_call(tool: ShownTool, schema: object) -> str:
     """Return a command line that calls a tool with its required arguments."""
     schemas = SchemaReader(schema)
     words = [
@@ -114,7 +140,7 @@ def example_call(tool: ListedTool, schema: object) -> str:
         for name, is_required, inner in schemas.fields(schema)
         if is_required
     ]
-    return " ".join(["mcp-workbench", "call", shlex.quote(full_name(tool)), *words])
+    return " ".join(["mcp-workbench", "call", shlex.quote(tool.full_name), *words])
 
 
 def _show_fields(page: Page, heading: str, schema: object, otherwise: str, required: str) -> None:
@@ -148,13 +174,6 @@ def _example(schemas: SchemaReader, name: str, schema: object) -> str:
         if value is not None:
             return value if isinstance(value, str) else literal(value)
     return EXAMPLES.get(kind_in(found) or "", name.upper())
-
-
-def _decoded(raw: bytes) -> Json:
-    try:
-        return _object(msgspec.json.decode(raw))
-    except (msgspec.DecodeError, RecursionError):
-        return {}
 
 
 def _object(value: object) -> Json:

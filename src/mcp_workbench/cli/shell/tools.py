@@ -16,12 +16,11 @@ from mcp_workbench.cli.shell.addresses import WrongAddress, explain_missing, res
 from mcp_workbench.cli.shell.overview import overview, show_overview
 from mcp_workbench.cli.shell.page import BOLD, Page
 from mcp_workbench.cli.shell.person import ProgressLine
-from mcp_workbench.cli.shell.tool_display import show_tool, show_tools
+from mcp_workbench.cli.shell.tool_display import ShownTool, show_tool, show_tools
 from mcp_workbench.cli.shell.workbenches.choosing import explained, know_toolbox, workbench_choice
 from mcp_workbench.cli.terminal import complain, print_json, spell_json
 from mcp_workbench.errors import CallError, WireError
 from mcp_workbench.serve.signals import cancel_on_request_to_end
-from mcp_workbench.surface.listing.detail import ListedTool
 from mcp_workbench.surface.listing.found import age, findings_result
 from mcp_workbench.surface.listing.open_request import DEFAULT_LIMIT, OpenRequest
 from mcp_workbench.surface.listing.opened import opening_result
@@ -100,8 +99,17 @@ async def _search(options: argparse.Namespace, choice: WorkbenchChoice) -> int:
         budgets = [each.listing_budget for each in choice.toolboxes.values() if toolbox in (None, each.name)]
         _print_structure(findings_result(findings, wanted, max(budgets, default=0)))
     else:
-        tools = [ListedTool(each.origin, each.name, each.definition) for each in found]
-        show_tools(Page(), tools, "names" if options.detail == "auto" else options.detail, are_mixed=True)
+        now = time.time()
+        tools = [
+            ShownTool(
+                each.origin,
+                each.name,
+                each.definition,
+                "" if each.listed_at is None else age(now - each.listed_at),
+            )
+            for each in found
+        ]
+        show_tools(Page(), tools, options.detail, are_mixed=True)
         if not tools:
             complain("nothing fits. Try other words, in English, such as a tool's description would have")
         if findings.unknown:
@@ -158,14 +166,14 @@ def _show(options: argparse.Namespace, address: ToolAddress, opening: Opening) -
         known = server.known()
         listed_at = None if known is None else known.listed_at
         listed = "" if listed_at is None else age(now - listed_at)
-        tools = [ListedTool(server.origin, name, definition) for name, definition in index.items()]
+        tools = [ShownTool(server.origin, name, definition, listed) for name, definition in index.items()]
         if address.tool is not None:
-            show_tool(page, tools[0], listed)
+            show_tool(page, tools[0])
             return
         if page.is_terminal:
             since = f", listed {listed}" if listed else ""
             page.line(f"  {'/'.join(server.origin)} ({count(len(tools), 'tool', 'tools')}{since})", BOLD)
-        show_tools(page, tools, "names" if options.detail == "auto" else options.detail)
+        show_tools(page, tools, options.detail)
 
 
 def _print_structure(result: tuple[Body, ...]) -> None:
