@@ -54,7 +54,9 @@ def _table(measurements: Sequence[Measurement]) -> str:
     figures = list(dict.fromkeys(one.figure for one in measurements))
     compared = {one.figure for one in measurements if one.ratios}
     order = {target: place for place, target in enumerate(TITLES)}
-    shown = sorted({one.target for one in measurements}, key=lambda target: order.get(target, -1))
+    shown = sorted(
+        dict.fromkeys(one.target for one in measurements), key=lambda target: order.get(target, -1)
+    )
     header = [""]
     for figure in figures:
         header += (figure, "ratio") if figure in compared else (figure,)
