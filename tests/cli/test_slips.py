@@ -110,7 +110,7 @@ def test_an_option_that_was_mistyped(capsys: pytest.CaptureFixture[str], words: 
     [
         ("check --zzz", "check has no option --zzz. mcp-workbench check --help lists the options"),
         ("--zzz", "there is no option --zzz. mcp-workbench --help lists the options"),
-        ("check dev", "check takes no argument 'dev'. mcp-workbench check --help shows what it takes"),
+        ("schema dev", "schema takes no argument 'dev'. mcp-workbench schema --help shows what it takes"),
         ("--config", "--config needs a value: --config FILE. mcp-workbench --help explains it"),
         (
             "serve --http",
