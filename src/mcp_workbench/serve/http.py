@@ -80,7 +80,6 @@ async def _serve(
     async with serving_http(service, address.host, tokens) as application:
         server = _Server(_settings(application, limits, application.admission.refusal_log))
         serving = asyncio.create_task(server.serve(sockets))
-        log.info("serving at http://%s%s (Ctrl-C ends it)", address, PATH)
         record = RunningWorkbench(
             pid=os.getpid(),
             url=f"http://{address.for_this_machine}{PATH}",
@@ -89,6 +88,7 @@ async def _serve(
             needs_token=not application.admission.is_open,
         )
         with recorded(record, environ):
+            log.info("serving at http://%s%s (Ctrl-C ends it)", address, PATH)
             await service.interrupted.wait()
         log.info("ending: calls in flight have %g s to finish (Ctrl-C again: at once)", DRAIN_SECONDS)
     server.should_exit = True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from mcp_workbench.cli.shell.arguments import WrongArguments, encoded, read_arguments, warnings
+from mcp_workbench.cli.shell.arguments import WrongArguments, encoded, read_written, warnings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ SCHEMA = {
 
 
 def read(*words: str, given: str | None = None, schema: object = SCHEMA) -> Any:
-    return msgspec.json.decode(encoded(read_arguments(words, given, schema)))
+    return msgspec.json.decode(encoded(read_written(words, given).read(schema)))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_file_is_read_as_text_or_as_arguments(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("line\n\u00e9", encoding="utf-8")
     (tmp_path / "all").write_text('{"count": 1.50}', encoding="utf-8")
     assert read(f"text=@{tmp_path}/text") == {"text": "line\n\u00e9"}
-    assert bytes(encoded(read_arguments([], f"@{tmp_path}/all", SCHEMA))) == b'{"count":1.50}'
+    assert bytes(encoded(read_written([], f"@{tmp_path}/all").read(SCHEMA))) == b'{"count":1.50}'
 
 
 def test_words_come_after_the_object_and_the_object_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def test_words_come_after_the_object_and_the_object_from_stdin(monkeypatch: pyte
 )
 def test_what_cannot_be_read_is_refused(words: list[str], given: str | None, reason: str) -> None:
     with pytest.raises(WrongArguments) as refused:
-        read_arguments(words, given, SCHEMA)
+        read_written(words, given).read(SCHEMA)
     assert str(refused.value).startswith(reason)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
@@ -179,6 +180,18 @@ def test_progress_and_log_messages_go_to_stderr(bench: Bench) -> None:
     _, screen = bench.run_on_terminal(*words, columns=80)
     assert "\r\x1b[K[##########..........] 50% half" in screen
     assert screen.endswith("\r\x1b[Kdone\r\n")
+
+
+async def test_a_command_that_waits_for_its_arguments_can_be_interrupted(bench: Bench) -> None:
+    bench.write(toolboxes(dev={"files": files()}))
+    pipe = bench.directory / "arguments"
+    os.mkfifo(pipe)
+    process = bench.start("call", "dev/files/read_file", "--args", f"@{pipe}")
+    # Returns when the command has opened it as well, and begins to read.
+    with await asyncio.to_thread(pipe.open, "wb"):
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -70,7 +70,7 @@ def test_tools_of_a_running_workbench_are_listed_and_questions_answered_through_
     with serving(bench) as (_, url):
         listed = bench.run("tools", "dev/files", "--connect")
         assert listed.stdout == ("dev/files/read_file\tRead a file as text.\n")
-        elsewhere = bench.run("tools", "--url", url, "dev/files/read_file", "--json")
+        elsewhere = bench.run("tools", "--url", url, "dev/files/read_file", "--json", "--detail", "full")
         asked = [
             {"ask": [{"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {}}}]}
         ]
@@ -107,8 +107,6 @@ def test_what_a_killed_workbench_left_behind_is_ignored_and_deleted(bench: Bench
     process = bench.start("serve", "--http", "127.0.0.1:0")
     assert process.stderr is not None
     assert any(b"serving at" in line for line in process.stderr)
-    while len(records(bench)) < 2:  # it is written right after that line
-        assert process.poll() is None
     process.kill()
     process.communicate(timeout=PATIENCE)
     assert len(records(bench)) == 2

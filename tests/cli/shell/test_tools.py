@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,24 +22,24 @@ OVERVIEW = """\
 workbench-config.json: 2 toolboxes, 3 servers, 3 known tools
 
 {b}dev: The dev toolbox{r}
-  files  2 tools        listed just now
+  files  2 tools        listed 2 days ago
   late   not known yet
 
 {b}ops: The ops toolbox{r}
-  s  1 tool  listed just now
+  s  1 tool  listed 2 days ago
 
 To know the tools of all servers: mcp-workbench index dev/late
 """
 
 TOOLBOX = """\
 {b}ops: The ops toolbox{r}
-{b}  ops/s (1 tool, listed just now){r}
+{b}  ops/s (1 tool, listed 2 days ago){r}
     long  {long}
 """
 
 TOOL = """\
 {b}dev/files/read_file  (Read a file){r}
-{d}listed just now{r}
+{d}listed 2 days ago{r}
 
 Read a file as text. Use `head` for the first lines of a long file.
 
@@ -71,6 +72,9 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     long = server(tools=[tool("long", description=LONG)])
     bench.write(toolboxes(dev={"files": files(write={"do": "echo"}), "late": results()}, ops={"s": long}))
     assert bench.run("index", "dev/files", "ops").returncode == 0
+    for record in (bench.directory / "cache" / "mcp-workbench" / "catalogue").glob("*.json"):
+        listed = json.loads(record.read_bytes())
+        record.write_text(json.dumps(listed | {"listed_at": time.time() - 60 * 60 * 60}), encoding="utf-8")
     return bench
 
 
@@ -94,9 +98,9 @@ def test_a_screen_shows_what_is_known(
         (
             (),
             [
-                "dev/files\t2 tools\tlisted just now",
+                "dev/files\t2 tools\tlisted 2 days ago",
                 "dev/late\tnot known yet",
-                "ops/s\t1 tool\tlisted just now",
+                "ops/s\t1 tool\tlisted 2 days ago",
             ],
         ),
         (("ops",), [f"ops/s/long\t{LONG}"]),
@@ -144,7 +148,7 @@ def test_json_is_what_a_model_gets(known: Bench) -> None:
             1,
             "mcp-workbench: nothing fits. Try other words, in English, such as a tool's description ",
         ),
-        (("--local", "--url", "x"), 2, "usage: mcp-workbench tools"),
+        (("--local", "--url", "x"), 2, "mcp-workbench: argument --url: not allowed with argument --local"),
     ],
 )
 def test_misuse_is_told_from_a_search_without_a_result(
@@ -177,3 +181,6 @@ def test_only_what_is_not_known_is_started(bench: Bench, journal: Journal) -> No
     assert journal.starts == 3
     done = bench.run("tools", "--json", "dev")
     assert json.loads(done.stdout)["failed_servers"][0]["server"] == "dying"
+    done = bench.run("tools", "--connect")
+    assert (done.returncode, done.stdout[:19]) == (1, "dev/files\t1 tool\tco")
+    assert "mcp-workbench: dev/dying: Failed to connect" in done.stderr

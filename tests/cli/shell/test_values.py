@@ -30,6 +30,7 @@ DOCUMENT = {"$defs": {"count": WHOLE, "loop": {"$ref": "#/$defs/loop"}}}
         ("0", {"type": "boolean"}, False),
         ("yes", {"type": ["boolean", "string"]}, "yes"),
         ("true", {"type": ["boolean", "string"]}, True),
+        ("x", {"type": []}, "x"),
         ("5", EITHER, 5),
         ("five", EITHER, "five"),
         ("null", {"anyOf": [{"type": "null"}, WHOLE]}, None),

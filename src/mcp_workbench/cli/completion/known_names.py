@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from mcp_workbench.cli.shell.addresses import WrongAddress, resolve
-from mcp_workbench.cli.shell.schema_reading import SchemaReader
+from mcp_workbench.cli.shell.schema_reading import SchemaReader, allowed_values, input_schema
 from mcp_workbench.config import load_usable, locate
 from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text
@@ -49,9 +47,7 @@ class KnownNames:
             definition = resolve(tool, self._toolboxes).definition
         except WrongAddress:
             return
-        if definition is None:
-            return
-        schema = msgspec.json.decode(decode_members(definition).get("inputSchema", msgspec.Raw(b"{}")))
+        schema = input_schema(definition)
         schemas = SchemaReader(schema)
         for name, is_required, inner in schemas.fields(schema):
             mark = ", required" if is_required else ""
@@ -74,5 +70,4 @@ def _pretend(name: str) -> str:
 def _values(schema: dict[str, Any]) -> list[str]:
     if schema.get("type") == "boolean":
         return ["true", "false"]
-    values = schema.get("enum")
-    return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+    return [value for value in allowed_values(schema) if isinstance(value, str)]

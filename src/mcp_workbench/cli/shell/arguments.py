@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -32,21 +32,44 @@ class WrongArguments(Exception):
     """What a person wrote cannot be read as arguments. The message says what is wrong with it."""
 
 
-def read_arguments(words: Sequence[str], given: str | None, schema: object) -> Json:
-    """Return the arguments of a call: those of `--args` or stdin, then those of the words.
+class Assignment(NamedTuple):
+    """A word `key=value`, or `key:=JSON`. The value is what it says, or the content of a file."""
 
-    Raises WrongArguments.
+    key: str
+    value: str
+    is_json: bool
+
+
+class WrittenArguments(msgspec.Struct, frozen=True):
+    """The arguments of a call as a person wrote them, before the input schema is known."""
+
+    given: dict[str, msgspec.Raw]
+    """The members of JSON objects: of `--args`, and of stdin."""
+    assignments: list[Assignment]
+
+    def read(self, schema: object) -> Json:
+        """Return the arguments, with the values of words read by the schema. Raises WrongArguments."""
+        reader = _AssignmentReader(schema)
+        for assignment in self.assignments:
+            reader.take(assignment)
+        return self.given | reader.values
+
+
+def read_written(words: Sequence[str], given: str | None) -> WrittenArguments:
+    """Read the words of a command line, the value of `--args`, and the files that they name.
+
+    May wait for stdin, so it must not be called in an event loop. Raises WrongArguments.
     """
-    arguments: Json = {}
+    members: dict[str, msgspec.Raw] = {}
     if given is not None:
-        arguments |= _object(_text_of(given) if given == STDIN or given[:1] == "@" else given)
-    reader = _AssignmentReader(schema)
+        members |= _object(_text_of(given) if given == STDIN or given[:1] == "@" else given)
+    assignments = []
     for word in words:
         if word == STDIN:
-            arguments |= _object(_text_of(STDIN))
+            members |= _object(_text_of(STDIN))
         else:
-            reader.take(word)
-    return arguments | reader.values
+            assignments.append(_split(word))
+    return WrittenArguments(members, assignments)
 
 
 def warnings(arguments: Json, schema: object) -> Iterator[str]:
@@ -78,9 +101,9 @@ class _AssignmentReader:
         self._reader = ValueReader(schema)
         self.values: Json = {}
 
-    def take(self, word: str) -> None:
+    def take(self, assignment: Assignment) -> None:
         """Add the value of a word. Raises WrongArguments."""
-        key, value, is_json = _split(word)
+        key, value, is_json = assignment
         steps = self._steps(key)
         holder, schema = self.values, self._schema
         for step in steps[:-1]:
@@ -124,16 +147,15 @@ class _AssignmentReader:
         return others if isinstance(others, dict) else True
 
 
-def _split(word: str) -> tuple[str, str, bool]:
-    """Return the key, the value, and whether the value is JSON."""
+def _split(word: str) -> Assignment:
     key, equals, value = word.partition("=")
     is_json = key.endswith(":")
     key = key.removesuffix(":") if is_json else key
     if not equals or not key:
         raise WrongArguments(f"'{show_name(word)}' is not an argument: {FORM}")
     if value.startswith("@@"):
-        return key, value[1:], is_json
-    return key, _text_of(value) if value.startswith("@") else value, is_json
+        return Assignment(key, value[1:], is_json)
+    return Assignment(key, _text_of(value) if value.startswith("@") else value, is_json)
 
 
 def _text_of(source: str) -> str:
@@ -148,9 +170,9 @@ def _text_of(source: str) -> str:
         raise WrongArguments(f"{show_name(source)} is not text in UTF-8") from None
 
 
-def _object(text: str) -> Json:
+def _object(text: str) -> dict[str, msgspec.Raw]:
     try:
-        return dict(_decode_object(text))
+        return _decode_object(text)
     except msgspec.MsgspecError as error:
         raise WrongArguments(f"the arguments are not a JSON object: {error}") from None
 

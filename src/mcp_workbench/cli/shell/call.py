@@ -12,17 +12,19 @@ import msgspec
 
 from mcp_workbench.cli.configuration import load_or_report
 from mcp_workbench.cli.shell.addresses import WrongAddress, explain_missing, resolve
-from mcp_workbench.cli.shell.arguments import WrongArguments, encoded, read_arguments, warnings
+from mcp_workbench.cli.shell.arguments import WrongArguments, encoded, read_written, warnings
 from mcp_workbench.cli.shell.person import ProgressLine, open_terminal
 from mcp_workbench.cli.shell.questions import Questioner
 from mcp_workbench.cli.shell.result_display import print_raw, read_shown, show_result
 from mcp_workbench.cli.shell.saving import save
+from mcp_workbench.cli.shell.schema_reading import input_schema
 from mcp_workbench.cli.shell.workbenches.choosing import explained, know_toolbox, workbench_choice
-from mcp_workbench.cli.shell.workbenches.mcp_client import McpClient, ToolName
+from mcp_workbench.cli.shell.workbenches.mcp_client import McpClient
 from mcp_workbench.cli.terminal import complain
 from mcp_workbench.errors import CallError, RemoteError, WireError
 from mcp_workbench.protocol.names import INVALID_PARAMS
 from mcp_workbench.serve.signals import cancel_on_request_to_end
+from mcp_workbench.surface.use_request import ToolId
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text
 from mcp_workbench.workbench.text.sanitise import show_name
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     import argparse
 
     from mcp_workbench.cli.shell.addresses import ToolAddress
+    from mcp_workbench.cli.shell.arguments import WrittenArguments
     from mcp_workbench.cli.shell.person import Terminal
     from mcp_workbench.cli.shell.workbenches.choosing import WorkbenchChoice
     from mcp_workbench.config import LoadedConfig
@@ -45,13 +48,14 @@ def run(options: argparse.Namespace) -> int:
     Return 0, 1 (the tool reports an error), 2 (a wrong name, wrong arguments or a bad file) or 3 (the server
     or the workbench failed).
     """
-    options.words += options.program
     loaded = None
     if options.url is None and (loaded := load_or_report(options)) is None:
         return MISUSE
     terminal = open_terminal()
     try:
-        return asyncio.run(_call(options, loaded, terminal))
+        # Words after `--` are arguments too, even if they begin with a dash.
+        written = read_written([*options.words, *options.program], options.args)
+        return asyncio.run(_call(options, loaded, written, terminal))
     except (WrongAddress, WrongArguments) as error:
         complain(str(error))
         return MISUSE
@@ -70,12 +74,18 @@ def run(options: argparse.Namespace) -> int:
             terminal.close()
 
 
-async def _call(options: argparse.Namespace, loaded: LoadedConfig | None, terminal: Terminal | None) -> int:
+async def _call(
+    options: argparse.Namespace,
+    loaded: LoadedConfig | None,
+    written: WrittenArguments,
+    terminal: Terminal | None,
+) -> int:
     cancel_on_request_to_end()
     async with workbench_choice(options, loaded) as choice:
         with ProgressLine() as progress:
-            address, definition = await _find_tool(options, choice, progress)
-            arguments = read_arguments(options.words, options.args, schema := input_schema(definition))
+            needs_schema = bool(written.assignments)
+            address, definition = await _find_tool(options.tool, choice, progress, needs_schema=needs_schema)
+            arguments = written.read(schema := input_schema(definition))
             for warning in () if definition is None else warnings(arguments, schema):
                 complain(f"warning: {warning}")
             client = McpClient(
@@ -87,7 +97,7 @@ async def _call(options: argparse.Namespace, loaded: LoadedConfig | None, termin
                 timeout=options.timeout,
             )
             progress.show(f"Calling {show_name(str(address))}")
-            result = await client.use_tool(ToolName(*address.names), encoded(arguments))
+            result = await client.use_tool(ToolId(*address.names), encoded(arguments))
     shown = read_shown(result)
     saved: list[str] = []
     if options.save is not None:
@@ -104,16 +114,16 @@ async def _call(options: argparse.Namespace, loaded: LoadedConfig | None, termin
 
 
 async def _find_tool(
-    options: argparse.Namespace, choice: WorkbenchChoice, progress: ProgressLine
+    name: str, choice: WorkbenchChoice, progress: ProgressLine, *, needs_schema: bool
 ) -> tuple[ToolAddress, msgspec.Raw | None]:
-    """Return the tool to call, and its definition. Starts its server if the arguments need that."""
-    await know_toolbox(options.tool, choice)
-    address = resolve(options.tool, choice.toolboxes)
+    """Return the tool to call, and its definition. Starts its server if it has to tell the schema."""
+    await know_toolbox(name, choice)
+    address = resolve(name, choice.toolboxes)
     if address.server is None or address.tool is None:
         kind = "toolbox" if address.server is None else "server"
         listing = shlex.join(["mcp-workbench", "tools", show_name(str(address))])
-        raise WrongAddress(f"'{show_name(options.tool)}' is a {kind}, not a tool. Its tools: {listing}")
-    if address.definition is not None or not options.words:
+        raise WrongAddress(f"'{show_name(name)}' is a {kind}, not a tool. Its tools: {listing}")
+    if address.definition is not None or not needs_schema:
         return address, address.definition
     progress.show(f"Starting {show_name('/'.join(address.names[:2]))}")
     opening = await (await choice.connection()).open(address.toolbox, address.server)
@@ -124,15 +134,6 @@ async def _find_tool(
             return address, index[address.tool]
     failures = [each for each in opening.failures if each.server == address.server.name]
     raise CallError("\n".join(each.explained() for each in failures) or f"{address} is still starting")
-
-
-def input_schema(definition: msgspec.Raw | None) -> object:
-    """Return the input schema in a tool's definition; one that allows everything if there is none."""
-    raw = ABSENT if definition is None else decode_members(definition).get("inputSchema", ABSENT)
-    try:
-        return msgspec.json.decode(raw) if raw else {}
-    except (msgspec.DecodeError, RecursionError):
-        return {}
 
 
 def _explain(error: RemoteError, tool: str) -> tuple[int, str]:

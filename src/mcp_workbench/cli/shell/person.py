@@ -100,12 +100,12 @@ class ProgressLine:
 
     def report(self, params: dict[str, Any]) -> None:
         """Draw a progress notification of a server."""
-        progress, total = params.get("progress"), params.get("total")
+        progress, total = _number(params.get("progress")), _number(params.get("total"))
         message = params.get("message")
         text = show_name(message) if isinstance(message, str) else ""
-        if not isinstance(progress, (int, float)):
+        if progress is None:
             return
-        if isinstance(total, (int, float)) and total > 0:
+        if total is not None and total > 0:
             share = min(max(progress / total, 0.0), 1.0)
             filled = round(share * BAR_COLUMNS)
             self.show(f"[{'#' * filled}{'.' * (BAR_COLUMNS - filled)}] {share:.0%} {text}")
@@ -126,3 +126,13 @@ class ProgressLine:
             sys.stderr.write(_ERASE)
             sys.stderr.flush()
             self._is_drawn = False
+
+
+def _number(value: object) -> float | None:
+    """Return a number of a notification; None if it is none, or one that is too large to calculate with."""
+    if not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None

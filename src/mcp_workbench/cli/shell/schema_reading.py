@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_workbench.workbench.text.schema_types import SchemaTypes, literal
+import msgspec
+
+from mcp_workbench.wire.message import ABSENT, decode_members
+from mcp_workbench.workbench.text.schema_types import SchemaTypes, fields_of, literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from mcp_workbench.workbench.text.schema_types import Field
 
     Schema = dict[str, Any]
 
@@ -46,16 +51,11 @@ class SchemaReader:
             shown = choices[:MAX_SCHEMAS]
             return [rest | each for choice in shown for each in self._expanded(choice, left)]
         kinds = found.get("type")
-        return [found | {"type": kind} for kind in kinds] if isinstance(kinds, list) else [found]
+        return [found | {"type": kind} for kind in kinds] if isinstance(kinds, list) and kinds else [found]
 
-    def fields(self, schema: object) -> Iterator[tuple[str, bool, object]]:
+    def fields(self, schema: object) -> Iterator[Field]:
         """Yield the fields of an object, the required ones first: name, whether required, and schema."""
-        found = self.resolved(schema)
-        properties, names = found.get("properties"), found.get("required")
-        fields = properties if isinstance(properties, dict) else {}
-        required = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-        for name in dict.fromkeys([*(name for name in fields if name in required), *required, *fields]):
-            yield name, name in required, fields.get(name, True)
+        return fields_of(self.resolved(schema))
 
     def kind_of(self, schema: object) -> str:
         """Return the type of a schema in short, such as `string`, `integer|null` or `"a"|"b"`."""
@@ -79,6 +79,15 @@ class SchemaReader:
         else:
             form = schema.get("format")
             yield f"{kind}:{form}" if kind == "string" and isinstance(form, str) else kind or ANY
+
+
+def input_schema(definition: msgspec.Raw | None) -> object:
+    """Return the input schema in a tool's definition; one that allows everything if there is none."""
+    raw = ABSENT if definition is None else decode_members(definition).get("inputSchema", ABSENT)
+    try:
+        return msgspec.json.decode(raw) if raw else {}
+    except (msgspec.DecodeError, RecursionError):
+        return {}
 
 
 def kind_in(schema: Schema) -> str | None:

@@ -69,18 +69,25 @@ async def _list(options: argparse.Namespace, loaded: LoadedConfig | None) -> int
         if options.name is not None:
             await know_toolbox(options.name, choice)
             return await _list_one(options, choice, resolve(options.name, choice.toolboxes))
-        if options.connect:
-            for toolbox in list(choice.toolboxes.values()):
-                with ProgressLine() as progress:
-                    progress.show(f"Starting the servers of {show_name(toolbox.name)}")
-                    await (await choice.connection()).open(toolbox, None)
+        has_failed = options.connect and await _start_all(choice)
         title = options.url if loaded is None else loaded.path
         boxes = overview(choice.toolboxes.values())
         if options.json:
             print_json({"file": title, "toolboxes": [msgspec.to_builtins(box) for box in boxes]})
         else:
             show_overview(Page(), title, boxes)
-        return 0 if boxes else 1
+        return 0 if boxes and not has_failed else 1
+
+
+async def _start_all(choice: WorkbenchChoice) -> bool:
+    """Start the servers of all toolboxes. Print those that fail, and return whether there are any."""
+    has_failed = False
+    for toolbox in list(choice.toolboxes.values()):
+        with ProgressLine() as progress:
+            progress.show(f"Starting the servers of {show_name(toolbox.name)}")
+            opening = await (await choice.connection()).open(toolbox, None)
+        has_failed = _complain(opening) or has_failed
+    return has_failed
 
 
 async def _search(options: argparse.Namespace, choice: WorkbenchChoice) -> int:
@@ -135,10 +142,7 @@ async def _list_one(options: argparse.Namespace, choice: WorkbenchChoice, addres
         _print_structure(opening_result(opening, OpenRequest(names=names, detail=options.detail)))
     else:
         _show(options, address, opening)
-        for failure in opening.failures:
-            complain(f"{address.toolbox.name}/{failure.server}: {failure.explained()}")
-        for name in opening.starting:
-            complain(f"{address.toolbox.name}/{name} is still starting: list it again in a while")
+        _complain(opening)
     return 0 if opening.tools and not opening.failures else 1
 
 
@@ -174,6 +178,15 @@ def _show(options: argparse.Namespace, address: ToolAddress, opening: Opening) -
             since = f", listed {listed}" if listed else ""
             page.line(f"  {'/'.join(server.origin)} ({count(len(tools), 'tool', 'tools')}{since})", BOLD)
         show_tools(page, tools, options.detail)
+
+
+def _complain(opening: Opening) -> bool:
+    """Print which servers have failed or are still starting, and return whether one has failed."""
+    for failure in opening.failures:
+        complain(f"{show_name(f'{opening.toolbox.name}/{failure.server}')}: {failure.explained()}")
+    for name in opening.starting:
+        complain(f"{show_name(f'{opening.toolbox.name}/{name}')} is still starting: list it again in a while")
+    return bool(opening.failures)
 
 
 def _print_structure(result: tuple[Body, ...]) -> None:

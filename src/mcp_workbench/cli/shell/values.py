@@ -155,9 +155,8 @@ def _anything(text: str) -> object:
 
 
 def _listed(texts: Sequence[str]) -> str:
-    return (
-        " or ".join([", ".join(map(show_name, texts[:-1])), show_name(texts[-1])]) if texts[1:] else texts[0]
-    )
+    *others, last = map(show_name, texts)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _guess(text: str, texts: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
     Refs = frozenset[str]
 
-__all__ = ["Field", "Inexpressible", "SchemaTypes", "display_name", "literal"]
+__all__ = ["Field", "Inexpressible", "SchemaTypes", "display_name", "fields_of", "literal"]
 
 MAX_DEPTH: Final = 3
 """Objects within objects that a type may have. Deeper ones are hard to read on one line."""
@@ -98,7 +98,7 @@ class SchemaTypes:
         found, _ = self._resolved(schema, frozenset())
         if any(key in found for key in _UNSAID) or (found.get("properties") and _choices(found)):
             raise Inexpressible
-        return list(_fields(found))
+        return list(fields_of(found))
 
     def texts(self, schema: object) -> Iterator[tuple[str, str]]:
         """Return the descriptions of all properties, with a path to each, the outer ones first."""
@@ -119,9 +119,9 @@ class SchemaTypes:
         found, refs = self._resolved(schema, frozenset())
         if isinstance(items := found.get("items"), dict):
             found, refs = self._resolved(items, refs)
-        yield from _fields(found)
+        yield from fields_of(found)
         for choice in _choices(found):
-            yield from _fields(self._resolved(choice, refs)[0])
+            yield from fields_of(self._resolved(choice, refs)[0])
 
     def resolved(self, schema: object) -> Schema:
         """Return a schema with its references and parts merged; empty if it says nothing."""
@@ -169,7 +169,7 @@ class SchemaTypes:
 
     def _object(self, schema: Schema, depth: int, refs: Refs) -> str:
         fields: list[str] = []
-        for name, is_required, inner in _fields(schema):
+        for name, is_required, inner in fields_of(schema):
             if depth <= 0 or self._left < 0:
                 raise Inexpressible
             mark = "" if is_required else "?"
@@ -222,7 +222,8 @@ def _choices(schema: Schema) -> list[object]:
     return choices[:MAX_SCHEMAS] if isinstance(choices, list) else []
 
 
-def _fields(schema: Schema) -> Iterator[Field]:
+def fields_of(schema: Schema) -> Iterator[Field]:
+    """Yield the properties of a resolved schema, the required ones first."""
     properties, names = schema.get("properties"), schema.get("required")
     properties = properties if isinstance(properties, dict) else {}
     required = {name: None for name in names if isinstance(name, str)} if isinstance(names, list) else {}

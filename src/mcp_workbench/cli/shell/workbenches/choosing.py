@@ -144,6 +144,6 @@ async def _answers(url: str) -> bool:
                 status_line = await reader.readline()
             finally:
                 writer.close()
-    except (OSError, ValueError, TimeoutError):
+    except (OSError, ValueError):
         return False
     return status_line.split()[1:2] == [b"200"]

@@ -18,7 +18,7 @@ from mcp_workbench.protocol.headers import NAMED_BY, encode_value
 from mcp_workbench.protocol.names import MODERN
 from mcp_workbench.surface.metatools import OPEN_TOOLBOX
 from mcp_workbench.wire.lines import MAX_LINE_BYTES
-from mcp_workbench.wire.message import decode_members, decode_text, encode, request_line
+from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, request_line
 from mcp_workbench.workbench.client_view import FoundTool, SearchFindings
 from mcp_workbench.workbench.toolbox import Opening, Toolbox
 from mcp_workbench.workbench.toolbox_server import KnownTools
@@ -144,9 +144,8 @@ class HttpWorkbench:
         within = {} if toolbox is None else {"toolbox_name": toolbox}
         answer = await self._open_toolbox({"query": query, "limit": limit, "detail": "full", **within})
         found = [
-            FoundTool((listed.toolbox_name, listed.source_server), listed.name, _definition(raw), None)
-            for raw in answer.tools
-            for listed in [_decode_listed(raw)]
+            FoundTool((listed.toolbox_name, listed.source_server), listed.name, definition, None)
+            for listed, definition in map(_read_tool, answer.tools)
         ]
         unknown = [(name, server) for name, servers in answer.not_searched.items() for server in servers]
         return SearchFindings([found], unknown)
@@ -219,21 +218,22 @@ def _toolbox(name: str, description: str, servers: list[ToldServer]) -> Toolbox:
 
 def _by_server(tools: list[msgspec.Raw]) -> dict[str, dict[str, msgspec.Raw]]:
     found: dict[str, dict[str, msgspec.Raw]] = {}
-    for raw in tools:
-        listed = _decode_listed(raw)
-        found.setdefault(listed.source_server, {})[listed.name] = _definition(raw)
+    for listed, definition in map(_read_tool, tools):
+        found.setdefault(listed.source_server, {})[listed.name] = definition
     return found
 
 
-def _definition(shown: msgspec.Raw) -> msgspec.Raw:
-    """Return a tool's definition as its server has it, from the way that a listing shows it."""
-    members = decode_members(shown)
-    listed = _decode_listed(shown)
+def _read_tool(shown: msgspec.Raw) -> tuple[_Listed, msgspec.Raw]:
+    """Return the names of a tool in a listing, and its definition as its server has it. Raises BadAnswer."""
+    try:
+        listed, members = _decode_listed(shown), decode_members(shown)
+    except msgspec.MsgspecError as error:
+        raise BadAnswer(f"its list of tools cannot be read: {error}") from None
     origin = f"[{listed.toolbox_name}/{listed.source_server}]"
-    text = (decode_text(members.get("description", msgspec.Raw(b""))) or "").removeprefix(origin)
+    text = (decode_text(members.get("description", ABSENT)) or "").removeprefix(origin)
     description = {"description": text.removeprefix(" ")} if text else {}
     others = {key: value for key, value in members.items() if key not in _OUR_MEMBERS}
-    return msgspec.Raw(encode({"name": listed.name, **description, **others}))
+    return listed, msgspec.Raw(encode({"name": listed.name, **description, **others}))
 
 
 def _failure(entry: dict[str, Any]) -> StartError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from mcp_workbench.cli.shell.workbenches.connection import WorkbenchConnection
+    from mcp_workbench.surface.use_request import ToolId
 
     Json = dict[str, Any]
 
@@ -33,17 +34,6 @@ CAPABILITIES: Final[dict[str, object]] = {
 FIRST_WAIT_SECONDS: Final = 0.1
 MAX_WAIT_SECONDS: Final = 5.0
 """Longest pause before a call is repeated because its server wants that, and asks for nothing."""
-
-
-class ToolName(NamedTuple):
-    """The names of a tool, its server and its toolbox: what `use_tool` takes."""
-
-    toolbox: str
-    server: str
-    tool: str
-
-    def __str__(self) -> str:
-        return "/".join(self)
 
 
 class ServerQuestion(msgspec.Struct, frozen=True):
@@ -75,9 +65,27 @@ class _Asked(msgspec.Struct):
     state: msgspec.Raw = msgspec.field(default=ABSENT, name="requestState")
 
 
+class _Property(msgspec.Struct):
+    enum: list[str] = []
+
+
+class _Schema(msgspec.Struct):
+    properties: dict[str, _Property] = {}
+
+
+class _MetaTool(msgspec.Struct):
+    name: str
+    schema: _Schema = msgspec.field(default_factory=_Schema, name="inputSchema")
+
+
+class _Tools(msgspec.Struct):
+    tools: list[_MetaTool] = []
+
+
 _decode_response = msgspec.json.Decoder(_Response).decode
 _decode_notification = msgspec.json.Decoder(_Notification).decode
 _decode_asked = msgspec.json.Decoder(_Asked).decode
+_decode_tools = msgspec.json.Decoder(_Tools).decode
 
 
 async def _decline(_: ServerQuestion) -> Json:
@@ -112,17 +120,18 @@ class McpClient:
             **({} if log_level is None else {names.META_LOG_LEVEL: log_level}),
         }
 
-    async def use_tool(self, tool: ToolName, arguments: msgspec.Raw) -> msgspec.Raw:
+    async def use_tool(self, tool: ToolId, arguments: msgspec.Raw) -> msgspec.Raw:
         """Call a tool of a server, and return its result as it came. Questions are answered meanwhile.
 
         Raises WireError (RemoteError if the workbench refuses or the server fails), and TimeoutError.
         """
-        return await self.call(USE_TOOL, {"tool": tool._asdict(), "arguments": arguments})
+        return await self.call(USE_TOOL, {"tool": tool, "arguments": arguments})
 
     async def call(self, name: str, arguments: dict[str, object]) -> msgspec.Raw:
         """Call a meta-tool, and return its result. Raises WireError and TimeoutError."""
         params: dict[str, object] = {"name": name, "arguments": arguments}
-        for attempt in itertools.count():
+        wait = FIRST_WAIT_SECONDS
+        while True:
             result = await self._request(names.TOOLS_CALL, params)
             asked = _read_asked(result)
             if asked is None:
@@ -131,18 +140,21 @@ class McpClient:
                 responses = {key: await self._answer(each) for key, each in asked.requests.items()}
             else:
                 responses = {}
-                await asyncio.sleep(min(FIRST_WAIT_SECONDS * 2**attempt, MAX_WAIT_SECONDS))
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, MAX_WAIT_SECONDS)
             state = {"requestState": asked.state} if asked.state else {}
             params = {"name": name, "arguments": arguments, "inputResponses": responses, **state}
-        raise AssertionError(name)
 
     async def toolbox_names(self) -> list[str]:
         """Return the names of the toolboxes, which are in the input schema of `open_toolbox`."""
         result = await self._request("tools/list", {})
-        for tool in msgspec.json.decode(result).get("tools", ()):
-            if tool.get("name") == OPEN_TOOLBOX:
-                named = tool["inputSchema"]["properties"].get("toolbox_name", {})
-                return [str(name) for name in named.get("enum", ())]
+        try:
+            tools = _decode_tools(result).tools
+        except msgspec.MsgspecError:
+            tools = []
+        for tool in tools:
+            if tool.name == OPEN_TOOLBOX:
+                return tool.schema.properties.get("toolbox_name", _Property()).enum
         raise BadAnswer("it is not an MCP Workbench")
 
     async def _request(self, method: str, params: dict[str, object]) -> msgspec.Raw:
