@@ -139,6 +139,8 @@ def test_an_option_that_the_command_does_not_have(
         ("ad", "wiki", "--env", "KEY=hunter2"),
         ("ad", "wiki", "--header", "Authorization: hunter2"),
         ("chekc", "hunter2-0123456789abcdef"),
+        ("chekc", "hunter-hunter-hunter2"),
+        ("chekc", "SG.hunter2hunter2hunt.hunter2hunter2hunt"),
         ("secret", "set", "KEY", "hunter2"),
         ("secret", "st", "KEY", "hunter2"),
     ],

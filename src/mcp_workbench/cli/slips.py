@@ -53,7 +53,7 @@ _LAUNCHERS: Final = {
 
 _PLAIN_WORD: Final = re.compile(r"(--config=)?[\w@.,:/+-]+")
 """A word that is shown again. Others, such as NAME=VALUE, may hold a secret."""
-_LONG_RANDOM: Final = re.compile(r"(?=\w*\d)[\w-]{20,}")
+_LONG_RANDOM: Final = re.compile(r"(?=.*\d)[\w-]{20,}")
 
 MAX_SUGGESTIONS: Final = 2
 """Names that are suggested for one that does not exist."""
@@ -220,10 +220,12 @@ def _replaced(words: Sequence[str], word: str, *others: str) -> list[str]:
 
 def _line(*words: str) -> str:
     """Return a command line to type. It ends before a word that may hold a secret."""
+    from mcp_workbench.config.masking.token_shapes import known_tokens
+
     shown: list[str] = [PROGRAM]
     for word in words:
-        is_plain = _PLAIN_WORD.fullmatch(word) and not _LONG_RANDOM.fullmatch(word)
-        if not is_plain and not Path(word).exists():
+        is_secret = _LONG_RANDOM.fullmatch(word) or any(known_tokens(word))
+        if (is_secret or not _PLAIN_WORD.fullmatch(word)) and not Path(word).exists():
             shown.append("…")
             break
         shown.append(shlex.quote(word))

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 VARIABLE: Final = "WORKBENCH_CONFIG"
 """The environment variable with the path of the configuration file."""
@@ -28,6 +28,16 @@ def locate(option: str | None, environ: Mapping[str, str]) -> str:
         # Clients start the workbench without a shell, so that a `~` in their settings is still there.
         return os.path.expanduser(named)
     return FILE_NAME if os.path.lexists(FILE_NAME) else personal_file(environ)
+
+
+def config_option(words: Sequence[str]) -> str | None:
+    """Return the path that `--config` has among the words of a command line; None if it is not there."""
+    for at, word in enumerate(words):
+        if word == "--config" and at + 1 < len(words):
+            return words[at + 1]
+        if word.startswith("--config="):
+            return word.partition("=")[2]
+    return None
 
 
 def home_directory(environ: Mapping[str, str]) -> str:

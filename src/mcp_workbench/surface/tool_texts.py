@@ -39,8 +39,8 @@ def place_of(text: str, servers: Sequence[ToolboxServer]) -> ToolPlace:
             f"Invalid tool identifier: '{shown}' can be read in {len(ways)} ways. No tool was called. "
             f"Call the one that is meant: {calls}"
         )
-    *_, last = text.rpartition("/")
-    meant = tools_like(servers, text) or tools_like(servers, last)
+    names = dict.fromkeys((text, text.rpartition("/")[2]))
+    meant = next(filter(None, (tools_like(servers, name) for name in names)), [])
     form = "; ".join(call_form(*place) for place in meant) or call_form("…", "…", "…")
     raise InvalidCall(
         f"Invalid tool identifier: '{shown}' does not begin with the names of a toolbox and its server, as "

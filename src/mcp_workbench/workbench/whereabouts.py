@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from mcp_workbench.workbench.text.similar_names import fold_name, similar_names
+from mcp_workbench.workbench.text.similar_names import MAX_COMPARED_NAMES, fold_name, similar_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,8 +20,6 @@ T = TypeVar("T")
 ToolPlace = tuple[str, str, str]
 """The names of a toolbox, a server and a tool."""
 
-MAX_COMPARED_NAMES: Final = 20_000
-"""Names of tools that are compared to find similar ones. Each takes some 10 µs of the event loop."""
 MAX_PLACES: Final = 5
 """Places that an error names."""
 

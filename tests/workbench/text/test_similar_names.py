@@ -30,3 +30,7 @@ def test_else_similar_names_are_found(name: str, expected: list[str]) -> None:
 
 def test_a_name_of_nothing_but_separators_stays_as_it_is() -> None:
     assert (fold_name("__"), fold_name("🔧")) == ("__", "🔧")
+
+
+def test_a_name_of_megabytes_is_not_compared() -> None:
+    assert similar_names("git_status" * 100_000, ["git_status" * 100_000]) == []

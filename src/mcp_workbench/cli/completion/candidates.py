@@ -63,8 +63,9 @@ def candidates_for(words: Sequence[str], current: str) -> Completions:
     names = _NAMES.get(command)
     if names is not None:
         from mcp_workbench.cli.completion.known_names import known_names
+        from mcp_workbench.config.places import config_option
 
-        found = names(known_names(_config(words)), before, current)
+        found = names(known_names(config_option(words)), before, current)
         return _with_ends([each for each in found if each.value.startswith(current)])
     for action in chosen._actions:  # noqa: SLF001 - argparse has no other way to tell
         if not action.option_strings and action.choices is not None and not before:
@@ -137,16 +138,6 @@ def _options(chosen: argparse.ArgumentParser) -> Iterator[Completion]:
             for option in action.option_strings:
                 if option.startswith("--"):
                     yield Completion(option, action.help or "")
-
-
-def _config(words: Sequence[str]) -> str | None:
-    """Return the path that `--config` has in the line."""
-    for at, word in enumerate(words):
-        if word == "--config" and at + 1 < len(words):
-            return words[at + 1]
-        if word.startswith("--config="):
-            return word.partition("=")[2]
-    return None
 
 
 def _tools(known: KnownNames, before: list[str], current: str) -> Iterator[Completion]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import textwrap
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from mcp_workbench.cli.inspection.rows import count
+from mcp_workbench.cli.terminal import wrap
 from mcp_workbench.config.places import home_directory
 from mcp_workbench.setup.diagnosis.findings import SEVERITIES
+from mcp_workbench.workbench.text.counting import count
 from mcp_workbench.workbench.text.sanitise import show_name, show_text
 
 if TYPE_CHECKING:
@@ -122,17 +122,8 @@ class Report:
 
     def _text(self, text: str, indent: str) -> None:
         """Print a text in lines of the width, each of its own lines for itself."""
-        for line in show_text(text).split("\n"):
-            wrapped = textwrap.wrap(
-                line.strip(),
-                self._columns,
-                initial_indent=indent + line[: len(line) - len(line.lstrip())],
-                subsequent_indent=indent,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-            for part in wrapped:
-                self._line(part)
+        for line in wrap(show_text(text), self._columns, indent):
+            self._line(line)
 
     def _line(self, text: str, style: str = "") -> None:
         self._console.print(Text(text, style), soft_wrap=True)

@@ -11,12 +11,13 @@ import msgspec
 
 from mcp_workbench.cli.configuration import load_or_report
 from mcp_workbench.cli.inspection.display import Display
-from mcp_workbench.cli.inspection.rows import choose_rows, count, count_states, rows_of
+from mcp_workbench.cli.inspection.rows import choose_rows, count_states, rows_of
 from mcp_workbench.cli.terminal import print_json, say
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.setup.trial import attempt
 from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.workbench.registry import build
+from mcp_workbench.workbench.text.counting import count
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:

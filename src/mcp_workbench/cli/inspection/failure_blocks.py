@@ -5,9 +5,9 @@ Servers that fail in the same way share a block, and a remedy that holds for sev
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Final
 
+from mcp_workbench.cli.terminal import wrap
 from mcp_workbench.workbench.text.sanitise import show_name, show_text
 
 if TYPE_CHECKING:
@@ -71,8 +71,5 @@ def _fitted(lines: Sequence[str], columns: int | None) -> str:
         if line.startswith(INDENT * 2):
             fitted.append(line if len(line) <= columns else f"{line[: columns - 1]}…")
         else:
-            indent = INDENT * (2 if line.startswith(INDENT) else 1)
-            fitted += textwrap.wrap(
-                line, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-            )
+            fitted += wrap(line, columns, hanging=INDENT)
     return "\n".join(fitted)

@@ -10,8 +10,9 @@ import msgspec
 from mcp_workbench.cli.configuration import load_or_report
 from mcp_workbench.cli.inspection.check import connect
 from mcp_workbench.cli.inspection.display import Display
-from mcp_workbench.cli.inspection.rows import choose_rows, count
+from mcp_workbench.cli.inspection.rows import choose_rows
 from mcp_workbench.cli.terminal import complain, print_json, say
+from mcp_workbench.workbench.text.counting import count
 
 if TYPE_CHECKING:
     import argparse

@@ -90,8 +90,3 @@ def count_states(rows: Iterable[Row]) -> str:
     states = [WORDS.get(row.state, row.state) for row in rows]
     counted = (f"{states.count(state):,} {state}" for state in COUNTED if state in states)
     return ", ".join(counted) or "no servers"
-
-
-def count(number: int, one: str, many: str) -> str:
-    """Return a number with its noun: "1 server", "1,200 servers"."""
-    return f"{number:,} {one if number == 1 else many}"

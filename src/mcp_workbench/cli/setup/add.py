@@ -12,7 +12,6 @@ import msgspec
 
 from mcp_workbench.cli.configuration import configuration_path
 from mcp_workbench.cli.inspection.failure_blocks import failure_lines
-from mcp_workbench.cli.inspection.rows import count
 from mcp_workbench.cli.setup.asking import confirm, is_interactive
 from mcp_workbench.cli.setup.edit import report_edit
 from mcp_workbench.cli.setup.failures import report_failures
@@ -25,6 +24,7 @@ from mcp_workbench.setup.config_file import check, edit, read_document
 from mcp_workbench.setup.new_entry import entry_of
 from mcp_workbench.setup.trial import Trial, load_alone, try_server
 from mcp_workbench.storage.secret_lookup import secret_lookup
+from mcp_workbench.workbench.text.counting import count
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:

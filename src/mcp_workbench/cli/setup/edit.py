@@ -7,13 +7,13 @@ import shlex
 from typing import TYPE_CHECKING
 
 from mcp_workbench.cli.configuration import configuration_path
-from mcp_workbench.cli.inspection.rows import count
 from mcp_workbench.cli.setup.asking import confirm
 from mcp_workbench.cli.setup.failures import report_failures
 from mcp_workbench.cli.terminal import complain, say
 from mcp_workbench.errors import CannotChange
 from mcp_workbench.setup import editing
 from mcp_workbench.setup.config_file import edit, read_document
+from mcp_workbench.workbench.text.counting import count
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:

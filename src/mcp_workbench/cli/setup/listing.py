@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.cli.inspection.rows import count
 from mcp_workbench.cli.terminal import print_json, say
 from mcp_workbench.config import locate
 from mcp_workbench.errors import ConfigError
 from mcp_workbench.serve.logs import report, set_up
 from mcp_workbench.setup.listing import list_configuration
+from mcp_workbench.workbench.text.counting import count
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:

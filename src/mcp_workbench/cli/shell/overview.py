@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.cli.inspection.rows import count
 from mcp_workbench.cli.shell.page import BOLD
 from mcp_workbench.surface.listing.found import age
+from mcp_workbench.workbench.text.counting import count
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:

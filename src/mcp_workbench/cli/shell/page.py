@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import textwrap
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, set_cell_size
 
+from mcp_workbench.cli.terminal import wrap
 from mcp_workbench.workbench.text.sanitise import show_name, show_text
 
 if TYPE_CHECKING:
@@ -46,21 +46,13 @@ class Page:
 
     def paragraph(self, text: str, indent: str = "", hanging: str | None = None) -> None:
         """Print a text of several lines, wrapped on a terminal. Its second line is indented by `hanging`."""
-        for line in show_text(text).splitlines():
-            if not self.is_terminal:
-                print(f"{indent}{line}".rstrip())
-                continue
-            further = indent if hanging is None else hanging
-            # What is indented in the text, such as an example, keeps its place.
-            inner = line[: len(line) - len(line.lstrip())]
-            for wrapped in textwrap.wrap(
-                line.strip(),
-                self._columns,
-                initial_indent=indent + inner,
-                subsequent_indent=further + inner,
-                break_on_hyphens=False,
-            ) or [""]:
-                print(wrapped)
+        shown = show_text(text)
+        if self.is_terminal:
+            lines = wrap(shown, self._columns, indent, hanging)
+        else:
+            lines = [f"{indent}{line}".rstrip() for line in shown.splitlines()]
+        for line in lines:
+            print(line)
 
     def rows(self, rows: Sequence[Sequence[str]], indent: str = "") -> None:
         """Print aligned columns on a terminal, the last one cut; with tabs between them in a pipe."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.cli.configuration import load_or_report
-from mcp_workbench.cli.inspection.rows import count
 from mcp_workbench.cli.shell.addresses import WrongAddress, explain_missing, resolve
 from mcp_workbench.cli.shell.overview import overview, show_overview
 from mcp_workbench.cli.shell.page import BOLD, Page
@@ -25,6 +24,7 @@ from mcp_workbench.surface.listing.found import age, findings_result
 from mcp_workbench.surface.listing.open_request import DEFAULT_LIMIT, OpenRequest
 from mcp_workbench.surface.listing.opened import opening_result
 from mcp_workbench.wire.message import decode_members
+from mcp_workbench.workbench.text.counting import count
 from mcp_workbench.workbench.text.sanitise import show_name
 from mcp_workbench.workbench.toolbox import Opening
 

@@ -24,6 +24,7 @@ SUPPLIER_OF: Final = {
     "uvx": "uv",
     "uv": "uv",
     "docker": "Docker",
+    "podman": "Podman",
     "bunx": "Bun",
     "bun": "Bun",
     "deno": "Deno",
@@ -31,6 +32,7 @@ SUPPLIER_OF: Final = {
     "python3": "Python",
     "pipx": "pipx",
 }
+"""The programs that start most servers, and what each comes with."""
 USUAL_PLACES: Final = (
     *("/usr/local/bin", "/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin", "/snap/bin"),
     *("~/.local/bin", "~/.cargo/bin", "~/.bun/bin", "~/.deno/bin", "~/.volta/bin", "~/bin"),
@@ -43,6 +45,7 @@ _EXECUTABLES: Final = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xf
 _BAD_CPU_TYPE: Final = 86
 """The error of macOS for a program of another processor, which `errno` has only there."""
 
+SHORTER_PATH: Final = "a desktop program has a shorter PATH than a terminal"
 OTHER_SYSTEM: Final = "Install the one for this system and processor."
 
 
@@ -134,8 +137,7 @@ def _missing(command: str, env: Mapping[str, str]) -> StartFailure:
         return StartFailure("program-missing", reason, hint)
     supplier = _supplier(command)
     install = f"It comes with {supplier}: install that" if supplier else "Install it"
-    shorter = "a desktop program has a shorter PATH than a terminal"
-    hint = f'{install}, or write its full path into "command" ({shorter}). It is not {searched}'
+    hint = f'{install}, or write its full path into "command" ({SHORTER_PATH}). It is not {searched}'
     return StartFailure("program-missing", reason, hint)
 
 

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_workbench.downstream.diagnosis.causes import StartFailure
-from mcp_workbench.downstream.diagnosis.spawning import OTHER_SYSTEM, SUPPLIER_OF
+from mcp_workbench.downstream.diagnosis.spawning import OTHER_SYSTEM, SHORTER_PATH, SUPPLIER_OF
 from mcp_workbench.downstream.diagnosis.variables import how_to_set, missing_fields, missing_in
 
 if TYPE_CHECKING:
@@ -130,8 +130,7 @@ def _program(line: str, *_: object) -> str:
     program = next(filter(None, found.groups()), "it") if found else "it"
     supplier = SUPPLIER_OF.get(program)
     install = f"{program} comes with {supplier}: install that" if supplier else f"Install {program}"
-    shorter = "a desktop program has a shorter PATH than a terminal"
-    return f'{install}, or add its directory to PATH in "env" ({shorter}).'
+    return f'{install}, or add its directory to PATH in "env" ({SHORTER_PATH}).'
 
 
 def _forms(*patterns: str) -> Sequence[Callable[[str], object]]:

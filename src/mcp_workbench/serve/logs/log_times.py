@@ -29,9 +29,8 @@ def local_time_in_milliseconds(created: float) -> str:
     return f"{until_second}.{thousandths:03d}{offset}"
 
 
-@lru_cache(
-    maxsize=2
-)  # many lines have the same second, and to format it takes longer than the rest of a line
+# Many lines have the same second, and to format it takes longer than the rest of a line.
+@lru_cache(maxsize=2)
 def _parts(seconds: int) -> tuple[str, str]:
     local = time.localtime(seconds)
     east, minutes = "+-"[local.tm_gmtoff < 0], abs(local.tm_gmtoff) // 60

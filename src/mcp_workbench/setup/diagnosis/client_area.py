@@ -67,10 +67,8 @@ def look_at_clients(
             )
         )
     titles = dict.fromkeys(entry.title for entry in entries)
-    summary = f"{', '.join(titles)} start the workbench" if titles else "none starts the workbench"
-    return Area(
-        "clients", summary.replace(" start ", " starts ") if len(titles) == 1 else summary, tuple(findings)
-    )
+    verb = "start" if len(titles) > 1 else "starts"
+    return Area("clients", f"{', '.join(titles) or 'none'} {verb} the workbench", tuple(findings))
 
 
 def _unreadable(files: Sequence[FoundFile]) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from mcp_workbench.config.clients import (
 )
 from mcp_workbench.config.clients.own_entry import words_of
 from mcp_workbench.config.documents import open_document
-from mcp_workbench.config.places import VARIABLE, personal_file
+from mcp_workbench.config.places import VARIABLE, config_option, personal_file
 from mcp_workbench.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _read(file: FoundFile, server: FoundServer, environ: Mapping[str, str]) -> W
     words = tuple(words_of(server.entry))
     given = server.entry.get(client.form.env_key if client is not None else "env", server.entry.get("env"))
     env = {str(name): str(value) for name, value in (given if isinstance(given, dict) else {}).items()}
-    config = _option(words) or env.get(VARIABLE)
+    config = config_option(words) or env.get(VARIABLE)
     return WorkbenchEntry(
         client=client.id if client is not None else "",
         title=client.title if client is not None else file.path,
@@ -139,15 +139,6 @@ def _read(file: FoundFile, server: FoundServer, environ: Mapping[str, str]) -> W
         keeps_going="--keep-going" in words,
         personal=personal_file(environ),
     )
-
-
-def _option(words: Sequence[str]) -> str | None:
-    for index, word in enumerate(words):
-        if word == "--config" and index + 1 < len(words):
-            return words[index + 1]
-        if word.startswith("--config="):
-            return word.partition("=")[2]
-    return None
 
 
 def _is_disabled(entry: Mapping[str, object]) -> bool:

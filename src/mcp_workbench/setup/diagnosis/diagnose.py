@@ -1,6 +1,6 @@
 """Looks at everything in one go: the order of the areas, and the programs that are asked for their versions.
 
-A fault in one area stops no other. Nothing is written, and no server is started.
+Nothing is written, and no server is started.
 """
 
 from __future__ import annotations

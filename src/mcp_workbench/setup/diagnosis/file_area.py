@@ -17,6 +17,7 @@ from mcp_workbench.config.validation.fields import LONG_WAIT
 from mcp_workbench.setup.diagnosis.examined import sentence
 from mcp_workbench.setup.diagnosis.findings import Area, found
 from mcp_workbench.setup.launching import unset_variable
+from mcp_workbench.workbench.text.counting import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,9 +54,9 @@ def _summary(examined: Examined) -> str:
     config = examined.loaded.config
     if examined.loaded.faults.file:
         return f"{examined.path} cannot be used"
-    boxes, servers = len(config.toolboxes), sum(len(box.servers) for box in config.toolboxes.values())
-    toolboxes = f"{boxes} toolbox{'' if boxes == 1 else 'es'}"
-    return f"{examined.path}: {toolboxes}, {servers} server{'' if servers == 1 else 's'}"
+    toolboxes = count(len(config.toolboxes), "toolbox", "toolboxes")
+    servers = count(sum(len(box.servers) for box in config.toolboxes.values()), "server", "servers")
+    return f"{examined.path}: {toolboxes}, {servers}"
 
 
 def _missing(examined: Examined) -> Finding:

@@ -17,6 +17,7 @@ from mcp_workbench.setup.diagnosis.findings import Area, found
 from mcp_workbench.setup.launching import DISTRIBUTION
 from mcp_workbench.setup.listing import shown_target
 from mcp_workbench.wire.processes.orphans import find_orphans
+from mcp_workbench.workbench.text.counting import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,7 +66,7 @@ def look_at_processes(examined: Examined) -> Area:
         shown_target({"command": first.command[0], "args": list(first.command[1:])})
     )
     pids = [str(orphan.pid) for orphan in orphans]
-    run = "1 process still runs" if len(pids) == 1 else f"{len(pids)} processes still run"
+    run = count(len(pids), "process still runs", "processes still run")
     finding = found(
         "orphaned-processes",
         f"{run} whose workbench has ended: {', '.join(pids)}. The first is: {shown[:MAX_COMMAND_CHARACTERS]}",

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.config import ServerConfig
+from mcp_workbench.downstream.diagnosis.spawning import SUPPLIER_OF
 from mcp_workbench.downstream.environment import child_environment
 from mcp_workbench.setup.diagnosis.examined import names, title
 from mcp_workbench.setup.diagnosis.findings import Area, found
 from mcp_workbench.setup.diagnosis.version_calls import VERSION_SECONDS
+from mcp_workbench.workbench.text.counting import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -29,33 +31,26 @@ if TYPE_CHECKING:
     from mcp_workbench.setup.diagnosis.version_calls import VersionAnswer
 
 
-class _Launcher(msgspec.Struct, frozen=True):
-    product: str
-    asked: tuple[str, ...]
-    """The programs to ask for a version: `npx` runs in `node`."""
+class _Packages(msgspec.Struct, frozen=True):
+    """The packages that bring a product: of Homebrew, and of Debian if it has one."""
+
     brew: str
-    apt: str
+    apt: str = ""
 
 
-_NODE: Final = _Launcher("Node.js", ("node",), "node", "nodejs npm")
-_UV: Final = _Launcher("uv", (), "uv", "")
-_PYTHON: Final = _Launcher("Python", (), "python", "python3")
-LAUNCHERS: Final[dict[str, _Launcher]] = {
-    "node": _NODE,
-    "npm": _NODE,
-    "npx": _NODE,
-    "uv": _UV,
-    "uvx": _UV,
-    "python": _PYTHON,
-    "python3": _PYTHON,
-    "pipx": _Launcher("pipx", (), "pipx", "pipx"),
-    "docker": _Launcher("Docker", (), "docker", "docker.io"),
-    "podman": _Launcher("Podman", (), "podman", "podman"),
-    "bun": _Launcher("Bun", (), "bun", ""),
-    "bunx": _Launcher("Bun", (), "bun", ""),
-    "deno": _Launcher("Deno", (), "deno", ""),
+_PACKAGES: Final = {
+    "Node.js": _Packages("node", "nodejs npm"),
+    "uv": _Packages("uv"),
+    "Python": _Packages("python", "python3"),
+    "pipx": _Packages("pipx", "pipx"),
+    "Docker": _Packages("docker", "docker.io"),
+    "Podman": _Packages("podman", "podman"),
+    "Bun": _Packages("bun"),
+    "Deno": _Packages("deno"),
 }
-"""The programs that start most servers, by name: they tell their version without doing anything else."""
+"""By the product that a launcher comes with, as `SUPPLIER_OF` names it."""
+_RUNS_IN: Final = {"npm": "node", "npx": "node"}
+"""Launchers that are programs for another one, which is asked for its version too."""
 OLDEST: Final[dict[str, tuple[int, ...]]] = {"node": (20,), "python": (3, 10), "python3": (3, 10)}
 """The oldest version of a program that most servers still run with."""
 
@@ -93,7 +88,7 @@ def needed_programs(examined: Examined) -> list[NeededProgram]:
             find_program(command, path, directory),
             path,
             tuple(origins),
-            not os.path.dirname(command) and _bare(command) in LAUNCHERS,
+            not os.path.dirname(command) and _bare(command) in SUPPLIER_OF,
         )
         for (command, path, directory), origins in users.items()
     ]
@@ -114,9 +109,9 @@ def programs_to_ask(programs: list[NeededProgram]) -> dict[str, tuple[str, str]]
         if not program.is_usual or program.path is None:
             continue
         asked[program.path] = _bare(program.command), program.search_path
-        for name in LAUNCHERS[_bare(program.command)].asked:
-            if (path := shutil.which(name, path=program.search_path)) is not None:
-                asked[path] = name, program.search_path
+        interpreter = _RUNS_IN.get(_bare(program.command))
+        if interpreter and (path := shutil.which(interpreter, path=program.search_path)) is not None:
+            asked[path] = interpreter, program.search_path
     return asked
 
 
@@ -134,7 +129,7 @@ def look_at_programs(
         shown.append(f"{name} {answer.version}".rstrip())
         findings += _judge(name, path, answer, mask)
     others = len({program.path for program in programs if program.path} - asked.keys())
-    shown += [f"{others} other{'' if others == 1 else 's'}"] if others else []
+    shown += [count(others, "other", "others")] if others else []
     return Area("programs", ", ".join(shown) or "none is needed", tuple(findings))
 
 
@@ -185,20 +180,18 @@ def _look_at_file(
             line=line,
             command=f"chmod +x {shlex.quote(examined.loaded.secrets.mask(path))}",
         )
-    if not program.is_usual:
-        return
-    for name in LAUNCHERS[_bare(program.command)].asked:
-        if shutil.which(name, path=program.search_path) is None:
-            remedy, mending = _way_to_install(name, examined.environ)
-            yield found(
-                "program-missing",
-                f"The command '{command}' is there, but '{name}', in which it runs, was not found.",
-                servers=servers,
-                file=examined.path,
-                line=line,
-                remedy=remedy,
-                command=mending or examined.edit(line),
-            )
+    interpreter = _RUNS_IN.get(_bare(program.command)) if program.is_usual else None
+    if interpreter and shutil.which(interpreter, path=program.search_path) is None:
+        remedy, mending = _way_to_install(interpreter, examined.environ)
+        yield found(
+            "program-missing",
+            f"The command '{command}' is there, but '{interpreter}', in which it runs, was not found.",
+            servers=servers,
+            file=examined.path,
+            line=line,
+            remedy=remedy,
+            command=mending or examined.edit(line),
+        )
 
 
 def _missing_directories(examined: Examined, mask: Callable[[str], str]) -> Iterator[Finding]:
@@ -235,7 +228,7 @@ def _judge(name: str, path: str, answer: VersionAnswer, mask: Callable[[str], st
         )
     elif name in OLDEST and answer.numbers and answer.numbers < OLDEST[name]:
         oldest = ".".join(map(str, OLDEST[name]))
-        product = LAUNCHERS[name].product
+        product = SUPPLIER_OF[name]
         yield found(
             "program-too-old",
             f"{path} is {product} {answer.version}. Most servers need {oldest} or newer.",
@@ -254,7 +247,7 @@ def _way_to_get(program: NeededProgram, examined: Examined, line: int | None) ->
         return "No shell replaces the ~. Write ${HOME} in its place.", examined.edit(line)
     if os.path.dirname(program.command):
         return "Correct the path.", examined.edit(line)
-    if name in LAUNCHERS:
+    if name in SUPPLIER_OF:
         remedy, command = _way_to_install(name, examined.environ)
         return remedy, command or examined.edit(line)
     return 'Install it, or give its full path in "command".', examined.edit(line)
@@ -262,20 +255,21 @@ def _way_to_get(program: NeededProgram, examined: Examined, line: int | None) ->
 
 def _way_to_install(name: str, environ: Mapping[str, str]) -> tuple[str, str]:
     """Return how a launcher is installed here, in words and as a command; an empty one if not known."""
-    launcher = LAUNCHERS[name]
+    product = SUPPLIER_OF[name]
+    packages = _PACKAGES[product]
     search_path = environ.get("PATH", os.defpath)
-    remedy = f'It comes with {launcher.product}: install that, or give the full path in "command".'
+    remedy = f'It comes with {product}: install that, or give the full path in "command".'
     if shutil.which("brew", path=search_path) is not None:
-        return remedy, f"brew install {launcher.brew}"
-    if launcher is _UV:
+        return remedy, f"brew install {packages.brew}"
+    if product == "uv":
         by = (
             "pipx install uv"
             if shutil.which("pipx", path=search_path)
             else "python3 -m pip install --user uv"
         )
         return remedy, by
-    if sys.platform == "linux" and launcher.apt and shutil.which("apt-get", path=search_path) is not None:
-        return remedy, f"sudo apt-get install {launcher.apt}"
+    if sys.platform == "linux" and packages.apt and shutil.which("apt-get", path=search_path) is not None:
+        return remedy, f"sudo apt-get install {packages.apt}"
     return remedy, ""
 
 

@@ -16,6 +16,7 @@ from mcp_workbench.setup.file_changes import find_leftovers
 from mcp_workbench.storage.catalogue import Catalogue, identity_of
 from mcp_workbench.storage.directories import cache_directory, data_directory
 from mcp_workbench.storage.private_files import PrivateDirectory
+from mcp_workbench.workbench.text.counting import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +32,7 @@ DRAFT_SECONDS: Final = 3600.0
 
 _DAY_SECONDS: Final = 24 * 3600
 _DATA: Final = ("backups", "logins", "token-use")
-_CACHE: Final = ("catalogue", "eras", "vectors")
+_CACHE: Final = ("catalogue", "eras", "running", "vectors")
 
 
 async def look_at_logins(examined: Examined) -> Area:
@@ -123,11 +124,11 @@ def look_at_directories(examined: Examined, files: Sequence[str]) -> Area:
         *_unusable(data, "logins, secrets and backups cannot be kept"),
     ]
     if leftovers := sorted({*_beside([examined.path, *files]), *_drafts(environ)}):
+        left = count(len(leftovers), "temporary file", "temporary files")
         findings.append(
             found(
                 "leftover-files",
-                f"An interrupted command has left {len(leftovers)} temporary file"
-                f"{'' if len(leftovers) == 1 else 's'} behind, such as {leftovers[0]}.",
+                f"An interrupted command has left {left} behind, such as {leftovers[0]}.",
                 file=leftovers[0],
                 command=f"rm -f {shlex.join(leftovers)}",
             )

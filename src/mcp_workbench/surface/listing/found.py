@@ -18,7 +18,7 @@ from mcp_workbench.surface.listing.detail import (
 from mcp_workbench.surface.listing.fitting import cost, fit_names
 from mcp_workbench.surface.listing.listing_result import ListingResult
 from mcp_workbench.wire.message import encode
-from mcp_workbench.workbench.text.similar_names import similar_names
+from mcp_workbench.workbench.text.similar_names import MAX_COMPARED_NAMES, similar_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,10 +35,6 @@ FIRST_TOKENS: Final = 1000
 """Tokens for the parameters of the very best tool, which is called next more often than not."""
 
 HOW_TO_GET_DEFINITION: Final = "Parameters of a tool: open_toolbox with tools: [its name]."
-
-MAX_COMPARED_NAMES: Final = 20_000
-"""Names that are compared to suggest corrections for all missing ones. Each takes some 10 µs of the event
-loop."""
 
 AGES: Final = ((86400, "day"), (3600, "hour"), (60, "minute"))
 

@@ -10,6 +10,11 @@ if TYPE_CHECKING:
 MAX_SIMILAR_NAMES: Final = 3
 """Similar names that an error suggests."""
 
+MAX_NAME_CHARACTERS: Final = 500
+"""Length of the longest name that is compared: a client may send megabytes."""
+MAX_COMPARED_NAMES: Final = 5000
+"""Names that are compared for one call, at most. Each takes some 10 µs of the event loop."""
+
 _SEPARATORS: Final = str.maketrans("", "", "-_. /:")
 
 
@@ -20,6 +25,8 @@ def fold_name(name: str) -> str:
 
 def similar_names(name: str, names: Iterable[str]) -> list[str]:
     """Return the names that a mistyped name may stand for: the same but for its form, else similar ones."""
+    if len(name) > MAX_NAME_CHARACTERS:
+        return []
     folded: dict[str, list[str]] = {}
     for candidate in names:
         folded.setdefault(fold_name(candidate), []).append(candidate)

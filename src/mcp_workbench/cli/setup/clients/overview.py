@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from mcp_workbench.cli.inspection.rows import count
 from mcp_workbench.cli.terminal import print_json, say
 from mcp_workbench.config.clients import CLIENTS, find_files, install_target
+from mcp_workbench.workbench.text.counting import count
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:
