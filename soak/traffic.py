@@ -146,7 +146,7 @@ class Traffic:
         """An opening, which must name every server of the toolbox."""
         own = [server for server in self._servers if server.toolbox == box]
         entry = self._client.entry("open", CALL_BOUND, servers=frozenset(server.label for server in own))
-        params = {"name": "open_toolbox", "arguments": {"toolbox_name": box}}
+        params = {"name": "open_toolbox", "arguments": {"toolbox_name": box, "detail": "full"}}
         await self._client.request(entry, "tools/call", params, check_opening(own, entry))
 
     def token(self) -> str:

@@ -160,11 +160,7 @@ async def test_what_a_signature_cannot_say_is_said_by_the_schema(connect_modern:
     several = server(era="modern", tools=[odd, *(tool(f"tool_{number}") for number in range(10))])
     session = await connect_modern(toolboxes(dev={"files": several}))
     first, second, *_ = (await opened(session))["tools"]["files"]
-    assert first == {
-        "name": "load",
-        "description": "Load it.",
-        "inputSchema": {"type": "object", "properties": {"source": {"oneOf": choices}}},
-    }
+    assert first == {"name": "load", "description": "Load it.", "inputSchema": schema}
     assert second == "tool_0() — Does tool_0"
 
 
@@ -178,7 +174,7 @@ async def test_the_longest_tools_lose_their_parameters_before_all_do(connect_mod
     assert "tools: [its name]" in shown["hint"]
 
 
-TOLD = "Call status first. " + "Then anything else. " * 50
+TOLD = "Call status first. " + "Then anything else. " * 200
 
 
 async def test_what_a_server_tells_models_comes_with_its_tools(connect: Connect, server_era: Era) -> None:
@@ -190,8 +186,8 @@ async def test_what_a_server_tells_models_comes_with_its_tools(connect: Connect,
     (shown,) = (await opened(session))["server_instructions"].items()
     assert shown[0] == "git"
     assert shown[1].startswith("Use the key <env API_TOKEN>. Call status first. Then anything else.")
-    assert shown[1].endswith(" …")
-    assert len(shown[1]) <= 400
+    assert shown[1].endswith("…")
+    assert len(shown[1]) <= 2000
     whole = (await opened(session, detail="full"))["server_instructions"]["git"]
     assert whole.endswith(TOLD.strip())
     assert "hunter2" not in whole

@@ -220,7 +220,7 @@ def test_a_path_without_its_slash_is_refused(environ: Environ) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "tools.example.org"])  # noqa: S104 - nothing is bound
 def test_beyond_this_machine_a_token_is_needed(host: str, environ: Environ) -> None:
-    with pytest.raises(ConfigError, match="a token is needed") as raised:
+    with pytest.raises(ConfigError, match="a token file is required") as raised:
         http_app(toolboxes(dev={}), host=host, environ=environ)
     assert "token_file" in str(raised.value)
 

@@ -127,10 +127,10 @@ def test_a_client_gets_the_results_that_the_server_gave(visit: Visit) -> None:
 def test_a_client_is_told_what_does_not_fit_and_how_the_tool_is_defined(visit: Visit) -> None:
     *_, (failure, advice) = (result["content"] for result in visit.used)
     assert failure["text"].startswith("MCP error -32602: Input validation error")
-    front, _, definition = advice["text"].partition("The tool's definition: ")
+    front, _, shown = advice["text"].partition("The tool's input schema: ")
     assert front == "The arguments do not fit the tool's schema: 'a' must be number, not string. "
     listed = {tool["name"]: tool for tool in visit.opened["structuredContent"]["tools"]}
-    assert json.loads(definition) == listed["get-sum"]
+    assert json.loads(shown) == {"name": "get-sum", "inputSchema": listed["get-sum"]["inputSchema"]}
 
 
 def test_a_client_that_names_an_unknown_toolbox_is_told_which_there_are(visit: Visit) -> None:

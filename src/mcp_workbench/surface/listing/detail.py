@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from mcp_workbench.surface.listing.listing_result import compact
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode
-from mcp_workbench.workbench.text.input_schemas import short_schema
 from mcp_workbench.workbench.text.sanitise import clean_definition, clean_text
 from mcp_workbench.workbench.text.shortening import MORE, shorten
 from mcp_workbench.workbench.text.signatures import (
@@ -170,7 +170,7 @@ def _entry(tool: ListedTool, definition: bytes) -> bytes:
 
 def _input_schema(members: dict[str, msgspec.Raw]) -> bytes:
     schema = members.get("inputSchema", ABSENT)
-    return b',"inputSchema":%b' % short_schema(schema) if schema else b""
+    return b',"inputSchema":%b' % compact(bytes(schema)) if schema else b""
 
 
 def _description(members: dict[str, msgspec.Raw]) -> str:

@@ -32,7 +32,7 @@ HINT_TOKENS: Final = 40
 
 INSTRUCTIONS_SHARE: Final = 0.15
 """Part of the budget for what servers tell models about their tools."""
-INSTRUCTION_WIDTHS: Final = (400, 200, 100)
+INSTRUCTION_WIDTHS: Final = (2000, 1000, 400, 200, 100)
 """Characters of what each server tells. The longest is taken with which all fit, and else none is shown."""
 
 
@@ -151,7 +151,9 @@ def _instructions(opening: Opening, wanted: OpenRequest, budget: float) -> dict[
     if wanted.detail == "full":
         return given
     for width in INSTRUCTION_WIDTHS:
-        shortened = {server: leading(text, width) for server, text in given.items()}
+        shortened = {
+            server: text if len(text) <= width else leading(text, width) for server, text in given.items()
+        }
         if _tokens_of(shortened) <= budget:
             return shortened
     return {}

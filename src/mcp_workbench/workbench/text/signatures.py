@@ -18,7 +18,7 @@ from mcp_workbench.workbench.text.shortening import MORE, shorten
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["bare", "display_name", "leading", "signature", "summary"]
+__all__ = ["display_name", "leading", "signature", "summary"]
 
 PARAMETERS_CHARACTERS: Final = 3000
 """Length of all parameters with their types. A tool with more has no signature."""
@@ -81,10 +81,10 @@ def leading(text: str, width: int) -> str:
         if len(shown) + 1 + len(sentence) > width:
             return shorten(f"{shown} {MORE}", width)
         shown += f" {sentence}"
-    return shorten(shown, width)
+    return shorten(shown if len(text) <= READ_CHARACTERS else f"{shown} {MORE}", width)
 
 
-def bare(text: str) -> str:
+def _bare(text: str) -> str:
     """Return the letters and digits of a text in lower case, to see whether two texts say the same."""
     return _NOT_ALPHANUMERIC.sub("", text).casefold()
 
@@ -132,7 +132,7 @@ def _default(schema: object) -> str:
 def _about_parameters(schema: object) -> Iterator[str]:
     space = PARAMETER_TEXTS_CHARACTERS
     for path, description in SchemaTypes(schema).texts(schema):
-        if bare(description) in ("", bare(path.rpartition(".")[2])):
+        if _bare(description) in ("", _bare(path.rpartition(".")[2])):
             continue  # it says nothing beyond the name
         about = f"{path}: {leading(description, PARAMETER_TEXT_CHARACTERS).rstrip('.')}"
         space -= len(about) + 2
