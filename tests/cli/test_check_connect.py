@@ -167,8 +167,7 @@ async def test_an_interrupted_check_keeps_what_is_known_and_names_what_was_start
     process = bench.start("check", "--connect", "--log-level", "info")
     await journal.wait_until(lambda journal: journal.lines)
     assert process.stderr is not None
-    while b"[dev/good] ready" not in process.stderr.readline():
-        pass
+    assert any(b"[dev/good] ready" in line for line in process.stderr)
     process.send_signal(signal.SIGINT)
     shown, _ = process.communicate(timeout=10)
     lines = shown.decode().splitlines()

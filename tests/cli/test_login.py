@@ -389,8 +389,9 @@ def test_what_cannot_be_logged_in_to_is_told(name: str | None, why: str) -> None
 def test_a_server_that_is_not_there_ends_with_code_2(bench: Bench, command: str) -> None:
     bench.write(remote("https://example.com/mcp"))
     done = bench.run(command, "wikki")
-    said = "mcp-workbench: there is no server 'wikki' in workbench-config.json. Remote servers: team/wiki\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+    said = "mcp-workbench: there is no server 'wikki' in workbench-config.json."
+    meant = f"Did you mean: mcp-workbench {command} team/wiki"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{said} {meant}\n")
 
 
 async def test_a_bad_file_is_told_and_the_exit_code_is_2(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def explain_command(word: str, words: Sequence[str], commands: Collection[str]) 
     name = show_name(word)
     if (other := _OTHER_NAMES.get(word.lower(), "")).split(" ")[0] in commands:
         return f"there is no command '{name}'. Use: {_line(*words[:at], *other.split(' '), *rest)}"
-    if near := near_names(word, commands):
+    if near := _near_names(word, commands):
         lines = [_line(*words[:at], command, *rest) for command in near]
         if len(lines) == 1:
             return f"there is no command '{name}'. Did you mean: {lines[0]}"
@@ -108,7 +108,7 @@ def explain_command(word: str, words: Sequence[str], commands: Collection[str]) 
     return f"there is no command '{name}'. {PROGRAM} --help lists the commands"
 
 
-def near_names(word: str, names: Collection[str]) -> list[str]:
+def _near_names(word: str, names: Collection[str]) -> list[str]:
     """Return the names that a mistyped word may stand for, the nearest first."""
     import difflib
 
@@ -117,7 +117,7 @@ def near_names(word: str, names: Collection[str]) -> list[str]:
 
 def explain_action(word: str, prog: str, actions: Sequence[str]) -> str:
     """Return the answer to an unknown action of a command, without the words that follow."""
-    near = [_OTHER_NAMES.get(word.lower(), ""), *near_names(word, actions)]
+    near = [_OTHER_NAMES.get(word.lower(), ""), *_near_names(word, actions)]
     meant = next((action for action in near if action in actions), None)
     if meant is not None:
         return f"{prog} has no action '{show_name(word)}'. Did you mean: {prog} {meant}"

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcp_workbench.cli.configuration import load_or_report
-from mcp_workbench.cli.slips import near_names
 from mcp_workbench.cli.terminal import complain, say
 from mcp_workbench.downstream.oauth.login_store import LoginStore
 from mcp_workbench.errors import LoginFailed, StoreError
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.workbench.text.sanitise import clean_text, show_name
+from mcp_workbench.workbench.text.similar_names import similar_names
 
 if TYPE_CHECKING:
     import argparse
@@ -144,7 +144,7 @@ def _find(loaded: LoadedConfig, name: str | None, command: str) -> tuple[Origin,
         for toolbox, box in loaded.config.toolboxes.items()
         for server, config in box.servers.items()
     }
-    remote = {"/".join(origin): origin for origin, config in servers.items() if _needs_none(config) is None}
+    remote = {"/".join(origin): origin for origin, config in servers.items() if config.takes_login}
     if name is None:
         if len(remote) == 1:
             (origin,) = remote.values()
@@ -158,25 +158,23 @@ def _find(loaded: LoadedConfig, name: str | None, command: str) -> tuple[Origin,
         names = ", ".join(show_name("/".join(origin)) for origin in found)
         raise WrongTarget(f"several servers are called '{show_name(name)}': {names}")
     if not found:
-        near = near_names(name, remote)
-        guess = f"Did you mean: {command} {shlex.quote(near[0])}" if near else ""
+        near = similar_names(name, remote)
+        guess = f"Did you mean: {command} {shlex.quote(show_name(near[0]))}" if near else ""
         others = f"Remote servers: {', '.join(map(show_name, remote)) or 'none'}"
         raise WrongTarget(f"there is no server '{show_name(name)}' in {loaded.path}. {guess or others}")
     (origin,) = found
-    if (reason := _needs_none(servers[origin])) is not None:
-        raise WrongTarget(f"{show_name('/'.join(origin))} {reason}")
+    if not servers[origin].takes_login:
+        raise WrongTarget(f"{show_name('/'.join(origin))} {_why_none(servers[origin])}")
     return origin, servers[origin]
 
 
-def _needs_none(config: ServerConfig) -> str | None:
-    """Return why a server needs no login; None if it may need one."""
+def _why_none(config: ServerConfig) -> str:
+    """Return why a server takes no login."""
     if config.url is None:
         return f"is a program that the workbench starts, and needs no login. {_TRY}"
-    if any(header.lower() == "authorization" for header in config.headers):
+    if config.has_authorization:
         return "has an Authorization header in its entry, and needs no login. To log in, remove the header"
-    if config.oauth is not None and config.oauth.grant == "client_credentials":
-        return "has credentials of its own (client_credentials), and needs no login"
-    return None
+    return "has credentials of its own (client_credentials), and needs no login"
 
 
 def _refuse_what_is_no_server(status: int) -> None:

@@ -209,6 +209,18 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         ),
     ] = "auto"
 
+    @property
+    def has_authorization(self) -> bool:
+        """Whether the `headers` authorize requests, so that no access token is needed."""
+        return any(name.lower() == "authorization" for name in self.headers)
+
+    @property
+    def takes_login(self) -> bool:
+        """Whether the user may have to log in to the server. Only the server knows whether that is needed."""
+        if self.url is None or self.has_authorization:
+            return False
+        return self.oauth is None or self.oauth.grant == "authorization_code"
+
 
 _CHANGEABLE_WHILE_RUNNING = (
     "tool_filters",

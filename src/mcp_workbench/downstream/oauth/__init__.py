@@ -35,7 +35,7 @@ def authorization(
     `hide` is called with every token before it is used, so that it is masked in errors and logs. Requests
     may raise LoginRequired and TokenUnavailable, in addition to httpx2's errors.
     """
-    if config.url is None or any(name.lower() == "authorization" for name in config.headers):
+    if config.url is None or config.has_authorization:
         return None
     if config.oauth is not None and config.oauth.grant == "client_credentials":
         return ClientCredentialsAuth(config.url, config.oauth, hide)

@@ -45,9 +45,8 @@ class HttpFlow:
         self.client = client
         self.connection = connection
         self.limit = config.message_limit
-        has_token = any(name.lower() == "authorization" for name in config.headers)
         in_url = "the password in `url`" if client.url.userinfo else ""
-        self._credentials = "the token in `headers`" if has_token else in_url
+        self._credentials = "the token in `headers`" if config.has_authorization else in_url
         self._may_read = asyncio.Event()
         self._may_read.set()
         self._is_full = False

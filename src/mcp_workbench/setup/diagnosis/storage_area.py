@@ -37,17 +37,11 @@ _CACHE: Final = ("catalogue", "eras", "running", "vectors")
 
 async def look_at_logins(examined: Examined) -> Area:
     """Return the logins to remote servers that are missing, expired or unreadable."""
-    servers = {origin: server for origin, server in examined.servers.items() if _takes_login(server)}
+    servers = {origin: server for origin, server in examined.servers.items() if server.takes_login}
     judged = await asyncio.gather(*(_judge(examined, *server) for server in servers.items()))
     known = sum(is_there for is_there, _ in judged)
     findings = tuple(finding for _, finding in judged if finding is not None)
     return Area("logins", f"{known} stored, {len(servers)} could be needed", findings)
-
-
-def _takes_login(server: ServerConfig) -> bool:
-    if server.url is None or any(name.lower() == "authorization" for name in server.headers):
-        return False
-    return server.oauth is None or server.oauth.grant == "authorization_code"
 
 
 async def _judge(examined: Examined, origin: Origin, server: ServerConfig) -> tuple[bool, Finding | None]:
