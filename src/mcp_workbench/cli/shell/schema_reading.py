@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_workbench.workbench.text.schema_types import SchemaTypes, literal
+from mcp_workbench.workbench.text.schema_references import SchemaReferences
+from mcp_workbench.workbench.text.schema_types import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,11 +25,11 @@ class SchemaReader:
     """Reads the schemas of one document, which its references point into."""
 
     def __init__(self, document: object) -> None:
-        self._types = SchemaTypes(document)
+        self._references = SchemaReferences(document)
 
     def resolved(self, schema: object) -> Schema:
-        """Return a schema with its references and parts merged; empty if it says nothing."""
-        return self._types.resolved(schema)
+        """Return a schema with its references and parts merged, as far as they can be."""
+        return self._references.resolved(schema)[0]
 
     def alternatives(self, schema: object) -> list[Schema]:
         """Return the schemas of which one has to fit, each with at most one type."""
