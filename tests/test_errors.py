@@ -182,6 +182,10 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
             "Server 'S' is in toolbox 'b'"
         ),
     ),
+    "a toolbox with a similar name": (
+        ToolboxNotFound("DEV", ["dev", "x"], [("x", "dev")], ["dev"]),
+        "Toolbox 'DEV' not found. Available toolboxes: dev, x. Did you mean: dev?",
+    ),
     "a server of another toolbox": (
         ServerNotFound("s", "t", ["a"], disabled=False, elsewhere=[("u", "s")]),
         "Server 's' not found in toolbox 't'. Available servers: a. Server 's' is in toolbox 'u'",
@@ -227,6 +231,15 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
         ToolsNotFound("any toolbox", {"n": ["m"], "o": ["m", "p"]}),
         (
             "Tools 'n', 'o' not found in any toolbox. Did you mean: m, p? "
+            "open_toolbox with query finds tools by what they do, with toolbox_name alone it lists them all."
+        ),
+    ),
+    "a tool of a server that has failed, or of another toolbox": (
+        ToolsNotFound("toolbox 't'", {"n": []}, ["a", "b"]).known_at([("u", "s", "n")]),
+        (
+            "Tool 'n' not found in toolbox 't'. On other servers there is: "
+            'use_tool {"tool": {"toolbox": "u", "server": "s", "tool": "n"}, "arguments": {…}}. '
+            "The tools of these servers are not known, because they have failed or are still starting: a, b. "
             "open_toolbox with query finds tools by what they do, with toolbox_name alone it lists them all."
         ),
     ),

@@ -448,16 +448,22 @@ class ToolboxUnusable(CallError):
 
 
 class ToolboxNotFound(CallError):
-    """No toolbox with the given name is configured. `servers` are toolboxes and servers with that name."""
+    """No toolbox with the given name is configured.
+
+    `similar` are toolboxes that may be meant, and `servers` are toolboxes and servers with that name.
+    """
 
     def __init__(
-        self, toolbox: str, available: Sequence[str], servers: Sequence[tuple[str, str]] = ()
+        self,
+        toolbox: str,
+        available: Sequence[str],
+        servers: Sequence[tuple[str, str]] = (),
+        similar: Sequence[str] = (),
     ) -> None:
         self.toolbox = toolbox
         names = ", ".join(available) or 'none (add one under "toolboxes" in workbench-config.json)'
-        super().__init__(
-            f"Toolbox '{toolbox}' not found. Available toolboxes: {names}{_whereabouts(servers)}"
-        )
+        guess = f". Did you mean: {', '.join(similar)}?" if similar else _whereabouts(servers)
+        super().__init__(f"Toolbox '{toolbox}' not found. Available toolboxes: {names}{guess}")
 
 
 class ServerNotFound(CallError):
@@ -506,19 +512,36 @@ class ToolNotFound(CallError):
         self.toolbox = toolbox
         self.similar = tuple(similar)
         guess = f" Did you mean: {', '.join(similar)}?" if similar else ""
-        if elsewhere:
-            guess += f" On other servers there is: {'; '.join(call_form(*place) for place in elsewhere)}."
+        guess += _on_other_servers(elsewhere)
         help_ = f"open_toolbox with toolbox_name '{toolbox}' lists the tools there are."
         super().__init__(
             f"Tool '{tool}' not found in server '{server}' (toolbox '{toolbox}').{guess} {help_}"
         )
 
 
-class ToolsNotFound(CallError):
-    """No tool is known by any of the given names."""
+def _on_other_servers(places: Sequence[tuple[str, str, str]]) -> str:
+    """Return the calls of tools that are on other servers, to follow a sentence; empty without any."""
+    calls = "; ".join(call_form(*place) for place in places)
+    return f" On other servers there is: {calls}." if calls else ""
 
-    def __init__(self, where: str, similar: Mapping[str, Sequence[str]]) -> None:
+
+class ToolsNotFound(CallError):
+    """No tool is known by any of the given names.
+
+    `unknown` are servers that may have them, but could not be started or are not ready yet. `elsewhere` are
+    tools with these names on servers that were not asked, as the names of toolbox, server and tool.
+    """
+
+    def __init__(
+        self,
+        where: str,
+        similar: Mapping[str, Sequence[str]],
+        unknown: Sequence[str] = (),
+        elsewhere: Sequence[tuple[str, str, str]] = (),
+    ) -> None:
+        self.where = where
         self.similar = similar
+        self.unknown = unknown
         named = [f"'{name}'" for name in similar]
         what = "Tool" if len(named) == 1 else "Tools"
         guesses = list(dict.fromkeys(guess for guesses in similar.values() for guess in guesses))
@@ -526,7 +549,17 @@ class ToolsNotFound(CallError):
         help_ = (
             "open_toolbox with query finds tools by what they do, with toolbox_name alone it lists them all."
         )
+        guess += _on_other_servers(elsewhere)
+        if unknown:
+            guess += (
+                f" The tools of these servers are not known, because they have failed or are still starting: "
+                f"{', '.join(unknown)}."
+            )
         super().__init__(f"{what} {', '.join(named)} not found in {where}.{guess} {help_}")
+
+    def known_at(self, places: Sequence[tuple[str, str, str]]) -> ToolsNotFound:
+        """Return this error with the tools of these names on other servers."""
+        return ToolsNotFound(self.where, self.similar, self.unknown, places)
 
 
 class NotKept(CallError):

@@ -56,6 +56,20 @@ async def test_an_unknown_tool_is_looked_for_in_other_forms_and_on_other_servers
     assert there.startswith(f"{front.format('git')} On other servers there is: use_tool {call}.")
 
 
+async def test_a_tool_asked_for_in_a_wrong_toolbox_is_told_where_it_is_and_who_failed(
+    connect: Connect,
+) -> None:
+    ops = {"logs": server(), "broken": {"command": "/nowhere/at/all"}}
+    session = await connect(toolboxes(dev={"files": server(tools=[tool("read_file")])}, ops=ops))
+    await session.open_toolbox("dev")
+    call = '{"tool": {"toolbox": "dev", "server": "files", "tool": "read_file"}, "arguments": {…}}'
+    assert failure_of(await session.open_toolbox("ops", tools=["read_file"])).startswith(
+        f"Tool 'read_file' not found in toolbox 'ops'. On other servers there is: use_tool {call}. "
+        "The tools of these servers are not known, because they have failed or are still starting: broken."
+    )
+    assert failure_of(await session.open_toolbox("OPS")).endswith("Did you mean: ops?")
+
+
 async def test_a_servers_tool_called_as_if_it_were_ours_gets_the_call_to_make(connect: Connect) -> None:
     session = await connect(CONFIG)
     await session.open_toolbox("dev")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
 
-from mcp_workbench.errors import CallError
+from mcp_workbench.errors import CallError, ToolsNotFound
 from mcp_workbench.protocol.caller import NOBODY
 from mcp_workbench.protocol.names import (
     BATCHING_VERSION,
@@ -334,6 +334,9 @@ class ClientConnection:
         if (written := opened.remembered(opening, wanted)) is not None:
             return written
         tools = sum(len(index) for _, index in opening.tools)
-        return await rendered(
-            view, self._backpressure, tools, partial(opened.opening_result, opening, wanted)
-        )
+        try:
+            return await rendered(
+                view, self._backpressure, tools, partial(opened.opening_result, opening, wanted)
+            )
+        except ToolsNotFound as error:
+            raise error.known_at(view.tools_outside(wanted.toolbox, wanted.names)) from None

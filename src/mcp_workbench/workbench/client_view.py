@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.registry import ToolboxRegistry
     from mcp_workbench.workbench.toolbox import Opening, Toolbox, ToolboxSummary
     from mcp_workbench.workbench.toolbox_server import KnownTools, ToolboxServer
+    from mcp_workbench.workbench.whereabouts import ToolPlace
 
 
 class FoundTool(msgspec.Struct, frozen=True):
@@ -262,6 +263,14 @@ class ClientView:
         for toolbox_server in own.values():
             self._workbench.end_when_unused(toolbox_server.server)
 
+    def tools_outside(self, toolbox: str, names: Sequence[str]) -> list[ToolPlace]:
+        """Return where known tools with these names are in other toolboxes, without starting a server."""
+        from mcp_workbench.workbench.whereabouts import MAX_PLACES, tools_named  # noqa: PLC0415 - only for a mistaken call
+
+        servers = [server for server in self.all_servers() if server.origin[0] != toolbox]
+        places = [place for name in names[:MAX_PLACES] for place in tools_named(servers, name)]
+        return places[:MAX_PLACES]
+
     def _servers_named(self, name: str) -> list[Origin]:
         from mcp_workbench.workbench.whereabouts import servers_named  # noqa: PLC0415 - only for a mistaken call
 
@@ -276,7 +285,13 @@ class ClientView:
             # The same error every time: it would keep the frames of every call that it has answered.
             raise fault.with_traceback(None)
         if found is None:
-            raise ToolboxNotFound(toolbox, list(self.toolboxes), self._servers_named(toolbox))
+            from mcp_workbench.workbench.text.similar_names import similar_names  # noqa: PLC0415 - only for a mistaken call
+
+            names, servers = list(self.toolboxes), self._servers_named(toolbox)
+            is_server = any(name == toolbox for _, name in servers)
+            raise ToolboxNotFound(
+                toolbox, names, servers, similar=() if is_server else similar_names(toolbox, names)
+            )
         return found
 
 

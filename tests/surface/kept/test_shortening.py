@@ -235,6 +235,21 @@ def test_what_is_no_content_is_left_as_it_is(result: dict[str, Any]) -> None:
     assert shorten(json.dumps(result).encode(), LIMIT) is None
 
 
+@pytest.mark.parametrize("character", ["x", "\n", '"', "é", "\u4e2d"])
+def test_the_limit_counts_the_bytes_of_a_text_and_not_its_escapes(character: str) -> None:
+    fits = character * (LIMIT // len(character.encode()))
+    assert shorten(json.dumps({"content": [text(fits)]}).encode(), LIMIT) is None
+    _, contents = short({"content": [text(fits + character)]})
+    assert contents[0].data.decode() == fits + character
+
+
+def test_a_string_as_structured_content_is_kept_as_text() -> None:
+    lines = "a line\n" * 3000
+    passed, contents = short({"content": [text("small")], "structuredContent": lines})
+    assert [(content.kind, content.data.decode()) for content in contents] == [("text", lines)]
+    assert passed["structuredContent"]["$result"] == contents[0].handle
+
+
 BLOCKS: list[dict[str, Any]] = [
     text("small"),
     text("é line\n" * 1000),
@@ -251,6 +266,11 @@ def restored(block: dict[str, Any], kept: dict[str, Content]) -> object:
     return kept[handle].data.decode() if is_kept else block
 
 
+def size_of(block: dict[str, Any]) -> int:
+    """The bytes of a block that count: of text only what it says."""
+    return len(block["text"].encode()) if block["type"] == "text" else len(json.dumps(block))
+
+
 def content_of(block: dict[str, Any]) -> object:
     values = (block.get("text"), block.get("data"), block.get("resource", {}).get("blob"))
     return next(filter(None, values), None)
@@ -264,7 +284,7 @@ def test_nothing_is_lost_and_both_halves_tell_of_all_that_is_kept(
     for blocks in combinations_with_replacement(BLOCKS, 3):
         result = {"content": list(blocks), **({"structuredContent": structure} if structure else {})}
         counted = [block for block in blocks if block["type"] != "image"]
-        sizes = sum(len(json.dumps(block)) for block in counted), len(json.dumps(structure))
+        sizes = sum(map(size_of, counted)), len(json.dumps(structure))
         if max(sizes) <= limit:
             assert shorten(json.dumps(result).encode(), limit) is None
             continue

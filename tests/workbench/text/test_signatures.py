@@ -76,14 +76,21 @@ def test_a_signature_has_name_parameters_and_what_is_said_about_them() -> None:
         ({"type": "integer", "minimum": 1, "maximum": 100}, "integer(1..100)"),
         ({"type": "number", "minimum": 0.5}, "number(0.5..)"),
         ({"type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991}, "integer"),
-        ({"type": "string", "minLength": 1, "maxLength": 80}, "string(..80)"),
-        ({"type": "array", "items": {"type": "string"}, "minItems": 1}, "string[]"),
+        ({"type": "string", "minLength": 1, "maxLength": 80}, "string(1..80)"),
+        ({"type": "string", "minLength": 0}, "string"),
+        ({"type": "array", "items": {"type": "string"}, "minItems": 1}, "string[](1..)"),
         ({"type": "array", "items": {"type": "string"}, "maxItems": 5}, "string[](..5)"),
         ({"type": "string", "pattern": "^[a-z]+$"}, "string:/^[a-z]+$/"),
         ({"anyOf": [{"type": "string"}, {"type": "null"}], "default": None}, "string"),
         ({"type": "integer", "default": 10}, "integer = 10"),
-        ({"type": "object", "default": {"a": 1}}, "object"),
-        ({"type": "string", "default": "x" * 100}, "string"),
+        ({"type": "integer", "exclusiveMinimum": 0, "maximum": 9007199254740991}, "integer(>0..)"),
+        ({"type": "number", "minimum": 0, "exclusiveMinimum": True, "exclusiveMaximum": 1}, "number(>0..<1)"),
+        ({"type": "integer", "maximum": 4102444800000}, "integer(..4102444800000)"),
+        ({"type": "string", "format": "date", "pattern": "^2"}, "string:date:/^2/"),
+        ({"type": "object", "default": {"a": 1}}, 'object = {"a":1}'),
+        ({"type": "string", "default": "x" * 100}, "string = …"),
+        ({"properties": {"n": {"type": "integer", "default": 3}}}, "{n?: integer = 3}"),
+        ({"type": "array", "items": {"type": "string"}, "uniqueItems": False}, "string[]"),
         ({}, "any"),
         (True, "any"),
         (False, "never"),
@@ -128,6 +135,22 @@ for name in "dcba":
         {"type": "string", "anyOf": [{"minLength": 1}, {"pattern": "x"}]},
         {"type": "string", "pattern": "x" * 100},
         {"type": "string", "not": {"const": ""}},
+        {"$ref": "#/$defs/Tree", "description": "A reference to itself that says more"},
+        {"$ref": "#/$defs/None", "description": "A reference to nothing that says more"},
+        {"$ref": "#tree"},
+        {"$ref": ["#/$defs/Tree"]},
+        {"type": "integer", "multipleOf": 5},
+        {"type": "array", "uniqueItems": True},
+        {"type": "object", "minProperties": 1},
+        {"type": "string", "contentEncoding": "base64"},
+        {"prefixItems": [{"type": "string"}], "items": {"type": "number"}},
+        {"type": "integer", "minimum": 1, "exclusiveMinimum": 0},
+        {"minimum": 3},
+        {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+        {"anyOf": [{"type": "string"}], "oneOf": [{"type": "string"}]},
+        {"maxLength": 5, "anyOf": [{"type": "string"}, {"type": "null"}]},
+        {"allOf": [{"type": "integer", "minimum": 1}, {"minimum": 2}]},
+        {"allOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"a": {"maxLength": 3}}}]},
         {"type": "object", "patternProperties": {"^x": {}}},
         {"enum": [f"choice-{number}" for number in range(1000)]},
         DEEP_OBJECT,
@@ -149,6 +172,8 @@ def test_what_cannot_be_said_in_a_line_has_no_signature(schema: Json) -> None:
             "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
         },
         {"$ref": "#"},
+        {"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "string"}},
+        {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
     ],
 )
 def test_conditions_between_parameters_have_no_signature(schema: Json) -> None:
@@ -163,6 +188,50 @@ def test_what_is_said_about_inner_properties_is_shown_with_their_path() -> None:
     )
 
 
+def test_what_is_said_at_a_reference_or_an_alternative_is_said_about_the_property() -> None:
+    schema = {
+        "properties": {
+            "color": {"$ref": "#/$defs/Color"},
+            "ids": {"anyOf": [{"type": "null"}, {"type": "array", "items": {"$ref": "#/$defs/Id"}}]},
+            "level": {"oneOf": [{"const": 1, "title": "Low"}, {"const": 2, "description": "Urgent"}]},
+        },
+        "$defs": {
+            "Color": {"enum": ["r", "g"], "description": "What to paint"},
+            "Id": {"type": "object", "properties": {"at": {"type": "string", "description": "Its place"}}},
+        },
+    }
+    assert signature("tool", definition(schema)) == (
+        'tool(color?: "r"|"g", ids?: null|{at?: string}[], level?: 1|2) — color: What to paint; '
+        "level 1: Low; level 2: Urgent; ids.at: Its place"
+    )
+
+
+OBJECT_TYPE = "The type of the object to look for, as the service calls it."
+VALUES = "Valid values include: contacts, companies, deals"
+SIDE = "The side from which the car comes to the place: 'curb' (as a taxi does it) or 'any' (the usual one)"
+PATH = "The path of the file to read on this machine."
+
+
+@pytest.mark.parametrize(
+    ("description", "expected"),
+    [
+        (
+            f"{OBJECT_TYPE} Ask the user if it is not clear which one is meant. {VALUES}.",
+            f"{OBJECT_TYPE} {VALUES}",
+        ),
+        (f"{SIDE}. {PATH}", f"{SIDE}. {PATH[:-1]}"),
+        ("Optional. " + "The directory for the output " * 9, "Optional. The directory for the output"),
+        (f"{PATH} " * 4, f"{PATH} …"),
+    ],
+)
+def test_values_that_only_a_description_names_are_not_cut(description: str, expected: str) -> None:
+    schema = {"properties": {"it": {"type": "string", "description": description}}}
+    line = signature("tool", definition(schema)) or ""
+    assert line.startswith(f"tool(it?: string) — it: {expected}")
+    listed = {"properties": {"it": {"enum": ["a"], "description": description}}}
+    assert len(signature("tool", definition(listed)) or "") < 120, "the schema names the values"
+
+
 def test_text_that_is_left_out_leaves_an_ellipsis() -> None:
     line = signature("tool", definition({}, "Reads a file. " * 30)) or ""
     assert line.endswith("Reads a file. …")
@@ -173,8 +242,8 @@ def test_a_name_that_is_not_plain_is_written_as_a_json_string() -> None:
     assert signature("weg (neu)\n", definition(schema)) == (
         r'"weg (neu)\n"("ü": any, "a b?"?: any, x-y?: any) — "a b?": Odd'
     )
-    names = ["read_file", "ns/get.v2", "a:b", "", "9", "a b", "поиск"]
-    assert [display_name(name) for name in names] == [*names[:3], '""', '"9"', '"a b"', '"поиск"']
+    names = ["read_file", "ns/get.v2", "a:b", "", "9", "a b", "поиск", "a:"]
+    assert [display_name(name) for name in names] == [*names[:3], '""', '"9"', '"a b"', '"поиск"', '"a:"']
 
 
 def test_what_the_name_says_already_is_not_said_again() -> None:
@@ -241,7 +310,7 @@ def test_whatever_the_schema_the_line_is_one_and_bounded(schema: Json) -> None:
 
 def test_wrong_schemas_say_what_can_be_made_of_them() -> None:
     assert signature("tool", definition(ODD["wrong"])) == (
-        "tool(a?: any, b?: any, c?: any, d?: {y: any, x?: any}, e?: any, f?: any)"
+        "tool(a?: any, b?: any, c?: any, d?: {y: any, x?: any}, e?: any, f?: any = [1])"
     )
 
 

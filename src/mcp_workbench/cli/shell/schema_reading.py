@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from mcp_workbench.wire.message import ABSENT, decode_members
-from mcp_workbench.workbench.text.schema_types import SchemaTypes, fields_of, literal
+from mcp_workbench.workbench.text.schema_references import SchemaReferences
+from mcp_workbench.workbench.text.schema_types import fields_of, literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,11 +30,11 @@ class SchemaReader:
     """Reads the schemas of one document, which its references point into."""
 
     def __init__(self, document: object) -> None:
-        self._types = SchemaTypes(document)
+        self._references = SchemaReferences(document)
 
     def resolved(self, schema: object) -> Schema:
-        """Return a schema with its references and parts merged; empty if it says nothing."""
-        return self._types.resolved(schema)
+        """Return a schema with its references and parts merged, as far as they can be."""
+        return self._references.resolved(schema)[0]
 
     def alternatives(self, schema: object) -> list[Schema]:
         """Return the schemas of which one has to fit, each with at most one type."""

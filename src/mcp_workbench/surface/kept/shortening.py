@@ -86,7 +86,8 @@ class _Shortening:
         self._structure = members.get("structuredContent", ABSENT)
         self._limit = limit
         self._least = min(limit, MIN_EXTRACTED_BYTES)
-        self._sizes = {at: len(block) for at, block in enumerate(blocks) if not _is_media(block)}
+        sizes = {at: _size_of(block) for at, block in enumerate(blocks)}
+        self._sizes = {at: size for at, size in sizes.items() if size is not None}
         """Sizes of the blocks that count, by their positions."""
         self._extracted: dict[int, _Extracted] = {}
         """Extracted contents by the position of their block."""
@@ -99,7 +100,7 @@ class _Shortening:
     def short(self) -> ShortResult | None:
         self._extract_largest()
         if len(self._structure) > self._limit:
-            self._kept_structure = Content(new_handle(), bytes(self._structure), "json", is_json=True)
+            self._kept_structure = _structure(self._structure)
         self._share_handle()
         if self._text_size > self._limit and self._sizes:
             self._extract_together()
@@ -201,18 +202,34 @@ def _says(content: Content, value: msgspec.Raw) -> bool:
     return content.is_json and compact(content.data) == compact(bytes(value))
 
 
-def _is_media(block: msgspec.Raw) -> bool:
-    """Whether a block is an image or a sound, which hosts show as such: its tokens do not depend on bytes."""
+def _size_of(block: msgspec.Raw) -> int | None:
+    """Return how much a model reads of a block, in bytes: of text what it says, and not its escapes in JSON.
+
+    None for an image or a sound, which hosts show as such: its tokens do not depend on bytes.
+    """
     try:
         members = decode_members(block)
         kind = decode_text(members.get("type", ABSENT))
-        if kind != "resource":
-            return kind in ("image", "audio")
-        resource = decode_members(members.get("resource", ABSENT))
+        if kind == "text" and (text := decode_text(members.get("text", ABSENT))) is not None:
+            return len(text.encode())
+        is_media = kind in ("image", "audio") or (kind == "resource" and _is_media(members))
     except msgspec.DecodeError:
-        return False
+        is_media = False
+    return None if is_media else len(block)
+
+
+def _is_media(block: Members) -> bool:
+    resource = decode_members(block.get("resource", ABSENT))
     mime = decode_text(resource.get("mimeType", ABSENT)) or ""
     return "blob" in resource and mime.startswith(("image/", "audio/"))
+
+
+def _structure(value: msgspec.Raw) -> Content:
+    """Return structured content as content to keep. A string is text, which has lines to read."""
+    text = decode_text(value) if starts_with(value, b'"') else None
+    if text is None:
+        return Content(new_handle(), bytes(value), "json", is_json=True)
+    return _as_text(text, "")
 
 
 def _extract(block: msgspec.Raw, limit: int) -> _Extracted | None:
@@ -243,8 +260,11 @@ def _text(holder: Members) -> Content | None:
     text = decode_text(holder.get("text", ABSENT))
     if text is None:
         return None
+    return _as_text(text, decode_text(holder.get("mimeType", ABSENT)) or "")
+
+
+def _as_text(text: str, mime: str) -> Content:
     data = text.encode()
-    mime = decode_text(holder.get("mimeType", ABSENT)) or ""
     looks_like_json = data[:100].lstrip()[:1] in (b"{", b"[")
     return Content(new_handle(), data, "text", is_json=looks_like_json and is_json(data), mime=mime)
 

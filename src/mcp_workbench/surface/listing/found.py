@@ -122,8 +122,12 @@ def add_named(
     reader: DefinitionReader,
     *,
     where: str,
+    unknown: Sequence[str] = (),
 ) -> None:
-    """Add the tools that are asked for by name, by default with their schemas. Raises ToolsNotFound."""
+    """Add the tools that are asked for by name, by default with their schemas.
+
+    `unknown` are the servers whose tools could not be listed. Raises ToolsNotFound.
+    """
     chosen = [tool for tool in tools if tool.name in wanted.names]
     found = {tool.name for tool in chosen}
     all_names = list(dict.fromkeys(tool.name for tool in tools))
@@ -133,7 +137,7 @@ def add_named(
         for number, name in enumerate(name for name in wanted.names if name not in found)
     }
     if not chosen:
-        raise ToolsNotFound(where, missing)
+        raise ToolsNotFound(where, missing, unknown)
     level = SCHEMAS if wanted.detail == "auto" else DetailLevel(wanted.detail)
     document.add(b'"tools":[')
     document.add_list(reader.item(level, tool) for tool in chosen)

@@ -108,7 +108,8 @@ def _write(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
     document.add(head)
     instructions: dict[str, str] = {}
     if wanted.names:
-        add_named(document, tools, wanted, reader, where=f"toolbox '{toolbox.name}'")
+        unknown = [*(failure.server for failure in opening.failures), *opening.starting]
+        add_named(document, tools, wanted, reader, where=f"toolbox '{toolbox.name}'", unknown=unknown)
     else:
         instructions = _instructions(opening, wanted, toolbox.listing_budget * INSTRUCTIONS_SHARE)
         said = _tokens_of(instructions)
