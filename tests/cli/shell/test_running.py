@@ -78,7 +78,7 @@ def test_tools_of_a_running_workbench_are_listed_and_questions_answered_through_
         missing = bench.run("call", "--url", url, "dev/files/raed_file")
         overview = bench.run("tools", "--url", url)
     shown = json.loads(elsewhere.stdout)["tools"][0]
-    assert (shown["name"], shown["title"]) == ("read_file", "Read a file")
+    assert (shown["name"], shown["source_server"]) == ("read_file", "files")
     assert json.loads(json.loads(talked.stdout)["content"][0]["text"])["answers"][0][0]["result"] == {
         "action": "decline"
     }

@@ -144,7 +144,7 @@ def test_json_is_what_a_model_gets(known: Bench) -> None:
             1,
             "mcp-workbench: nothing fits. Try other words, in English, such as a tool's description ",
         ),
-        (("--local", "--url", "x"), 2, "usage: mcp-workbench tools"),
+        (("--local", "--url", "x"), 2, "mcp-workbench: argument --url: not allowed with argument --local"),
     ],
 )
 def test_misuse_is_told_from_a_search_without_a_result(

@@ -62,7 +62,9 @@ def add_commands(commands: argparse._SubParsersAction[Any], shared: argparse.Arg
         help="print a completion script for your shell",
         description=COMPLETION_DESCRIPTION,
     )
-    completion.add_argument("shell", choices=SHELLS, help="the shell that is to complete")
+    completion.add_argument(
+        "shell", metavar=f"{{{','.join(SHELLS)}}}", choices=SHELLS, help="the shell that is to complete"
+    )
 
 
 def _add_tools(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
