@@ -131,6 +131,10 @@ def test_an_option_that_was_mistyped(capsys: pytest.CaptureFixture[str], words: 
                 "mcp-workbench check --help explains it"
             ),
         ),
+        (
+            "tools --query x --limit 0",
+            "argument --limit: should be a number from 1 to 100. mcp-workbench tools --help explains it",
+        ),
         ("completion", "missing: {bash,zsh,fish}. mcp-workbench completion --help explains it"),
         (
             "completion tcsh",

@@ -27,6 +27,17 @@ OTHER_COMMANDS = "other commands"
 """Title in the help for commands that are in no group."""
 
 
+def read_seconds(text: str) -> float:
+    """Return the seconds that an option gives. Raises ArgumentTypeError."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e8:
+        raise argparse.ArgumentTypeError("should be a number of seconds, such as 60")
+    return seconds
+
+
 class CommandParser(argparse.ArgumentParser):
     """Parses the options of one command."""
 
