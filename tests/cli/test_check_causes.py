@@ -403,5 +403,5 @@ def test_a_websocket_is_told_when_the_file_is_read(bench: Bench) -> None:
     code, outcome = bench.run_json("check", "--connect", "--json")
     (problem,) = outcome["problems"]
     assert (code, problem["cause"]) == (2, "websocket-url")
-    assert problem["what"] == "is the address of a WebSocket, which is no transport of MCP"
+    assert problem["what"] == "is a WebSocket address, and MCP has no WebSocket transport"
     assert problem["remedy"].startswith("Write the https:// address of the server")

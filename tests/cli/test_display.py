@@ -6,7 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.cells import cell_len
 
+from mcp_workbench.cli.inspection.failure_blocks import failure_blocks
+from mcp_workbench.cli.inspection.rows import Row
 from tests.support.configs import server, toolboxes
 from tests.support.screen import Screen
 
@@ -68,7 +71,6 @@ Fix for dev/odd, dev/mute: Run its command in a terminal to see more. Servers
   set "inheritEnv": true.
 
 1 ready, 5 failed, 1 disabled. After a fix: mcp-workbench check --connect
-dev/key
 """
 
 
@@ -133,11 +135,37 @@ def test_fifty_servers_fit_on_a_screen_of_24_rows(bench: Bench) -> None:
     assert lines[0] == "workbench-config.json is valid: 1 toolbox, 50 servers"
     assert [line.split()[0] for line in lines[1:51]] == [*["failed"] * 48, "ready", "failed"]
     assert lines[50].split()[1].endswith("…")
+    assert "Fix for dev/server-00" not in "\n".join(lines), "all fail in the same way, and share a block"
     assert lines[51] == "", "nothing of what was shown before is left"
     assert screen.frames
     assert all(len(frame) <= 24 for frame in screen.frames)
     assert all(re.match(r"\d+ \w+", [line for line in frame if line][-1]) for frame in screen.frames)
     assert lines[-2].startswith("1 ready, 49 failed. After a fix")
+
+
+def test_wide_characters_and_long_words_fit_into_a_narrow_terminal() -> None:
+    wide = "\N{CJK UNIFIED IDEOGRAPH-65E5}" * 60
+    hint = "It is not on the PATH: " + ":".join(f"/opt/directory-{number}/bin" for number in range(3))
+    row = Row(
+        toolbox="dev",
+        server=wide[:20],
+        state="failed",
+        cause="failed",
+        error=wide,
+        hint=hint,
+        stderr=("a" + wide,),
+    )
+    lines = "\n".join(failure_blocks([row], 40)).splitlines()
+    assert max(map(cell_len, lines)) == 40
+    assert lines[2] == f"  {wide[:19]}"
+    assert lines[-6:] == [
+        "  Fix: It is not on the PATH:",
+        "    /opt/directory-0/bin:",
+        "    /opt/directory-1/bin:",
+        "    /opt/directory-2/bin",
+        "  Last lines of stderr:",
+        f"    a{wide[:17]}…",
+    ]
 
 
 def test_a_pipe_gets_whole_lines_without_escape_codes(bench: Bench) -> None:

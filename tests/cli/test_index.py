@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -93,15 +92,24 @@ def test_only_those_that_are_named_are_started(bench: Bench, journal: Journal) -
     assert journal.starts == 0
 
 
-@pytest.mark.parametrize("name", ["prod", "dev/bad", "good", "dev/", ""])
-def test_a_name_that_is_not_there_starts_nothing_and_is_answered_with_those_that_are(
-    bench: Bench, journal: Journal, name: str
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("prod", "The toolboxes: dev"),
+        ("", "The toolboxes: dev"),
+        ("dev/bad", "Did you mean: dev, dev/good?"),
+        ("good", "Did you mean: dev/good?"),
+        ("god", "Did you mean: dev/good?"),
+        ("dev/", "Did you mean: dev?"),
+    ],
+)
+def test_a_name_that_is_not_there_starts_nothing_and_is_answered_with_similar_ones(
+    bench: Bench, journal: Journal, name: str, answer: str
 ) -> None:
     bench.write(toolboxes(dev={"good": server(journal)}))
     done = bench.run("index", "dev", name)
     assert (done.returncode, done.stdout) == (2, "")
-    there_are = "There are: dev, dev/good"
-    said = f"mcp-workbench: there is no toolbox or server '{name}' in workbench-config.json. {there_are}\n"
+    said = f"mcp-workbench: there is no toolbox or server '{name}' in workbench-config.json. {answer}\n"
     assert done.stderr == said
     assert journal.starts == 0
 
@@ -147,9 +155,7 @@ def test_servers_are_listed_in_parallel_a_few_at_a_time(
     journal = make_journal("all")
     slow = {f"s{number}": server(journal, era="modern", start_delay=0.5) for number in range(12)}
     bench.write(toolboxes(dev=slow))
-    started = time.monotonic()
     code, outcome = bench.run_json("index", "--json")
-    assert time.monotonic() - started < 12 * 0.5
     assert (code, len(outcome["servers"])) == (0, 12)
     up = most = 0
     for event in journal.events("start", "finished"):

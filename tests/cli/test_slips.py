@@ -40,6 +40,7 @@ def answer_to(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     [
         ("six.json", f"{CONFIG} --config six.json"),
         ("check six.json", f"{CONFIG} check --config six.json"),
+        ("six.json --connect", f"{CONFIG} check --config six.json --connect"),
         ("six.json check", f"{CONFIG} check --config six.json"),
         ("serve absent.jsonc", f"{CONFIG} serve --config absent.jsonc"),
         ("index six.json", f"{CONFIG} index --config six.json"),
@@ -60,6 +61,8 @@ def test_a_file_without_its_option(capsys: pytest.CaptureFixture[str], words: st
         ("rm dev/git", f"{NO_COMMAND} 'rm'. Use: mcp-workbench remove dev/git"),
         ("run", f"{NO_COMMAND} 'run'. Use: mcp-workbench serve"),
         ("start --http 8000", f"{NO_COMMAND} 'start'. Use: mcp-workbench serve --http 8000"),
+        ("search files", f"{NO_COMMAND} 'search'. Use: mcp-workbench tools --query files"),
+        ("status", f"{NO_COMMAND} 'status'. Use: mcp-workbench doctor"),
         ("zzz", f"{NO_COMMAND} 'zzz'. mcp-workbench --help lists the commands"),
         ("z\x1b[31m", rf"{NO_COMMAND} 'z\x1b[31m'. mcp-workbench --help lists the commands"),
         (
@@ -119,6 +122,23 @@ def test_an_option_that_was_mistyped(capsys: pytest.CaptureFixture[str], words: 
         (
             "login x --port abc",
             "argument --port: should be a number from 1 to 65535. mcp-workbench login --help explains it",
+        ),
+        ("check --json=1", "--json takes no value. mcp-workbench check --help explains it"),
+        (
+            "check --log-level trace",
+            (
+                "--log-level takes debug, info, warning, error or off, not 'trace'. "
+                "mcp-workbench check --help explains it"
+            ),
+        ),
+        (
+            "tools --query x --limit 0",
+            "argument --limit: should be a number from 1 to 100. mcp-workbench tools --help explains it",
+        ),
+        ("completion", "missing: {bash,zsh,fish}. mcp-workbench completion --help explains it"),
+        (
+            "completion tcsh",
+            "choose bash, zsh or fish, not 'tcsh'. mcp-workbench completion --help explains it",
         ),
         ("serve --port 8000", "the address is given with --http: mcp-workbench serve --http 127.0.0.1:8000"),
         (

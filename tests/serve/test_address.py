@@ -27,6 +27,7 @@ def test_what_is_meant_is_understood(text: str, address: tuple[str, int]) -> Non
     [
         ("localhost", "'localhost' has no port from 0 to 65535: write for example localhost:8000"),
         ("http://localhost/mcp", "'localhost' has no port from 0 to 65535: write for example localhost:8000"),
+        ("99999", "'99999' has no port from 0 to 65535: write for example 127.0.0.1:8000"),
         ("a:70000", "'a:70000' has no port from 0 to 65535: write for example 127.0.0.1:8000"),
         (":8000", "':8000' names no host: write 127.0.0.1:8000, or 0.0.0.0:8000 for all networks"),
         ("::1:8000", "'::1:8000' has several colons: write an IPv6 address in brackets, as in [::1]:8000"),

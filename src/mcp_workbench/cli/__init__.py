@@ -16,6 +16,7 @@ from mcp_workbench.cli.plain import read_plain
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
+    from typing import TextIO
 
 __all__ = ["main"]
 
@@ -29,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")
     try:
         code = _command(arguments)()
-        if sys.stdout is not None:  # it is None if it was closed before the start
+        if sys.stdout is not None:  # `serve` keeps one that was closed before the start
             sys.stdout.flush()
     except (KeyboardInterrupt, asyncio.CancelledError):
         return 130
@@ -43,12 +44,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _ensure_stderr() -> None:
     """Make sure that stderr exists, before another file that is opened gets its descriptor."""
     if sys.stderr is None:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        if nowhere != 2:
-            os.dup2(nowhere, 2)
-            os.close(nowhere)
         # With None, `print` would write to stdout.
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - it stays open
+        sys.stderr = _open_nowhere(2)
+
+
+def _open_nowhere(descriptor: int) -> TextIO:
+    """Return a stream under this descriptor, which was closed, that discards what is written to it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    if nowhere != descriptor:
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)
+    return open(descriptor, "w", encoding="utf-8", closefd=False)
 
 
 def _command(arguments: Sequence[str]) -> Callable[[], int]:
@@ -82,6 +88,8 @@ def _run(options: argparse.Namespace) -> int:
         log_level, log_format = options.log_level or "info", options.log_format or "text"
         return _serve(options.config, log_level, log_format, keep_going=options.keep_going)
     gc.enable()
+    if sys.stdout is None:  # closed before the start: what counts is the exit code
+        sys.stdout = _open_nowhere(1)
     from mcp_workbench.cli.commands import run
 
     return run(options)

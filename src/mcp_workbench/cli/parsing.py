@@ -16,7 +16,7 @@ from mcp_workbench.cli.slips import (
     is_config_file,
     put_in_order,
 )
-from mcp_workbench.workbench.text.sanitise import show_text
+from mcp_workbench.workbench.text.sanitise import show_name, show_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +25,17 @@ DEFAULT_COLUMNS = 80
 MIN_COLUMNS = 40
 OTHER_COMMANDS = "other commands"
 """Title in the help for commands that are in no group."""
+
+
+def read_seconds(text: str) -> float:
+    """Return the seconds that an option gives. Raises ArgumentTypeError."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e8:
+        raise argparse.ArgumentTypeError("should be a number of seconds, such as 60")
+    return seconds
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -65,6 +76,10 @@ class CommandParser(argparse.ArgumentParser):
         found = re.fullmatch(r"argument (\S+): expected one argument", message)
         if found and (action := self._option_string_actions.get(found[1])) is not None:
             message = f"{found[1]} needs a value: {found[1]} {action.metavar or action.dest.upper()}"
+        elif found := re.fullmatch(r"argument (\S+): ignored explicit argument .*", message):
+            message = f"{found[1]} takes no value"
+        elif found := re.fullmatch(r"the following arguments are required: (.*)", message):
+            message = f"missing: {found[1]}"
         self.answer(f"{message}. {self.prog} --help explains it")
 
     def answer(self, text: str) -> NoReturn:
@@ -75,7 +90,10 @@ class CommandParser(argparse.ArgumentParser):
         """Answer an unknown action of a command. argparse would list all choices."""
         if action.dest == "action" and action.choices is not None and value not in action.choices:
             self.answer(explain_action(value, self.prog, list(action.choices)))
-        super()._check_value(action, value)
+        if action.choices is not None and value not in action.choices:
+            *others, last = map(str, action.choices)
+            what = f"{action.option_strings[0]} takes" if action.option_strings else "choose"
+            self.error(f"{what} {', '.join(others)} or {last}, not '{show_name(str(value))}'")
 
 
 class TopParser(CommandParser):

@@ -31,7 +31,8 @@ _OTHER_NAMES: Final = {
     **dict.fromkeys(("validate", "verify", "lint", "test"), "check"),
     **dict.fromkeys(("setup", "connect"), "install"),
     **dict.fromkeys(("migrate", "init"), "import"),
-    **dict.fromkeys(("search", "find"), "tools"),
+    **dict.fromkeys(("search", "find", "query"), "tools --query"),
+    **dict.fromkeys(("status", "diagnose"), "doctor"),
     **dict.fromkeys(("exec", "invoke"), "call"),
     **dict.fromkeys(("secrets", "keyring"), "secret"),
     "auth": "login",
@@ -90,12 +91,16 @@ def explain_command(word: str, words: Sequence[str], commands: Collection[str]) 
     at = words.index(word)
     rest = words[at + 1 :]
     if is_config_name(word):
-        command = [*rest[:1], _CONFIG, word, *rest[1:]] if rest[:1] and rest[0] in commands else None
-        line = _line(*(command or [*words[:at], _CONFIG, word, *rest]))
-        return f"a configuration file is named with {_CONFIG}: {line}"
+        command = rest[:1] if rest and rest[0] in commands else ["check"] if "--connect" in rest else []
+        others = rest[1:] if command == rest[:1] else rest
+        return (
+            f"a configuration file is named with {_CONFIG}: "
+            f"{_line(*command, *words[:at], _CONFIG, word, *others)}"
+        )
     name = show_name(word)
     if (other := _OTHER_NAMES.get(word.lower(), "")).split(" ")[0] in commands:
-        return f"there is no command '{name}'. Use: {_line(*words[:at], *other.split(' '), *rest)}"
+        text = [" ".join(rest)] if other.endswith("--query") and rest else rest
+        return f"there is no command '{name}'. Use: {_line(*words[:at], *other.split(' '), *text)}"
     if near := _near_names(word, commands):
         lines = [_line(*words[:at], command, *rest) for command in near]
         if len(lines) == 1:

@@ -47,7 +47,8 @@ def read_address(text: str) -> Address:
             f"{text!r} names no host: write 127.0.0.1:{port}, or 0.0.0.0:{port} for all networks"
         )
     if not port.isascii() or not port.isdecimal() or int(port) > 65535:
-        example = f"{text}:8000" if not colon and text.isascii() and text.isprintable() else "127.0.0.1:8000"
+        is_host = not colon and text.isascii() and text.isprintable() and not text.isdecimal()
+        example = f"{text}:8000" if is_host else "127.0.0.1:8000"
         raise ValueError(f"{text!r} has no port from 0 to 65535: write for example {example}")
     return Address(host, int(port))
 

@@ -42,6 +42,7 @@ RESULTS = {
         "structuredContent": {"a": 1},
         "x-unknown": 1.50,
     },
+    "wrapped": {"content": [{"type": "text", "text": "hello"}], "structuredContent": {"result": "hello"}},
     "structure": {"content": [{"type": "text", "text": "see there"}], "structuredContent": {"b": [2]}},
     "mixed": {
         "content": [

@@ -59,7 +59,7 @@ def test_a_name_is_found_whole_or_in_short(text: str, names: list[str]) -> None:
     ("text", "answer"),
     [
         ("dve", "there is no toolbox or tool 'dve'. Did you mean: dev?"),
-        ("zzz", "there is no toolbox or tool 'zzz'. There are: dev, ops"),
+        ("zzz", "there is no toolbox or known tool 'zzz'. There are: dev, ops. Not all tools are known: "),
         ("statsu", "there is no toolbox or tool 'statsu'. Did you mean: dev/git/status?"),
         ("dev/gti", "there is no server or tool 'dev/gti'. Did you mean: dev/git?"),
         ("dev/git/lgo", "dev/git has no tool 'lgo'. Did you mean: dev/git/log?"),

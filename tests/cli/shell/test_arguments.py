@@ -22,6 +22,7 @@ SCHEMA = {
         "where": {"type": "object", "properties": {"line": {"type": "integer"}, "to": {"type": "object"}}},
         "a.b": {"type": "integer"},
         "a": {"type": "string"},
+        "labels": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
     },
     "required": ["text"],
 }
@@ -41,6 +42,7 @@ def read(*words: str, given: str | None = None, schema: object = SCHEMA) -> Any:
         (["text=@@home"], {"text": "@home"}),
         (["tags=a", "tags=b", 'tags=["c"]'], {"tags": ["a", "b", "c"]}),
         (["tags:=[1]", "tags=b"], {"tags": [1, "b"]}),
+        (["labels=a", "labels=b"], {"labels": ["a", "b"]}),
         (["where.line=5", "where.to:={}"], {"where": {"line": 5, "to": {}}}),
         (["a.b=5", "a=x"], {"a.b": 5, "a": "x"}),
         (["x.y=5"], {"x.y": 5}),
@@ -59,7 +61,7 @@ def test_a_file_is_read_as_text_or_as_arguments(tmp_path: Path) -> None:
 
 
 def test_words_come_after_the_object_and_the_object_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO('{"text": "in", "count": 1}'))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"text": "in", "count": 1}')))
     assert read("-", "count=2") == {"text": "in", "count": 2}
     assert read("count=2", given='{"text": "x", "count": 1}') == {"text": "x", "count": 2}
 
@@ -75,11 +77,18 @@ def test_words_come_after_the_object_and_the_object_from_stdin(monkeypatch: pyte
         (["where=5"], None, "'where' takes a JSON object"),
         (["where.line=x"], None, "'where.line' takes an integer, not 'x'"),
         (["text=@/nonexistent/x"], None, "@/nonexistent/x cannot be read: No such file or directory"),
+        (["text=\udcff"], None, "'text=\\udcff' is not text in UTF-8"),
+        ([], '{"text": "\udcff"}', "the arguments are not text in UTF-8"),
+        ([], " ", "the arguments are empty: write a JSON object"),
+        (["-"], None, "stdin is not text in UTF-8"),
         ([], "[1]", "the arguments are not a JSON object: "),
         ([], "{", "the arguments are not a JSON object: "),
     ],
 )
-def test_what_cannot_be_read_is_refused(words: list[str], given: str | None, reason: str) -> None:
+def test_what_cannot_be_read_is_refused(
+    words: list[str], given: str | None, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\x00")))
     with pytest.raises(WrongArguments) as refused:
         read_written(words, given).read(SCHEMA)
     assert str(refused.value).startswith(reason)

@@ -71,7 +71,12 @@ def test_arguments_may_come_from_stdin_as_they_are(bench: Bench, journal: Journa
             "",
             "mcp-workbench: 'dev/files' is a server, not a tool. Its tools: mcp-workbench tools dev/files",
         ),
-        (["nope/a/b"], 2, "", "mcp-workbench: there is no toolbox or tool 'nope/a/b'."),
+        (
+            ["nope/a/b"],
+            2,
+            "",
+            "mcp-workbench: there is no toolbox or known tool 'nope/a/b'. There are: dev. Not all tools are ",
+        ),
         (["dev/files/read_file", "head=x"], 2, "", "mcp-workbench: 'head' takes an integer, not 'x'"),
         (["dev/files/read_file", "--args", "["], 2, "", "mcp-workbench: the arguments are not a JSON object"),
         (["dev/dying/x", "a=1"], 3, "", "mcp-workbench: Failed to connect to MCP server 'dying'"),
@@ -120,6 +125,7 @@ def test_a_bad_configuration_is_misuse(bench: Bench) -> None:
     [
         ("hidden", "red \x1b[31malert\u202e\n", "red \\x1b[31malert\\u202e\n"),
         ("both", '{"a":1}\n', '{\n  "a": 1\n}\n'),
+        ("wrapped", "hello\n", "hello\n"),
         ("structure", 'see there\n{\n  "b": [\n    2\n  ]\n}\n', 'see there\n{\n  "b": [\n    2\n  ]\n}\n'),
         ("image", "[image image/png (70 bytes): --save FILE or --save DIR/ writes it]\n", None),
         (
@@ -163,6 +169,10 @@ def test_images_and_files_are_saved(known: Bench) -> None:
         "c.bin": b"\x00\x01\x02",
         "one.png": pixel,
     }
+    done = known.run("call", "dev/results/image", "--save", "one.png")
+    assert (done.returncode, done.stdout, "the file exists already" in done.stderr) == (2, "", True)
+    done = known.run("call", "dev/results/hidden", "--save", "out/")
+    assert done.stderr == "mcp-workbench: the result has no image, sound or file to save\n"
     done = known.run("call", "dev/results/image", "--save", "/nonexistent/x")
     assert (done.returncode, done.stderr[:42]) == (3, "mcp-workbench: the result cannot be saved:")
 

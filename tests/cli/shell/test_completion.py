@@ -96,6 +96,7 @@ def values(lines: list[str]) -> list[str]:
         (["call", "dev/odd one/read_file", ""], "nospace", ["path=", "head=", "mode="]),
         (["call", "read_file", "path=x", "m"], "nospace", ["mode="]),
         (["call", "--json", "read_file", "mode="], "space", ["mode=text", "mode=base64"]),
+        (["check", "--connect", "dev/g"], "space", ["dev/git"]),
         (["index", ""], "space", ["dev", "dev/odd one", "dev/git", "dev/bad"]),
         (["disable", "dev/g"], "space", ["dev/git"]),
         (["move", "dev/git", ""], "space", ["dev"]),

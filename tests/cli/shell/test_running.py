@@ -8,6 +8,10 @@ import signal
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import pytest
+
+from mcp_workbench.cli.shell.addresses import WrongAddress
+from mcp_workbench.cli.shell.workbenches.choosing import endpoint
 from tests.cli.shell.servers import files, talker
 from tests.support.configs import acting, toolboxes
 from tests.support.waiting import PATIENCE, poll
@@ -78,7 +82,7 @@ def test_tools_of_a_running_workbench_are_listed_and_questions_answered_through_
         missing = bench.run("call", "--url", url, "dev/files/raed_file")
         overview = bench.run("tools", "--url", url)
     shown = json.loads(elsewhere.stdout)["tools"][0]
-    assert (shown["name"], shown["title"]) == ("read_file", "Read a file")
+    assert (shown["name"], shown["source_server"]) == ("read_file", "files")
     assert json.loads(json.loads(talked.stdout)["content"][0]["text"])["answers"][0][0]["result"] == {
         "action": "decline"
     }
@@ -142,3 +146,21 @@ async def test_an_interrupted_call_is_cancelled_in_the_running_workbench(
         process.communicate(timeout=PATIENCE)
         assert process.returncode == 130
         await poll(lambda: journal.messages("notifications/cancelled"))
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("127.0.0.1:8000", "http://127.0.0.1:8000/mcp"),
+        ("https://bench.example/", "https://bench.example/mcp"),
+        ("http://bench.example/one/mcp", "http://bench.example/one/mcp"),
+    ],
+)
+def test_the_url_of_a_workbench_may_be_short(given: str, url: str) -> None:
+    assert endpoint(given) == url
+
+
+@pytest.mark.parametrize("given", ["ftp://x", "http://", "http://[", ""])
+def test_what_is_no_url_is_refused_before_anything_is_sent(given: str) -> None:
+    with pytest.raises(WrongAddress, match=r"--url: '.*' is not the URL of a workbench"):
+        endpoint(given)

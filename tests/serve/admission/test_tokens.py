@@ -388,7 +388,7 @@ def test_beyond_loopback_a_start_without_tokens_is_refused_with_what_to_do(
     told = str(raised.value)
     assert told.startswith(f"--http {address}: 1 problem in the configuration")
     for line in (
-        "mcp-workbench token alice > tokens.json",
+        "mcp-workbench token alice --token-file tokens.json",
         f"mcp-workbench serve --http {address} --token-file tokens.json",
     ):
         assert line in told

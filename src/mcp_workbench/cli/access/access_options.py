@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from mcp_workbench.cli.parsing import read_seconds
+
 LOGIN_SECONDS = 300
 
 CREATION_DESCRIPTION = """\
@@ -104,7 +106,7 @@ def _add_login(commands: argparse._SubParsersAction[Any], shared: argparse.Argum
     )
     login.add_argument(
         "--timeout",
-        type=_seconds,
+        type=read_seconds,
         default=LOGIN_SECONDS,
         metavar="SECONDS",
         help=f"how long to wait for the browser (default: {LOGIN_SECONDS})",
@@ -115,13 +117,3 @@ def _port(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or not 0 < int(text) < 65536:
         raise argparse.ArgumentTypeError("should be a number from 1 to 65535")
     return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 1e8:
-        raise argparse.ArgumentTypeError("should be a number of seconds, such as 60")
-    return seconds

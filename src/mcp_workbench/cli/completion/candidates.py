@@ -201,6 +201,7 @@ _NAMES: Final[dict[str, Callable[[KnownNames, list[str], str], Iterator[Any]]]] 
     "call": _call,
     "disable": _servers,
     "enable": _servers,
+    "check": _toolboxes_and_servers,
     "index": _toolboxes_and_servers,
     "login": _servers,
     "logout": _servers,

@@ -33,6 +33,10 @@ MAX_RUNNING_SERVERS: Final = max(4, min(2 * (os.cpu_count() or 1), 8))
 """Servers that run at the same time. With more, each start takes longer and all of them hardly less."""
 
 
+MAX_NAMES: Final = 3
+"""Servers that the command to run next names. With more, it tries all of them."""
+
+
 def run(options: argparse.Namespace) -> int:
     """Check the configuration and print the result.
 
@@ -85,11 +89,13 @@ def _next_step(rows: Rows, config: str | None) -> str:
     failed = [row for row in rows.values() if row.state == "failed"]
     if not failed:
         return "Next: mcp-workbench install"
-    lead, *words = (
-        ("Next:", "login") if failed[0].cause == "login-required" else ("After a fix:", "check", "--connect")
-    )
-    words += [*(["--config", config] if config else []), failed[0].name]
-    return f"{lead} {show_name(shlex.join(['mcp-workbench', *words]))}"
+    if len(failed) == 1 and failed[0].cause == "login-required":
+        lead, words = "Next:", ["login"]
+    else:
+        lead, words = "After a fix:", ["check", "--connect"]
+    names = [row.name for row in failed] if len(failed) <= MAX_NAMES else []
+    words = ["mcp-workbench", *words, *(["--config", config] if config else []), *names]
+    return f"{lead} {show_name(shlex.join(words))}"
 
 
 async def connect(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) -> Catalogue:

@@ -73,17 +73,18 @@ class Display:
         if self._live is not None:
             self._live.stop()
         for line in server_lines(self._rows, self._seconds, self._columns):
-            self._console.print(line)
+            # A console does not look whether a line may be wrapped, unless it is told.
+            self._console.print(line, no_wrap=True, overflow="crop" if self._is_terminal else None)
         for block in failure_blocks(self._rows, self._columns):
             text = Text(f"\n{block}")
             text.stylize("bold", 0, block.find(": ") + 1)
-            self._console.print(text)
+            self._console.print(text, soft_wrap=True)
         if kind is not None:
             self.conclude(f"Interrupted: {self._counted()}")
 
     def conclude(self, text: str) -> None:
-        """Print the last words of the command, after all else."""
-        self._console.print(Text(f"\n{show_text(text)}"))
+        """Print the last words of the command, after all else. Not wrapped, because people copy commands."""
+        self._console.print(Text(f"\n{show_text(text)}"), soft_wrap=True)
 
     @property
     def _columns(self) -> int | None:

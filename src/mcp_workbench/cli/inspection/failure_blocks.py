@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.cli.terminal import wrap
+from mcp_workbench.cli.inspection.cell_wrapping import cut, wrapped
 from mcp_workbench.workbench.text.sanitise import show_name, show_text
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MAX_STDERR_LINES: Final = 4
 """Other lines of stderr that are shown if one of them says the cause."""
+MAX_NAMES: Final = 6
+"""Names of servers before a remedy that holds for several."""
 INDENT: Final = "  "
 
 
@@ -38,8 +40,15 @@ def failure_blocks(rows: Iterable[Row], columns: int | None) -> list[str]:
             said_once[hint] += names
         cause_line, *others = failure_lines(cause, error, "" if hint in said_once else hint, stderr)
         blocks.append(_fitted([f"{', '.join(names)}: {cause_line}", *others], columns))
-    shared = [f"Fix for {', '.join(names)}: {show_text(hint)}" for hint, names in said_once.items()]
+    shared = [f"Fix for {_some(names)}: {show_text(hint)}" for hint, names in said_once.items()]
     return blocks + [_fitted([fix], columns) for fix in shared]
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the names, or the first few: all of them are in the blocks of their failures."""
+    if len(names) <= MAX_NAMES:
+        return ", ".join(names)
+    return f"{', '.join(names[:MAX_NAMES])} and {len(names) - MAX_NAMES:,} more"
 
 
 def failure_lines(cause: Cause, error: str, hint: str, stderr: Sequence[str]) -> list[str]:
@@ -69,7 +78,7 @@ def _fitted(lines: Sequence[str], columns: int | None) -> str:
     fitted: list[str] = []
     for line in lines:
         if line.startswith(INDENT * 2):
-            fitted.append(line if len(line) <= columns else f"{line[: columns - 1]}…")
+            fitted.append(cut(line, columns))
         else:
-            fitted += wrap(line, columns, hanging=INDENT)
+            fitted += wrapped(line, columns, INDENT * (2 if line.startswith(INDENT) else 1))
     return "\n".join(fitted)

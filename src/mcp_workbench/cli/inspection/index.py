@@ -58,7 +58,8 @@ def _summary(rows: Rows, catalogue: Catalogue) -> str:
     listed = f"{count(states.count('ready'), 'server', 'servers')} listed"
     tools = count(sum(row.tools or 0 for row in rows.values()), "tool", "tools")
     others = [f"{states.count(state)} {state}" for state in ("failed", "disabled") if state in states]
-    return f"{', '.join([listed, *others])}: {tools}, kept in {catalogue.directory}"
+    kept = f", kept in {catalogue.directory}" if catalogue.trouble is None else ""
+    return f"{', '.join([listed, *others])}: {tools}{kept}"
 
 
 def _print_json(loaded: LoadedConfig, rows: Rows, catalogue: Catalogue) -> None:

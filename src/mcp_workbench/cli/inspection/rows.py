@@ -8,6 +8,7 @@ import msgspec
 
 from mcp_workbench.cli.terminal import complain
 from mcp_workbench.workbench.text.sanitise import show_name
+from mcp_workbench.workbench.text.similar_names import similar_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,9 +79,12 @@ def choose_rows(loaded: LoadedConfig, names: Sequence[str]) -> Rows | None:
     known = [*loaded.config.toolboxes, *map("/".join, rows)]
     for name in names:
         if name not in known:
-            there_are = ", ".join(map(show_name, known)) or "none"
             what = f"there is no toolbox or server '{show_name(name)}' in {loaded.path}"
-            complain(f"{what}. There are: {there_are}")
+            servers = similar_names(name, [server for _, server in rows])
+            near = similar_names(name, known) or ["/".join(origin) for origin in rows if origin[1] in servers]
+            offer = f"Did you mean: {', '.join(map(show_name, near))}?" if near else ""
+            toolboxes = ", ".join(map(show_name, loaded.config.toolboxes)) or "none"
+            complain(f"{what}. {offer or f'The toolboxes: {toolboxes}'}")
             return None
     return {origin: row for origin, row in rows.items() if origin[0] in names or "/".join(origin) in names}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from mcp_workbench.cli.inspection.cell_wrapping import cut
 from mcp_workbench.cli.inspection.rows import WORDS
 from mcp_workbench.workbench.text.counting import count
 from mcp_workbench.workbench.text.sanitise import show_name
@@ -44,9 +45,8 @@ def server_lines(
     for row, state, name, outcome, time in zip(rows, states, names, outcomes, times, strict=True):
         line = Text(no_wrap=True, overflow="crop")
         line.append(state.ljust(others[0]), STYLES.get(row.state, ""))
-        line.append(
-            f"{GAP}{_fitted(name, widest)}{GAP}{outcome.ljust(others[1])}{GAP}{time.rjust(others[2])}"
-        )
+        shown = set_cell_size(cut(name, widest), widest)
+        line.append(f"{GAP}{shown}{GAP}{outcome.ljust(others[1])}{GAP}{time.rjust(others[2])}")
         line.rstrip()
         lines.append(line)
     return lines
@@ -60,8 +60,3 @@ def _outcome(row: Row) -> str:
 
 def _widest(cells: Sequence[str]) -> int:
     return max(map(cell_len, cells), default=0)
-
-
-def _fitted(name: str, cells: int) -> str:
-    """Return the name in that many cells of a terminal, with an ellipsis for what does not fit."""
-    return set_cell_size(name, cells) if cell_len(name) <= cells else f"{set_cell_size(name, cells - 1)}…"

@@ -162,7 +162,12 @@ def _explain(text: str, toolboxes: Mapping[str, Toolbox]) -> str:
             ]
             return f"there is no server or tool {shown}. {_offer(names, [*near, *tools])}"
     names = [*similar_names(text.partition("/")[0], toolboxes), *_near_tools(text, toolboxes)]
-    return f"there is no toolbox or tool {shown}. {_offer(names or list(toolboxes), names)}"
+    offer = _offer(names or list(toolboxes), names)
+    every = [each for toolbox in toolboxes.values() for each in toolbox.toolbox_servers.values()]
+    if names or all(each.known() is not None for each in every):
+        return f"there is no toolbox or tool {shown}. {offer}"
+    unknown = "Not all tools are known: mcp-workbench index lists them"
+    return f"there is no toolbox or known tool {shown}. {offer}. {unknown}"
 
 
 def explain_missing(address: ToolAddress, index: Iterable[str]) -> str:

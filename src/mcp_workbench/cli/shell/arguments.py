@@ -148,6 +148,8 @@ class _AssignmentReader:
 
 
 def _split(word: str) -> Assignment:
+    if not _is_unicode(word):
+        raise WrongArguments(f"'{show_name(word)}' is not text in UTF-8")
     key, equals, value = word.partition("=")
     is_json = key.endswith(":")
     key = key.removesuffix(":") if is_json else key
@@ -162,19 +164,29 @@ def _text_of(source: str) -> str:
     """Return the text of `@FILE`, or of stdin."""
     try:
         if source in (STDIN, f"@{STDIN}"):
-            return "" if sys.stdin is None else sys.stdin.read()
+            return "" if sys.stdin is None else sys.stdin.buffer.read().decode()
         return Path(source[1:]).expanduser().read_text(encoding="utf-8")
     except OSError as error:
         raise WrongArguments(f"{show_name(source)} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise WrongArguments(f"{show_name(source)} is not text in UTF-8") from None
+        name = "stdin" if source == STDIN else show_name(source)
+        raise WrongArguments(f"{name} is not text in UTF-8") from None
 
 
 def _object(text: str) -> dict[str, msgspec.Raw]:
+    if not text.strip():
+        raise WrongArguments("the arguments are empty: write a JSON object")
+    if not _is_unicode(text):
+        raise WrongArguments("the arguments are not text in UTF-8")
     try:
         return _decode_object(text)
     except msgspec.MsgspecError as error:
         raise WrongArguments(f"the arguments are not a JSON object: {error}") from None
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a text of the command line was UTF-8: Python keeps other bytes as lone surrogates."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _json(text: str) -> object:

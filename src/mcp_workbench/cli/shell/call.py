@@ -6,6 +6,7 @@ import asyncio
 import shlex
 import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -50,6 +51,11 @@ def run(options: argparse.Namespace) -> int:
     """
     loaded = None
     if options.url is None and (loaded := load_or_report(options)) is None:
+        return MISUSE
+    if options.save is not None and Path(options.save).expanduser().is_file():
+        complain(
+            f"--save {show_name(options.save)}: the file exists already. Name another one, or a directory"
+        )
         return MISUSE
     terminal = open_terminal()
     try:
@@ -106,8 +112,12 @@ async def _call(
         except OSError as error:
             complain(f"the result cannot be saved: {error}")
             return FAILURE
+        if not saved:
+            complain("the result has no image, sound or file to save")
     if options.json:
         print_raw(result)
+        for path in saved:
+            print(f"Saved as {show_name(path)}", file=sys.stderr)
     else:
         show_result(shown, saved)
     return TOOL_ERROR if shown.is_error else 0

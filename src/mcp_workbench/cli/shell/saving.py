@@ -60,7 +60,7 @@ def attachment_of(block: Block) -> Attachment | None:
 
 
 def save(attachments: Sequence[Attachment], target: str) -> list[str]:
-    """Write attachments, and return the path of each. Raises OSError.
+    """Write attachments, and return the path of each. Raises OSError. No file is overwritten.
 
     A target that is a directory, or ends with a slash, gets a new file for each. Any other target is the file
     to write; the second and further ones get a number.
@@ -72,7 +72,9 @@ def save(attachments: Sequence[Attachment], target: str) -> list[str]:
     paths = []
     for number, attachment in enumerate(attachments):
         file = path.with_stem(f"{path.stem}-{number + 1}") if number else path
-        file.write_bytes(attachment.data)
+        # A device such as /dev/stdout exists, and can be written to.
+        with file.open("wb" if file.exists() and not file.is_file() else "xb") as stream:
+            stream.write(attachment.data)
         paths.append(str(file))
     return paths
 

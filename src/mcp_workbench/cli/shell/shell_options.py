@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
-if TYPE_CHECKING:
-    import argparse
+from mcp_workbench.cli.parsing import read_seconds
 
 TOOLS_DESCRIPTION = """\
 Lists tools: what is known of all toolboxes, the tools of a toolbox or of a
@@ -62,7 +62,9 @@ def add_commands(commands: argparse._SubParsersAction[Any], shared: argparse.Arg
         help="print a completion script for your shell",
         description=COMPLETION_DESCRIPTION,
     )
-    completion.add_argument("shell", choices=SHELLS, help="the shell that is to complete")
+    completion.add_argument(
+        "shell", metavar=f"{{{','.join(SHELLS)}}}", choices=SHELLS, help="the shell that is to complete"
+    )
 
 
 def _add_tools(commands: argparse._SubParsersAction[Any], shared: argparse.ArgumentParser) -> None:
@@ -112,7 +114,7 @@ def _add_call(commands: argparse._SubParsersAction[Any], shared: argparse.Argume
     )
     call.add_argument(
         "--timeout",
-        type=_seconds,
+        type=read_seconds,
         metavar="SECONDS",
         help="how long to wait for the server (default: its own)",
     )
@@ -130,14 +132,6 @@ def _add_workbench(parser: argparse.ArgumentParser) -> None:
 
 
 def _limit(text: str) -> int:
-    limit = int(text)
-    if not 0 < limit <= 100:
-        raise ValueError
-    return limit
-
-
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < 1e8:
-        raise ValueError
-    return seconds
+    if not text.isascii() or not text.isdecimal() or not 0 < int(text) <= 100:
+        raise argparse.ArgumentTypeError("should be a number from 1 to 100")
+    return int(text)

@@ -51,7 +51,7 @@ class ValueReader:
 
     def is_array(self, schema: object) -> bool:
         """Whether a schema wants an array, or allows nothing else but null."""
-        kinds = {str(each.get("type")) for each in self.schemas.alternatives(schema)}
+        kinds = {kind_in(each) for each in self.schemas.alternatives(schema)}
         return "array" in kinds and kinds <= {"array", "null"}
 
     def _read(self, text: str, schema: object, depth: int) -> object:
@@ -64,12 +64,15 @@ class ValueReader:
         if choices and not open_ones:
             texts = [value if isinstance(value, str) else literal(value) for value in choices]
             raise WrongValue(f"takes {_listed(texts)}, not '{show_name(text)}'{_guess(text, texts)}")
-        ordered = sorted(open_ones, key=lambda each: _rank(each.get("type")))
-        for each in ordered:
+        kinds = {kind_in(each) for each in alternatives}
+        if "string" in kinds and _NUMBER.fullmatch(text) and not _is_json(text):
+            return text  # such as 007, which is a number only where nothing but a number will do
+        others = [each for each in alternatives if kind_in(each) != "null"]
+        for each in sorted(open_ones, key=lambda each: _rank(kind_in(each))):
             try:
-                return self._of_kind(text, each, depth, is_alone=len(alternatives) == 1)
+                return self._of_kind(text, each, depth, is_alone=len(others) == 1)
             except WrongValue:
-                if len(ordered) == 1:
+                if len(alternatives) == 1:
                     raise
         raise WrongValue(f"takes {self.schemas.kind_of(schema)}, not '{show_name(text)}'")
 
@@ -127,11 +130,7 @@ def _integer(text: str) -> int:
 def _number(text: str) -> object:
     if not _NUMBER.fullmatch(text) or not isfinite(float(text)):
         raise WrongValue(f"takes a number, not '{show_name(text)}'")
-    try:
-        msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return float(text)
-    return msgspec.Raw(text.encode())  # with all its digits
+    return msgspec.Raw(text.encode()) if _is_json(text) else float(text)  # as JSON with all its digits
 
 
 def _null(text: str) -> None:
@@ -152,6 +151,14 @@ def _anything(text: str) -> object:
         return msgspec.json.decode(text)
     except msgspec.MsgspecError:
         return text
+
+
+def _is_json(text: str) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except msgspec.MsgspecError:
+        return False
+    return True
 
 
 def _listed(texts: Sequence[str]) -> str:

@@ -150,7 +150,7 @@ def _check_characters(values: dict[str, Any], place: Place, problems: Problems) 
         check_header(name, value, (*place, "headers", name), problems)
     url = values.get("url")
     if url is not None and url.lower().startswith(("ws://", "wss://")):
-        what = "is the address of a WebSocket, which is no transport of MCP"
+        what = "is a WebSocket address, and MCP has no WebSocket transport"
         remedy = (
             "Write the https:// address of the server: its documentation has it, often with /mcp at the end."
         )

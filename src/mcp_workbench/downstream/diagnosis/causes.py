@@ -36,7 +36,7 @@ CAUSES: Final[Mapping[Cause, str]] = {
     "forbidden": "A remote server does not allow the access (HTTP 403).",
     "not-found": "There is no MCP server at the address (HTTP 404).",
     "method-not-allowed": "The address does not accept MCP requests (HTTP 405).",
-    "websocket-url": "The address is one of a WebSocket (`wss://`), which is no transport of MCP.",
+    "websocket-url": "The address is one of a WebSocket (`wss://`), and MCP has no WebSocket transport.",
     "login-required": "A remote server requires a login.",
     "failed": "Any other cause: the message and the last lines of stderr say what is known.",
 }

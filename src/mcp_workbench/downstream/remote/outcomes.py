@@ -23,6 +23,7 @@ SHOWN_CHARACTERS: Final = 200
 
 SESSION_OVER: Final = "the server has ended the session"
 URL_HINT: Final = 'Check "url": MCP servers often live at a path of their own, such as /mcp or /sse.'
+FAULT_HINT: Final = "That is a fault of the server: try again later, or ask its operator."
 
 
 class _Answer(msgspec.Struct):
@@ -81,7 +82,8 @@ class HttpRefusal(msgspec.Struct, frozen=True):
         if self.status == 405:
             reason = f"this address does not take MCP requests ({self.described})"
             return BadStatus(405, reason, URL_HINT, cause="method-not-allowed")
-        return BadStatus(self.status, f"it answered {self.described}", URL_HINT if self.status < 500 else "")
+        hint = URL_HINT if self.status < 500 else FAULT_HINT
+        return BadStatus(self.status, f"it answered {self.described}", hint)
 
     @property
     def described(self) -> str:

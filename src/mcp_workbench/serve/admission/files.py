@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 OPEN_TO_OTHERS = "anyone who can reach this address can use it, so a token file is required"
 _REMEDY = """\
 Make a token, and name the file that it is in:
-      mcp-workbench token alice > tokens.json
+      mcp-workbench token alice --token-file tokens.json
       mcp-workbench serve --http {address} --token-file tokens.json
-    Or let an issuer of yours say who people are: "oauth" under "http" in the configuration.
+    Or let people log in with your identity provider: "oauth" under "http" in the configuration.
     Or listen on this machine only: --http 127.0.0.1:8000"""
 
 log = logging.getLogger(__name__)

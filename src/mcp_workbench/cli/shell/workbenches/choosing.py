@@ -7,7 +7,9 @@ import os
 import sys
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final
+from urllib.parse import SplitResult, urlsplit
 
+from mcp_workbench.cli.shell.addresses import WrongAddress
 from mcp_workbench.cli.shell.workbenches.connection import TOKEN_VARIABLE
 from mcp_workbench.cli.shell.workbenches.own_workbench import own_workbench
 from mcp_workbench.storage.running_workbenches import running_workbenches
@@ -93,13 +95,13 @@ async def workbench_choice(
 ) -> AsyncIterator[WorkbenchChoice]:
     """Offer the workbenches that a command may use: with `--url` that one, else those of the configuration.
 
-    Raises WireError if the workbench at `--url` cannot be used.
+    Raises WrongAddress if `--url` is no URL, and WireError if the workbench there cannot be used.
     """
     async with AsyncExitStack() as stack:
         if loaded is None:
             from mcp_workbench.cli.shell.workbenches.http_workbench import http_workbench
 
-            named = await stack.enter_async_context(http_workbench(options.url, _token()))
+            named = await stack.enter_async_context(http_workbench(endpoint(options.url), _token()))
             yield WorkbenchChoice(named, named, is_elsewhere=True)
             return
         own = await stack.enter_async_context(own_workbench(loaded))
@@ -121,6 +123,19 @@ async def know_toolbox(text: str, choice: WorkbenchChoice) -> None:
         is_meant = text == name or text.startswith(f"{name}/") or encode(name).decode() in text
         if is_meant and not toolbox.toolbox_servers:
             await workbench.open(toolbox, None)
+
+
+def endpoint(url: str) -> str:
+    """Return the URL of a workbench, which may be given without its scheme and path. Raises WrongAddress."""
+    full = url if "://" in url else f"http://{url}"
+    try:
+        parts = urlsplit(full)
+    except ValueError:
+        parts = SplitResult("", "", "", "", "")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        example = "http://127.0.0.1:8000/mcp"
+        raise WrongAddress(f"--url: '{show_name(url)}' is not the URL of a workbench, such as {example}")
+    return full if parts.path.strip("/") else parts._replace(path="/mcp").geturl()
 
 
 def explained(error: WorkbenchError) -> str:

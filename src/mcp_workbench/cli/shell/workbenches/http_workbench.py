@@ -200,7 +200,7 @@ async def _body(response: HttpResponse) -> bytes:
     text = body[:STATUS_CHARACTERS].decode(errors="replace").strip()
     if response.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         raise Refused(f"the workbench refuses: HTTP status {response.status}", NO_TOKEN)
-    if response.content_type == "application/json" and body[:1] == b"{":
+    if response.content_type == "application/json" and "jsonrpc" in decode_members(body):
         return body
     raise BadStatus(response.status, f"no MCP Workbench answers there: HTTP status {response.status}, {text}")
 
