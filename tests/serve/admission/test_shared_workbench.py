@@ -147,7 +147,7 @@ async def test_a_leaked_last_token_is_taken_back_by_an_emptied_or_deleted_file(
         await poll(lambda: "the tokens are reloaded" in shared.log)
         again = await shared.client(ALICE, era)
         assert "result" in await again.request("tools/list")
-        assert shared.log.count("holds no tokens any more") == 1
+        assert shared.log.count("has no tokens any more") == 1
 
 
 @both_eras
@@ -266,7 +266,7 @@ def test_beyond_loopback_a_start_without_tokens_ends_with_exit_code_2(tmp_path: 
     write_config(tmp_path, CONFIG)
     done = Bench(tmp_path).run("serve", "--http", "0.0.0.0:0")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "mcp-workbench token alice > tokens.json" in done.stderr
+    assert "mcp-workbench token alice --token-file tokens.json" in done.stderr
 
 
 def test_a_bad_token_file_ends_the_start_with_all_that_is_wrong(tmp_path: Path) -> None:

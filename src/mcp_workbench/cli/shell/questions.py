@@ -25,7 +25,7 @@ NO_TERMINAL: Final = (
     "Run the command in a terminal to answer"
 )
 CONFIRM: Final = "Send this? [Y]es, [n]o, [c]ancel the question: "
-CONFIRM_URL: Final = "Have you opened it, and does the call go on? [y]es, [N]o, [c]ancel the question: "
+CONFIRM_URL: Final = "Have you opened it, and should the call continue? [y]es, [N]o, [c]ancel the question: "
 FORMATS: Final = {
     "email": re.compile(r"[^@\s]+@[^@\s]+"),
     "uri": re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:\S+"),

@@ -64,40 +64,45 @@ def show_result(result: ShownResult, saved: Sequence[str]) -> None:
 
 
 def _texts(result: ShownResult, saved: Iterator[str], *, is_raw: bool) -> Iterator[str]:
-    values = []
+    shown: list[str] = []
     for block in result.content:
         kind = block.get("type")
         resource = block.get("resource") if kind == "resource" else None
         if kind == "text" and isinstance(text := block.get("text"), str):
-            value = _json_in(text)
-            values.append(value)
-            yield text if is_raw else _for_terminal(text, value)
+            shown.append(text)
+            yield text if is_raw else _for_terminal(text)
         elif (found := attachment_of(block)) is not None:
             path = next(saved, None)
             where = "--save FILE or --save DIR/ writes it" if path is None else f"saved as {path}"
             yield show_name(f"[{found.description}: {where}]")
         elif isinstance(resource, dict) and isinstance(text := resource.get("text"), str):
             yield show_name(f"[{resource.get('uri', 'resource')}]")
-            yield text if is_raw else _for_terminal(text, _json_in(text))
+            yield text if is_raw else _for_terminal(text)
         elif kind == "resource_link":
             named = block.get("title") or block.get("name") or ""
             yield show_name(" ".join(f"[link {named} {block.get('uri', '')}".split()) + "]")
         else:
             yield spell_json(msgspec.json.format(msgspec.json.encode(block), indent=2).decode())
-    if result.structured is not None and result.structured not in values:
+    if result.structured is not None and not _is_shown(result.structured, shown):
         yield spell_json(msgspec.json.format(msgspec.json.encode(result.structured), indent=2).decode())
 
 
-def _for_terminal(text: str, value: object) -> str:
-    if isinstance(value, (dict, list)):
+def _is_shown(structured: object, texts: Sequence[str]) -> bool:
+    """Whether a text says the same as structured content, or as its only member: `{"result": "…"}`."""
+    ways = [structured]
+    if isinstance(structured, dict) and len(structured) == 1:
+        ways += structured.values()
+    return any(way in (text, _json_in(text)) for text in texts for way in ways if way is not None)
+
+
+def _for_terminal(text: str) -> str:
+    if isinstance(_json_in(text), (dict, list)):
         return spell_json(msgspec.json.format(text.encode(), indent=2).decode())
     return show_text(text)
 
 
 def _json_in(text: str) -> object:
-    """Return the object or array that a text is as JSON; None for any other text."""
-    if text.lstrip()[:1] not in ("{", "["):
-        return None
+    """Return the value that a text is as JSON; None for any other text."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.MsgspecError, RecursionError):

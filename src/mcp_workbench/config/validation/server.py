@@ -112,7 +112,7 @@ def _read_transport(
 def _check_target(given: set[str], transport: Transport | None, place: Place, problems: Problems) -> None:
     if {"command", "url"} <= given:
         what = 'has both "command" (a program to start) and "url" (a remote server)'
-        problems.add(place, what, "Keep one of the two, or make two servers of it.")
+        problems.add(place, what, "Keep one of the two, or split it into two servers.")
     elif not {"command", "url"} & given:
         what = 'has neither "command" (a program to start) nor "url" (a remote server)'
         problems.add(place, what, 'Write for example "command": "npx", "args": ["-y", "some-package"]')
@@ -150,7 +150,7 @@ def _check_characters(values: dict[str, Any], place: Place, problems: Problems) 
         check_header(name, value, (*place, "headers", name), problems)
     url = values.get("url")
     if url is not None and url.lower().startswith(("ws://", "wss://")):
-        what = "is the address of a WebSocket, which is no transport of MCP"
+        what = "is the address of a WebSocket, which is not an MCP transport"
         remedy = (
             "Write the https:// address of the server: its documentation has it, often with /mcp at the end."
         )
