@@ -11,7 +11,7 @@ def test_a_call_that_lost_its_server_is_told_with_the_last_lines_of_stderr() -> 
     error = ConnectionClosed("the server exited with code 7")
     assert explain_loss(error, 0, ["one", "two"]) == (
         "the server exited with code 7 during the call. The call was not repeated, because it may have taken "
-        "effect; the next use starts it again.\nIts stderr ended with:\n  one\n  two"
+        "effect; the next use starts it again.\nLast lines of stderr:\n  one\n  two"
     )
 
 
