@@ -55,13 +55,13 @@ KINDS = {
     TIMEOUT: re.compile(r"no answer within|was not sent"),
     UNREADABLE: re.compile(r"could not be read"),
     REMOTE: re.compile(r"JSON-RPC error"),
-    FULL: re.compile(r"no more are taken"),
+    FULL: re.compile(r"no more are accepted"),
     NOT_FOUND: re.compile(r"not found"),
 }
 
 REFUSALS = {
     EXPIRED: re.compile(r"`requestState` is refused: it has expired"),
-    USED: re.compile(r"`requestState` is refused: it has been used already"),
+    USED: re.compile(r"`requestState` is refused: it has already been used"),
     FORGED: re.compile(r"`requestState` is refused: it was not made by this workbench"),
     SWAPPED: re.compile(r"`requestState` is refused: it belongs to another request"),
     OVER: re.compile(r"`requestState` belongs to a call that no longer waits"),

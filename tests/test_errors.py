@@ -127,8 +127,8 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     "too many requests": (
         TooManyRequests(50_000),
         (
-            "50,000 requests are in flight already, and no more are taken. "
-            "Wait for some of their answers first"
+            "50,000 requests are already in flight, and no more are accepted. "
+            "Wait until some of them are answered"
         ),
     ),
     "too many at once": (Overloaded("as it is"), "as it is"),
@@ -193,9 +193,9 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     "a tool of another server": (
         ToolNotFound("n", "s", "t", ["m"], [("u", 'a"b', "n")]),
         (
-            "Tool 'n' not found in server 's' (toolbox 't'). Did you mean: m? On other servers there is: "
+            "Tool 'n' not found in server 's' (toolbox 't'). Did you mean: m? On other servers: "
             'use_tool {"tool": {"toolbox": "u", "server": "a\\"b", "tool": "n"}, "arguments": {…}}. '
-            "open_toolbox with toolbox_name 't' lists the tools there are."
+            "open_toolbox with toolbox_name 't' lists its tools."
         ),
     ),
     "a server": (
@@ -210,14 +210,14 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
         ToolNotFound("n", "s", "t", []),
         (
             "Tool 'n' not found in server 's' (toolbox 't'). "
-            "open_toolbox with toolbox_name 't' lists the tools there are."
+            "open_toolbox with toolbox_name 't' lists its tools."
         ),
     ),
     "a tool with near matches": (
         ToolNotFound("n", "s", "t", ["m", "o"]),
         (
             "Tool 'n' not found in server 's' (toolbox 't'). Did you mean: m, o? "
-            "open_toolbox with toolbox_name 't' lists the tools there are."
+            "open_toolbox with toolbox_name 't' lists its tools."
         ),
     ),
     "a tool whose definition is wanted": (
@@ -246,17 +246,17 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     "a result that is not kept": (
         NotKept("res_x"),
         (
-            "No result is kept under the handle 'res_x': it has expired, or is none that you were given. "
-            "A new call of the tool that made it makes a new one"
+            "No result is kept under the handle 'res_x': it has expired, or was not given to you. "
+            "Call the tool again for a new one"
         ),
     ),
     "a result that another process keeps": (
         NotKept("res_x", is_elsewhere=True),
         (
             "No result is kept under the handle 'res_x': it belongs to another workbench process, or to "
-            "this one before a restart, and only that one can read it. To repeat the call may lead to "
-            "the same again: ask for less, so that the result is shown whole, or tell the user that all "
-            "requests of a client have to reach the same process"
+            "this one before a restart, and only that process can read it. Repeating the call may give "
+            "the same error: ask for less, so that the result fits, or tell the user that all requests of a "
+            "client must reach the same process"
         ),
     ),
     "an opening": (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bench.targets import Target
 
 SUITE = "recovery"
-CASE = "a server killed in mid-call"
+CASE = "a server killed during a call"
 ERROR = "until the error"
 NEXT = "next call"
 BEYOND_OWN_START = "next call beyond own start"

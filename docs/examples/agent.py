@@ -1,6 +1,6 @@
 """An agent of the OpenAI Agents SDK that uses the workbench in its own process.
 
-pip install workbench-mcp openai-agents
+pip install . openai-agents     (in a clone of the workbench)
 OPENAI_API_KEY=… python agent.py workbench-config.json "What time is it in Tokyo?"
 """
 

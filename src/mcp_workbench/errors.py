@@ -513,7 +513,7 @@ class ToolNotFound(CallError):
         self.similar = tuple(similar)
         guess = f" Did you mean: {', '.join(similar)}?" if similar else ""
         guess += _on_other_servers(elsewhere)
-        help_ = f"open_toolbox with toolbox_name '{toolbox}' lists the tools there are."
+        help_ = f"open_toolbox with toolbox_name '{toolbox}' lists its tools."
         super().__init__(
             f"Tool '{tool}' not found in server '{server}' (toolbox '{toolbox}').{guess} {help_}"
         )
@@ -571,16 +571,12 @@ class NotKept(CallError):
         """Whether another workbench process made the handle."""
         if is_elsewhere:
             why = (
-                "it belongs to another workbench process, or to this one before a restart, and only "
-                "that one can read it. To repeat the call may lead to the same again: ask for less, so "
-                "that the result is shown whole, or tell the user that all requests of a client have to "
-                "reach the same process"
+                "it belongs to another workbench process, or to this one before a restart, and only that "
+                "process can read it. Repeating the call may give the same error: ask for less, so that the "
+                "result fits, or tell the user that all requests of a client must reach the same process"
             )
         else:
-            why = (
-                "it has expired, or is none that you were given. "
-                "A new call of the tool that made it makes a new one"
-            )
+            why = "it has expired, or was not given to you. Call the tool again for a new one"
         super().__init__(f"No result is kept under the handle '{handle[:80]}': {why}")
 
 
@@ -590,8 +586,8 @@ class TooManyRequests(CallError):
     def __init__(self, count: int) -> None:
         self.count = count
         super().__init__(
-            f"{count:,} requests are in flight already, and no more are taken. "
-            "Wait for some of their answers first"
+            f"{count:,} requests are already in flight, and no more are accepted. "
+            "Wait until some of them are answered"
         )
 
 

@@ -185,7 +185,7 @@ FAILING = (
         lambda place: place.writes(recorded.NODE_PERMISSION),
         "permission-denied",
         "Error: EACCES: permission denied",
-        "Let the user who runs the workbench use it",
+        "Give your user access to it",
     ),
     Failing(
         "foreign",
@@ -199,13 +199,13 @@ FAILING = (
         lambda _: sh("kill -SEGV $$"),
         "crashed",
         "the server was ended by SIGSEGV before it could be used",
-        "install it again, or another version",
+        "reinstall it, or try another version",
     ),
     Failing(
         "wordless",
         lambda _: {"command": "/bin/true"},
         "exited-silently",
-        "the server exited with code 0 before it could be used, without a word on stderr",
+        "the server exited with code 0 before it could be used, and wrote nothing to stderr",
         "Run its command in a terminal",
     ),
     Failing(
@@ -296,7 +296,7 @@ FAILING = (
         "not-allowed",
         lambda place: {"url": f"{place.http}/405"},
         "method-not-allowed",
-        "this address does not take MCP requests (HTTP 405 Method Not Allowed",
+        "this address does not accept MCP requests (HTTP 405 Method Not Allowed",
         'Check "url"',
     ),
     Failing(

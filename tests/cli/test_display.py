@@ -58,8 +58,8 @@ dev/odd: the server exited with code 3 before it could be used
   Last lines of stderr:
     last words
 
-dev/mute: the server exited with code 4 before it could be used, without a word
-  on stderr
+dev/mute: the server exited with code 4 before it could be used, and wrote
+  nothing to stderr
 
 ops/a, ops/b: command 'no-such-program' was not found
   Fix: Install it, or write its full path into "command" (a desktop program has

@@ -145,7 +145,7 @@ def test_a_list_writes_hidden_characters_out(bench: TokenBench, tokens: Json, sh
 def test_a_token_is_added_to_a_file_in_place(bench: TokenBench) -> None:
     path = bench.directory / "tokens.json"
     first = bench.run("token", "alice", "--token-file", "tokens.json")
-    assert (first.returncode, first.stdout) == (0, "Wrote alice into tokens.json\n")
+    assert (first.returncode, first.stdout) == (0, "Added alice to tokens.json (new file)\n")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     written = path.read_text(encoding="utf-8").replace("{", "{ // who may connect", 1)
     path.write_text(written, encoding="utf-8")

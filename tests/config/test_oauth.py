@@ -52,7 +52,7 @@ def test_the_objects_of_other_clients_load_without_a_warning(tmp_path: Path, oau
 
 
 def test_another_clients_keys_in_it_are_ignored_with_a_warning(tmp_path: Path) -> None:
-    port = 'write "callbackPort" for the port that the browser comes back to'
+    port = 'write "callbackPort" for the port that the browser is redirected to'
     entry = remote(clientId="id", authServerMetadataUrl="https://x", redirectUri="https://x/callback")
     assert load_content(tmp_path, one_server(entry)).warnings == (
         f"{OAUTH}.authServerMetadataUrl: the workbench does not know this key and ignores it",

@@ -119,7 +119,7 @@ def test_a_keyring_that_cannot_be_asked_is_a_problem_with_its_reason(tmp_path: P
 
     what = "the secret A cannot be read: the system's keyring did not answer within 10 s: is it locked?"
     set_it = "mcp-workbench secret set A"
-    remedy = f"Unlock the keyring, and save the configuration file again. Or set it anew: {set_it}"
+    remedy = f"Unlock the keyring, and save the configuration file again. Or store it again: {set_it}"
     problem = Problem(f"{PLACE}.args[0]", what, remedy)
     assert found(tmp_path, {"command": "x", "args": ["${keyring:A}"]}, locked) == [problem]
 

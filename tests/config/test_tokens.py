@@ -189,9 +189,9 @@ def test_a_token_may_expire_at_a_time_or_at_the_end_of_a_day(
 @pytest.mark.parametrize(
     ("written", "what"),
     [
-        ("2099-02-29", "is a day that no calendar has"),
-        ("2099-01-31T25:00:00Z", "is a time that no calendar has"),
-        ("2099-01-31T08:30:60Z", "is a time that no calendar has"),
+        ("2099-02-29", "is not a valid date"),
+        ("2099-01-31T25:00:00Z", "is not a valid time"),
+        ("2099-01-31T08:30:60Z", "is not a valid time"),
         ("2099-01-31T08:30:00", "names no time zone"),
         ("20990131", "should be a date or a date and time (RFC 3339)"),
         ("2099-W05-6", "should be a date or a date and time (RFC 3339)"),

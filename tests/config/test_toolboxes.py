@@ -94,7 +94,7 @@ def test_missing_toolboxes_are_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["mcpServers", "servers"])
 def test_servers_beside_the_toolboxes_are_told_how_to_nest_them(tmp_path: Path, key: str) -> None:
-    what = "servers stand inside a toolbox, not at the top of the file"
+    what = "servers belong in a toolbox, not at the top of the file"
     tree = {key: {"fs": SERVER}, "toolboxes": {}}
     assert problems(tmp_path, tree) == [Problem(key, what, f"Move them: {NESTING}")]
 

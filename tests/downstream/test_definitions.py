@@ -49,7 +49,7 @@ async def test_a_tool_with_a_secret_in_its_name_is_left_out_of_both_with_a_note(
         connection = await it.connect(modern=True)
         live, (note,) = connection.listed, connection.notes
     assert [json.loads(bytes(definition))["name"] for definition in live] == ["plain"]
-    assert note == "left out the tool 'call_<env TOKEN>': without the secret in it, it could not be called"
+    assert note == "left out the tool 'call_<env TOKEN>': its name contains a secret"
     record = it.recalled()
     assert record is not None
     assert [json.loads(bytes(kept))["name"] for kept in record.tools] == ["plain"]

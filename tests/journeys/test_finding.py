@@ -148,7 +148,7 @@ async def test_nothing_that_fits_is_said_so(connect_modern: Connect) -> None:
     session = await connect_modern(config())
     await session.open_toolbox("dev")
     found = await find(session, "zzzz qqqq", toolbox_name="dev")
-    assert (found["tools"], found["hint"].startswith("Nothing fits")) == ([], True)
+    assert (found["tools"], found["hint"].startswith("No tool matches")) == ([], True)
 
 
 async def test_filtered_tools_and_disabled_servers_are_never_found(

@@ -325,7 +325,7 @@ async def test_a_question_about_a_link_is_answered_to_whoever_sent_it(
     assert json.loads(done["contents"][0]["text"]) == answers
     assert (len(asked(first)), len(asked(second))) == (0, 2)
     replayed = (await session.request("resources/read", again))["error"]
-    assert "has been used already" in replayed["message"]
+    assert "has already been used" in replayed["message"]
 
 
 FORGED = [

@@ -74,7 +74,7 @@ async def test_a_call_is_made_again_only_once(connect: Connect) -> None:
         session = await connect(remote(http))
         failure = failure_of(await session.use_tool("dev", "web", "echo", {"text": "hello"}))
     assert failure == (
-        "Error executing tool 'echo' in server 'web' (toolbox 'dev'): the server has ended the session. "
+        "Error executing tool 'echo' in server 'web' (toolbox 'dev'): the server ended the session. "
         "Nothing was done."
     )
     assert len(http.calls("tools/call")) == 2
@@ -122,7 +122,7 @@ async def test_a_remote_server_that_fails_does_not_fail_the_others(connect: Conn
         opened = json.loads(text_of(await session.open_toolbox("dev")))
     assert opened["servers_connected"] == 1
     error = opened["failed_servers"][0]["error"]
-    assert error.startswith("Failed to connect to MCP server 'web': it wants a login")
+    assert error.startswith("Failed to connect to MCP server 'web': it requires a login")
     assert error.endswith("Run this in a terminal: mcp-workbench login dev/web")
 
 

@@ -53,7 +53,7 @@ async def test_an_unknown_tool_is_looked_for_in_other_forms_and_on_other_servers
     assert here.startswith(f"{front.format('files')} Did you mean: read_file? open_toolbox with")
     there = failure_of(await session.use_tool("dev", "git", "READ-FILE"))
     call = '{"tool": {"toolbox": "dev", "server": "files", "tool": "read_file"}, "arguments": {…}}'
-    assert there.startswith(f"{front.format('git')} On other servers there is: use_tool {call}.")
+    assert there.startswith(f"{front.format('git')} On other servers: use_tool {call}.")
 
 
 async def test_a_tool_asked_for_in_a_wrong_toolbox_is_told_where_it_is_and_who_failed(

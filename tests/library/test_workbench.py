@@ -408,7 +408,7 @@ async def test_a_modern_server_that_asks_ends_the_call_with_an_error(environ: En
     )
     config = toolboxes(dev={"it": acting("ask", "result", era="modern", text=asking)})
     async with Workbench(config, environ=environ) as workbench:
-        with pytest.raises(ExecutionFailed, match="asks for input that it does not get"):
+        with pytest.raises(ExecutionFailed, match="asked for input, and got none"):
             await workbench.call("dev", "it", "ask")
 
 

@@ -139,10 +139,10 @@ def test_only_what_nothing_was_wrong_around_counts_as_healthy() -> None:
     ("text", "kind"),
     [
         (
-            "Error executing tool …: the server exited with code 3 in mid-call",
+            "Error executing tool …: the server exited with code 3 during the call",
             EXIT,
         ),
-        ("… the server was ended by SIGKILL in mid-call. The call was not repeated", EXIT),
+        ("… the server was ended by SIGKILL during the call. The call was not repeated", EXIT),
         ("… no answer within 3 s and no progress was reported. The call was cancelled", TIMEOUT),
         (
             "… Failed to connect to MCP server 'a': the server exited with code 7 before it could be used",
@@ -153,7 +153,7 @@ def test_only_what_nothing_was_wrong_around_counts_as_healthy() -> None:
         ("… JSON-RPC error -32050: t1; data: {}", REMOTE),
         ("Toolbox 'x' not found. Available toolboxes: a", NOT_FOUND),
         (
-            "… it does not get: roots/list: the client gave no answer: no answer within 3 s",
+            "… it asked for input, and got none: roots/list: the client gave no answer: no answer within 3 s",
             UNANSWERED,
         ),
     ],
@@ -163,6 +163,8 @@ def test_errors_are_told_apart_by_what_they_say(text: str, kind: str) -> None:
 
 
 def test_only_what_refuses_a_state_is_a_refusal() -> None:
-    refused = "Invalid params: `requestState` is refused: it has been used already, and is good for one retry"
+    refused = (
+        "Invalid params: `requestState` is refused: it has already been used, and is valid for one retry"
+    )
     assert kind_of_refusal(refused) == USED
     assert kind_of_refusal("no answer within 3 s") is None

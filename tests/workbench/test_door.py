@@ -456,7 +456,7 @@ async def test_a_call_that_the_workbench_itself_fails_to_send_has_an_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object, **__: object) -> None:
-        raise KeyError("a fault of the workbench")
+        raise KeyError("a bug in the workbench")
 
     monkeypatch.setattr(Session, "call", fail)
     held = Held(tmp_path)

@@ -179,7 +179,7 @@ def _tools_in(text: str, form: type[T]) -> T:
     try:
         return msgspec.json.decode(text, type=form)
     except msgspec.MsgspecError as error:
-        raise BadAnswer(f"open_toolbox answered something else than tools: {error}") from error
+        raise BadAnswer(f"open_toolbox did not answer with tools: {error}") from error
 
 
 def _make_a_mistake(console: Console, client: DemoClient) -> None:

@@ -29,7 +29,7 @@ def read_expiry(text: str) -> float:
         try:
             day = date.fromisoformat(text)
         except ValueError:
-            raise ValueError("is a day that no calendar has") from None
+            raise ValueError("is not a valid date") from None
         midnight = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
         return midnight + timedelta(days=1).total_seconds()
     match = _DATE_TIME.fullmatch(text)
@@ -40,7 +40,7 @@ def read_expiry(text: str) -> float:
     try:
         return datetime.fromisoformat(text.upper()).timestamp()
     except (ValueError, OverflowError):
-        raise ValueError("is a time that no calendar has") from None
+        raise ValueError("is not a valid time") from None
 
 
 def expiry_after(text: str, now: datetime) -> str:
@@ -56,9 +56,9 @@ def expiry_after(text: str, now: datetime) -> str:
     try:
         end = now + timedelta(**{_UNITS[match[2]]: int(match[1])})
     except OverflowError:
-        raise ValueError("is longer than the calendar goes") from None
+        raise ValueError("is too far in the future") from None
     if end <= now:
-        raise ValueError("is no time at all")
+        raise ValueError("must be more than zero")
     return format_time(end.timestamp())
 
 

@@ -224,7 +224,7 @@ class Connection:
                 await self.list_tools(self.timeout)
             self.on_listed()
         except (WireError, TimeoutError) as error:
-            reason = self._mask(str(error)) or f"no end within {self.timeout:g} s"
+            reason = self._mask(str(error)) or f"not complete within {self.timeout:g} s"
             self._log.warning("its changed tools could not be listed: %s", reason)
             if isinstance(error, (RequestTimeout, TimeoutError)):
                 self.suspect()

@@ -33,7 +33,7 @@ async def masked_in_time(tools: Tools, mask: Mask, limit: float) -> tuple[Tools,
     try:
         return await in_thread(partial(masked_tools, tools, mask), limit)
     except TimeoutError:
-        raise BadAnswer(f"its list of tools could not be looked through within {limit:g} s") from None
+        raise BadAnswer(f"its list of tools could not be checked within {limit:g} s") from None
 
 
 def masked_tools(tools: Tools, mask: Mask) -> tuple[Tools, list[str]]:
@@ -50,7 +50,7 @@ def masked_tools(tools: Tools, mask: Mask) -> tuple[Tools, list[str]]:
             masked.append(clean)
         else:
             shown = mask(name or "")
-            notes.append(f"left out the tool '{shown}': without the secret in it, it could not be called")
+            notes.append(f"left out the tool '{shown}': its name contains a secret")
     return tuple(masked), notes
 
 

@@ -198,7 +198,7 @@ class Supervisor:
             await self._run(ready)
         except Exception:  # noqa: BLE001 - callers must not wait for ever
             self._log.exception("failed inside the workbench")
-            self._fail(ready, StartError(self._name, "a fault of the workbench; its log has the details"))
+            self._fail(ready, StartError(self._name, "a bug in the workbench; its log has the details"))
 
     def _on_task_done(self, task: asyncio.Task[None], ready: asyncio.Future[Connection]) -> None:
         self._tasks.discard(task)

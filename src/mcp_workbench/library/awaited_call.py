@@ -115,7 +115,7 @@ class AwaitedCall(ServerCall):
 
     def on_fault(self) -> None:
         """Raise the exception that is being handled where the call is awaited."""
-        self.pending.fail(sys.exc_info()[1] or RuntimeError("a fault of the workbench"))
+        self.pending.fail(sys.exc_info()[1] or RuntimeError("a bug in the workbench"))
 
     def on_result(self, result: msgspec.Raw, stamps: Stamps | None) -> None:  # noqa: ARG002 - ServerCall
         """Decode the result for the program."""

@@ -78,7 +78,7 @@ def find_server(data: Mapping[str, object], name: str) -> Origin:
         return found[0]
     if found:
         raise EditRefused(
-            f"several servers are meant by '{show_name(name)}': {_listed(map(_described, found))}"
+            f"there are several servers called '{show_name(name)}': {_listed(map(_described, found))}"
         )
     whole = " For the whole toolbox put a slash behind its name." if name in toolboxes_of(data) else ""
     if not (servers or whole):
@@ -99,7 +99,7 @@ def find_toolbox(data: Mapping[str, object], name: str) -> str | None:
         return None
     if clash := [origin for origin in servers_of(data) if name in ("/".join(origin), origin[1])]:
         both = f"the toolbox '{show_name(toolbox)}', and {_listed(map(_described, clash))}"
-        raise EditRefused(f"several are meant by '{show_name(name)}': {both}")
+        raise EditRefused(f"'{show_name(name)}' can mean {both}")
     return toolbox
 
 

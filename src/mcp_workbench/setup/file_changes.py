@@ -66,7 +66,7 @@ def real_path(path: str) -> str:
     """Return the path of the file itself, where symbolic links lead to it. Raises CannotChange on a loop."""
     real = os.path.realpath(path)
     if os.path.islink(real):
-        raise CannotChange(path, "its symbolic links form a loop", "Delete or mend the links.")
+        raise CannotChange(path, "its symbolic links form a loop", "Delete or fix the links.")
     return real
 
 

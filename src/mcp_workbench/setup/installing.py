@@ -183,7 +183,7 @@ def snippet_for(launch: Launch) -> str:
 def verify(change: ClientChange) -> None:
     """Read a file again that was written, and check what it holds. Raises CannotChange if that is wrong."""
     written = read_for_change(change.path)
-    remedy = f"Restore it by: mcp-workbench undo {change.client.id}"
+    remedy = f"Restore it with: mcp-workbench undo {change.client.id}"
     try:
         data = open_document(change.format, written or b"").data
     except DocumentError as error:
@@ -194,7 +194,7 @@ def verify(change: ClientChange) -> None:
 
 def _require_readable(found: FoundFile) -> None:
     if found.error:
-        raise CannotChange(found.path, found.error, "Nothing was written. Mend the file first.")
+        raise CannotChange(found.path, found.error, "Nothing was written. Fix the file first.")
 
 
 def _present(servers: Sequence[FoundServer], name: str | None) -> FoundServer | None:

@@ -120,13 +120,13 @@ def own_command(environ: Mapping[str, str], executable: str) -> tuple[str, tuple
         runner = shutil.which("uvx", path=environ.get("PATH", ""))
         if runner is not None:
             warning = (
-                "this workbench runs in a temporary environment, so the client starts it by "
+                "this workbench runs in a temporary environment, so the client starts it with "
                 f"`uvx {DISTRIBUTION}`. `uv tool install` makes it permanent, and quicker to start"
             )
             return os.path.abspath(runner), (DISTRIBUTION,), warning
         warning = (
             "this workbench runs in a temporary environment, which may be deleted at any time. "
-            "Install it by `uv tool install` or pipx, and run this again"
+            "Install it with `uv tool install` or pipx, and run this again"
         )
         return executable, ("-m", "mcp_workbench"), warning
     script = os.path.join(os.path.dirname(executable), _SCRIPT)

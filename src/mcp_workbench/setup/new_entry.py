@@ -95,11 +95,11 @@ def _is_in(directory: Path, argument: str) -> bool:
 def _literal_secrets(secrets: Sequence[LiteralSecret]) -> str:
     names = list(dict.fromkeys(secret.suggested_name for secret in secrets))
     keys = ", ".join(str(secret.place[-1] if secret.place[0] != "args" else "args") for secret in secrets)
-    lines = [f"this looks like a secret, which should not stand in the file: {keys}"]
+    lines = [f"this looks like a secret, which should not be in the file: {keys}"]
     for name in names:
         lines.append(f"  Store it: mcp-workbench secret set {name}")
         lines.append(f"  Then write '${{keyring:{name}}}' in its place, in single quotes")
-    lines.append("  If it is no secret, write it into the file by hand")
+    lines.append("  If it is not a secret, write it into the file by hand")
     return "\n".join(lines)
 
 

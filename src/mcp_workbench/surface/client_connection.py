@@ -140,7 +140,7 @@ class ClientConnection:
         self._requests.close()
         self._client_session.view.remove_listener(self._announcements)
         # Refuse open questions outside of calls at once, so that servers do not wait for their timeout.
-        self._peer.stop_listening("the client has left")
+        self._peer.stop_listening("the client has disconnected")
 
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
         """Answer a request, or start the work on its answer."""

@@ -87,7 +87,7 @@ def _instructions(toolboxes: Sequence[ToolboxSummary], longest: int, note: str) 
         return EMPTY + note
     example = encode(toolboxes[0].name).decode()
     usage = (
-        "\nopen_toolbox lists a toolbox's tools, or finds some in all; use_tool calls one:\n"
+        "\nopen_toolbox lists a toolbox's tools, or searches all toolboxes; use_tool calls one:\n"
         f'{{"tool":{{"toolbox":{example},"server":"<source_server>","tool":"<name>"}},"arguments":{{}}}}{note}'
     )
     text = ""

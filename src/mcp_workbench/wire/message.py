@@ -143,7 +143,7 @@ def _decode_without_surrogates(line: Line) -> Message:
         # A response with another id than the sender's would match no request.
         other = _decode_message(_without_lone_surrogates(line, rb"\ufffc"))
         if other.id != message.id:
-            raise not_a_message("`id` is no valid text", line)
+            raise not_a_message("`id` is not valid text", line)
     return message
 
 

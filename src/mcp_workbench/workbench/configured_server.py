@@ -255,7 +255,7 @@ class ConfiguredServer(ToolboxServer):
                 # Time in which servers wait for a client that does not read does not count.
                 return await list_all(connection.session, kind, wait)
         except (CallError, WireError, TimeoutError) as error:
-            reason = self.server.mask(str(error)) or f"no end within {limit:g} s"
+            reason = self.server.mask(str(error)) or f"not complete within {limit:g} s"
             self._log.warning("its %s could not be listed: %s", kind.noun, reason)
             # Before the server's own timeout it may just be busy.
             is_late = isinstance(error, (RequestTimeout, TimeoutError)) and wait == limit

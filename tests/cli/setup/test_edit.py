@@ -111,7 +111,7 @@ def test_move_takes_the_comment_along(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (("remove", "git"), 2, "several servers are meant by 'git': dev/git, ops/git\n"),
+        (("remove", "git"), 2, "there are several servers called 'git': dev/git, ops/git\n"),
         (("remove", "nope"), 2, "there is no server 'nope'. There are: dev/fs, dev/git, ops/git\n"),
         (
             ("enable", "dev"),

@@ -28,7 +28,7 @@ workbench-config.json: 2 toolboxes, 3 servers, 3 known tools
 {b}ops: The ops toolbox{r}
   s  1 tool  listed 2 days ago
 
-To know the tools of all servers: mcp-workbench index dev/late
+To list the tools of all servers: mcp-workbench index dev/late
 """
 
 TOOLBOX = """\
@@ -146,7 +146,7 @@ def test_json_is_what_a_model_gets(known: Bench) -> None:
         (
             ("--query", "zzzz qqqq"),
             1,
-            "mcp-workbench: nothing fits. Try other words, in English, such as a tool's description ",
+            "mcp-workbench: no tool matches. Try other words, in English, as a tool's description ",
         ),
         (("--local", "--url", "x"), 2, "mcp-workbench: argument --url: not allowed with argument --local"),
     ],
@@ -160,7 +160,7 @@ def test_misuse_is_told_from_a_search_without_a_result(
 
 def test_a_search_names_the_servers_that_it_cannot_search(known: Bench) -> None:
     assert known.run("tools", "--query", "read").stderr == (
-        "Not searched: 1 server whose tools are not known yet. To know them: mcp-workbench index dev/late\n"
+        "Not searched: 1 server whose tools are not known yet. To list them: mcp-workbench index dev/late\n"
     )
 
 

@@ -120,7 +120,7 @@ def test_a_key_of_another_client_keeps_its_meaning(
             ".envs",
             '"A" is given twice, with two values',
         ),
-        ({"url": "http://a", "serverUrl": "http://b"}, ".serverUrl", 'says something else than "url"'),
+        ({"url": "http://a", "serverUrl": "http://b"}, ".serverUrl", 'contradicts "url"'),
         (
             {"url": URL, "bearer_token_env_var": 1},
             ".bearer_token_env_var",

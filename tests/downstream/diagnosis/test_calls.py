@@ -10,7 +10,7 @@ from mcp_workbench.errors import ConnectionClosed, RequestTimeout, TooLong
 def test_a_call_that_lost_its_server_is_told_with_the_last_lines_of_stderr() -> None:
     error = ConnectionClosed("the server exited with code 7")
     assert explain_loss(error, 0, ["one", "two"]) == (
-        "the server exited with code 7 in mid-call. The call was not repeated, because it may have taken "
+        "the server exited with code 7 during the call. The call was not repeated, because it may have taken "
         "effect; the next use starts it again.\nLast lines of stderr:\n  one\n  two"
     )
 
@@ -21,7 +21,7 @@ def test_a_server_that_keeps_failing_is_told_with_when_it_is_tried_again() -> No
         "The last time: the server exited with code 7"
     )
     assert explain_loss(ConnectionClosed("gone"), 1.96, []) == (
-        "gone in mid-call. The call was not repeated, because it may have taken effect; "
+        "gone during the call. The call was not repeated, because it may have taken effect; "
         "it keeps failing, so the next use in 2.0 s or later starts it again."
     )
 

@@ -129,7 +129,7 @@ def test_a_script_without_an_interpreter_is_told_apart(tmp_path: Path) -> None:
 def test_a_program_without_permission_is_told_with_how_to_give_it(tmp_path: Path) -> None:
     assert told(ServerConfig(command="./my run.sh"), PermissionError()) == (
         "permission-denied",
-        "command './my run.sh' may not be executed",
+        "command './my run.sh' is not executable",
         "Make it executable: chmod +x './my run.sh'",
     )
     assert told(ServerConfig(command=str(tmp_path)), PermissionError()) == (

@@ -25,7 +25,7 @@ STDIO = (
     'Check "command" and "args": the program may need another argument to be an MCP server on stdio, such as '
     '"stdio", "mcp" or "serve".'
 )
-FAULT = "That is a fault of the program: install it again, or another version of it."
+FAULT = "The program itself crashed: reinstall it, or try another version."
 
 
 def words(stdout: Sequence[str] = (), stderr: Sequence[str] = ()) -> LastWords:
@@ -51,7 +51,7 @@ def test_every_cause_is_explained() -> None:
             words(stderr=[" "]),
             (
                 "exited-silently",
-                "the server exited with code 0 before it could be used, without a word on stderr",
+                "the server exited with code 0 before it could be used, and wrote nothing to stderr",
                 MORE,
             ),
         ),
@@ -97,12 +97,15 @@ def test_an_end_is_told_with_its_cause(
 
 
 def test_the_end_of_a_connection_to_a_remote_server_has_no_hint() -> None:
-    failure = on_exit(REMOTE, "the server has ended the session", None, words(), {})
+    failure = on_exit(REMOTE, "the server ended the session", None, words(), {})
     assert (failure.cause, failure.hint) == ("failed", "")
 
 
 def test_silence_is_told_with_the_setting() -> None:
-    slow = 'If it is only slow (a cold npx or uvx downloads first), raise "startupTimeout" (now 7.5 s).'
+    slow = (
+        "If it is only slow (the first npx or uvx of a package downloads it), "
+        'raise "startupTimeout" (now 7.5 s).'
+    )
     assert on_silence(CONFIG, words(stderr=["loading"])).hint == slow
     failure = on_silence(REMOTE, words())
     assert (failure.cause, failure.reason) == ("silent", "it was not ready within 7.5 s")
@@ -127,7 +130,7 @@ def test_an_http_server_is_told_apart_with_its_url(stream: str, line: str, url: 
     failure = on_silence(CONFIG, words(**{stream: [line]}))
     assert failure.cause == "http-on-stdio"
     assert failure.reason.startswith(f'"{" ".join(line.split())}": it is an HTTP server')
-    assert failure.hint == f'Run it by yourself, and write "url": "{url}" in place of "command".'
+    assert failure.hint == f'Start it yourself, and write "url": "{url}" in place of "command".'
 
 
 def test_an_ordinary_banner_is_no_http_server() -> None:

@@ -18,9 +18,7 @@ NETWORK = "Check the network, and the proxy if you need one (HTTPS_PROXY)."
 PATH = 'Create it, or correct the path: a relative one begins in "cwd", and "~" is not expanded.'
 NPM = 'Run "npm install" in the directory of the server, and build it if it has to be built.'
 OTHER = "Install the one for this system and processor."
-PERMISSION = (
-    "Let the user who runs the workbench use it, or name another place in the server's configuration."
-)
+PERMISSION = "Give your user access to it, or configure another path for the server."
 
 
 def set_it(*names: str) -> str:

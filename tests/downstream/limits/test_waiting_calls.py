@@ -25,8 +25,8 @@ def test_thousands_may_wait_and_the_next_is_told_how_many_there_are() -> None:
         with pytest.raises(Overloaded) as raised, room.place(10):
             raise AssertionError("there was no room for it")
         assert str(raised.value) == (
-            "10,000 calls with 100,000 bytes of arguments wait for this server already, and no more are "
-            "taken. Wait for some of their answers first"
+            "10,000 calls with 100,000 bytes of arguments already wait for this server, and no more are "
+            "accepted. Wait until some of them are answered"
         )
     assert (room.calls, room.bytes) == (0, 0)
     with room.place(10):
@@ -53,7 +53,7 @@ def test_one_principal_has_its_share_of_the_room_and_is_told_when_to_try_again()
         with pytest.raises(Overloaded) as raised, room.place(10, "alice"):
             raise AssertionError("there was no room for it")
         assert str(raised.value) == (
-            "2 calls of yours with 20 bytes of arguments wait for this server already, which is your share "
+            "2 calls of yours with 20 bytes of arguments already wait for this server, which is your share "
             '("http.shares.waiting"). Try again in 5 s, or when some of them have ended'
         )
         with room.place(10, "bob"), room.place(10):

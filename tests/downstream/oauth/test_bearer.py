@@ -175,7 +175,7 @@ async def test_a_server_that_refuses_new_tokens_too_is_not_renewed_for_at_every_
     await site.server.set(issuer="two")
     async with site.client() as client:
         for _ in range(3):
-            with pytest.raises(LoginRequired, match="it does not accept the login any more"):
+            with pytest.raises(LoginRequired, match="it no longer accepts the login"):
                 await post(client, site)
     assert await site.server.renewals() == 1
 

@@ -66,13 +66,13 @@ FAULTS: dict[str, tuple[Fault, type[WireError], str]] = {
     ),
     "its JSON is cut off": (cut_json, BadAnswer, "could not be read"),
     "its JSON is none": (said(JSON, b"Content-Length: 5\r\n\r\nhello"), BadAnswer, "could not be read"),
-    "its body is empty": (said(JSON, b"Content-Length: 0\r\n\r\n"), BadAnswer, "gave no answer .HTTP 200"),
+    "its body is empty": (said(JSON, b"Content-Length: 0\r\n\r\n"), BadAnswer, "sent no response .HTTP 200"),
     "it says 202 to a request": (
         said(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"),
         BadAnswer,
-        "gave no answer .HTTP 202",
+        "sent no response .HTTP 202",
     ),
-    "it says 204": (said(b"HTTP/1.1 204 No Content\r\n\r\n"), BadAnswer, "gave no answer .HTTP 204"),
+    "it says 204": (said(b"HTTP/1.1 204 No Content\r\n\r\n"), BadAnswer, "sent no response .HTTP 204"),
     "it answers with a web page": (
         said(b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=x\r\nContent-Length: 6\r\n\r\n<html>"),
         BadAnswer,
@@ -81,7 +81,7 @@ FAULTS: dict[str, tuple[Fault, type[WireError], str]] = {
     "it does not say what it answers with": (
         said(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"),
         BadAnswer,
-        "something of no known type",
+        "an unknown content type",
     ),
     "its stream ends at once": (
         said(EVENTS, b"Content-Length: 0\r\n\r\n"),

@@ -89,7 +89,7 @@ async def test_a_server_that_is_said_to_be_of_that_transport_is_not_asked_for_an
 async def test_an_address_on_another_server_gets_nothing(tmp_path: Path, elsewhere: str) -> None:
     entry = {"transport": "sse", "headers": {"Authorization": "Bearer secret-token"}}
     async with serving(Old(elsewhere)) as http, server({"url": http.url, **entry}, tmp_path) as it:
-        with pytest.raises(StartError, match="to another server than itself"):
+        with pytest.raises(StartError, match="to another server, which is refused"):
             await it.connect(modern=True)
 
 

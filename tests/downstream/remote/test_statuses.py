@@ -47,10 +47,7 @@ async def refused(
 async def test_401_names_the_command_that_logs_in(tmp_path: Path) -> None:
     error, told, _ = await refused(tmp_path, 401)
     assert isinstance(error, LoginRequired)
-    assert told == (
-        "it wants a login, and there is none (HTTP 401). "
-        "Run this in a terminal: mcp-workbench login dev/files"
-    )
+    assert told == ("it requires a login (HTTP 401). Run this in a terminal: mcp-workbench login dev/files")
 
 
 async def test_401_to_a_token_of_the_configuration_says_that_it_was_not_accepted(tmp_path: Path) -> None:
@@ -59,7 +56,7 @@ async def test_401_to_a_token_of_the_configuration_says_that_it_was_not_accepted
     assert isinstance(error, Refused)
     assert told == (
         "the server did not accept the token in `headers` (HTTP 401 Unauthorized: what is <header>?). "
-        "Nothing was done. It may have expired, or be one for something else: "
+        "Nothing was done. It may have expired, or be for another service: "
         "replace it in the configuration."
     )
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.serve.admission.issuer import Issuer, PrivateKey
 
 METADATA_URL = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
-NO_TIME = "no time: it has to be a number"
+NO_TIME = "not a time: it must be a number"
 NO_TIMES: tuple[object, ...] = (
     "soon",
     "9999999999",
@@ -141,7 +141,7 @@ async def test_under_the_profile_of_access_tokens_an_id_token_is_refused(
     # All that an access token has, and what makes it an ID token.
     claims: dict[str, Any] = {"jti": "1", "client_id": "c", "iat": time.time(), "nonce": "n", "at_hash": "h"}
     denied = await harness.refusal(issuer.sign(headers={"typ": kind}, **claims))
-    assert (denied.status, denied.reason) == (401, "The token is no access token: its typ is not at+jwt")
+    assert (denied.status, denied.reason) == (401, "The token is not an access token: its typ is not at+jwt")
 
 
 @pytest.mark.parametrize("missing", ["iat", "jti", "client_id"])

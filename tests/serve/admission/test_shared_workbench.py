@@ -147,7 +147,7 @@ async def test_a_leaked_last_token_is_taken_back_by_an_emptied_or_deleted_file(
         await poll(lambda: "the tokens are reloaded" in shared.log)
         again = await shared.client(ALICE, era)
         assert "result" in await again.request("tools/list")
-        assert shared.log.count("holds no tokens any more") == 1
+        assert shared.log.count("has no tokens any more") == 1
 
 
 @both_eras

@@ -283,7 +283,7 @@ async def test_an_emptied_or_deleted_file_admits_nobody_until_a_token_is_back(
     with pytest.raises(Denied):
         watched.files.admission.admit([(b"host", b"localhost")])
     assert [is_over(Principal("alice")) for is_over in watched.ends] == [True]
-    (line,) = [record.getMessage() for record in caplog.records if "holds no tokens" in record.getMessage()]
+    (line,) = [record.getMessage() for record in caplog.records if "has no tokens" in record.getMessage()]
     assert "mcp-workbench token NAME" in line
     if path.is_dir():
         path.rmdir()
@@ -309,7 +309,7 @@ async def test_a_file_that_stays_empty_is_reported_once(
         empty(tmp_path / "tokens.json")
         await reload(watched)
         assert not watched.knows(ALICE)
-    assert caplog.text.count("holds no tokens any more") == 1
+    assert caplog.text.count("has no tokens any more") == 1
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root reads everything")
@@ -321,7 +321,7 @@ async def test_a_file_that_cannot_be_read_leaves_the_tokens_as_they_are(
     await reload(watched)
     assert watched.knows(ALICE)
     assert "permission denied" in caplog.text
-    assert "to refuse everybody, empty or delete the file" in caplog.text
+    assert "to refuse all tokens, empty or delete the file" in caplog.text
 
 
 def expiring(directory: Path, seconds: float) -> LoadedTokens:
@@ -368,7 +368,7 @@ async def test_a_toolbox_that_is_not_there_is_warned_of(
     with caplog.at_level(logging.WARNING, "mcp_workbench"):
         watched.files.start()
         watched.files.close()
-    assert "alice may use a toolbox that is not there: dve" in caplog.text
+    assert "alice may use a toolbox that does not exist: dve" in caplog.text
 
 
 async def test_a_changed_configuration_counts_too(tmp_path: Path) -> None:

@@ -89,11 +89,11 @@ async def test_a_handle_of_another_replica_is_told_from_one_that_has_expired(
     handle = await kept_by(here)
     for said in await refusals(there, handle):
         assert "it belongs to another workbench process" in said
-        assert "To repeat the call may lead to the same again" in said
-        assert "makes a new one" not in said
+        assert "Repeating the call may give the same error" in said
+        assert "for a new one" not in said
     assert "isError" not in await use(here, "read_result", handle=handle)
     for said in await refusals(here, handle[:-1] + ("B" if handle[-1] == "A" else "A")):
-        assert "it has expired, or is none that you were given. A new call" in said
+        assert "it has expired, or was not given to you. Call the tool again" in said
 
 
 async def test_whoever_may_use_no_server_with_kept_results_has_no_such_toolbox(

@@ -75,7 +75,7 @@ async def test_several_references_are_replaced_and_what_they_bring_is_not_looked
 
 async def test_all_of_the_arguments_can_be_a_reference_to_an_object(client_results: ClientResults) -> None:
     assert (await fill_in(b'{"$result":"res_json"}', client_results)).decode() == LINE
-    with pytest.raises(InvalidCall, match="no object"):
+    with pytest.raises(InvalidCall, match="not an object"):
         await fill_in(b'{"$result":"res_text"}', client_results)
 
 
@@ -91,7 +91,7 @@ async def test_what_is_no_reference_stays(client_results: ClientResults, argumen
     ("arguments", "reason"),
     [
         ('{"a":{"$result":"res_json","pointer":"/row"}}', "in res_json, nothing is at '/row': the whole is"),
-        ('{"a":{"$result":"res_text","pointer":"/a"}}', "res_text is no JSON"),
+        ('{"a":{"$result":"res_text","pointer":"/a"}}', "res_text is not JSON"),
         ('{"a":{"$result":"res_json","pointer":5}}', "a reference to a result has exactly this form"),
         ('{"a":{"$result":"res_json","path":"/a"}}', "a reference to a result has exactly this form"),
     ],

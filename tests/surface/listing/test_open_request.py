@@ -128,7 +128,7 @@ def test_a_query_that_is_no_text_is_refused(query: object) -> None:
 
 
 def test_what_does_not_go_together_is_refused() -> None:
-    assert "do not go together" in refusal(query="read", tools=["read_file"])
+    assert "cannot be combined" in refusal(query="read", tools=["read_file"])
 
 
 def test_more_than_can_be_answered_at_once_is_refused_with_the_bound() -> None:

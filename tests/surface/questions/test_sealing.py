@@ -82,7 +82,7 @@ def test_one_is_good_once() -> None:
     seal = Seal({})
     _, text = seal.seal("passed", BOUND, 60, INNER)
     seal.open(text, BOUND)
-    assert "used already" in refusal(seal, text)
+    assert "already been used" in refusal(seal, text)
 
 
 def test_one_that_was_refused_is_still_good_for_what_it_was_for() -> None:
@@ -140,7 +140,7 @@ def test_only_the_process_that_made_a_state_takes_it_and_another_leaves_it_good(
         )
         assert "Send the retry to the process that asked" in message
     assert one.open(text, BOUND).inner == INNER
-    assert "used already" in refusal(one, text)
+    assert "already been used" in refusal(one, text)
     assert "another workbench process" in refusal(two, text)
 
 
@@ -149,7 +149,7 @@ def test_a_process_with_another_key_says_what_may_be_the_reason() -> None:
     for seal in (Seal({STATE_KEY: "two"}, replica="two"), Seal({}, replica="two"), Seal({}, replica="one")):
         message = refusal(seal, text)
         assert "not made by this workbench process, or before a restart, or it has been changed" in message
-        assert "or make the request anew" in message
+        assert "or make a new request" in message
 
 
 def test_the_replica_cannot_be_exchanged_under_its_seal() -> None:
@@ -165,7 +165,7 @@ def test_a_state_is_good_once_for_all_seals_of_a_client_in_a_process() -> None:
     used, key = UsedStates(), {STATE_KEY: "the same after a while"}
     _, text = Seal(key, "alice", used).seal("passed", BOUND, 60)
     Seal(key, "alice", used).open(text, BOUND)
-    assert "used already" in refusal(Seal(key, "alice", used), text)
+    assert "already been used" in refusal(Seal(key, "alice", used), text)
     assert "not made by" in refusal(Seal(key, "bob", used), text)
 
 
@@ -187,4 +187,4 @@ def test_used_ones_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch)
         seal.open(text, BOUND)
     assert MAX_USED_STATES > 3
     for text in texts[1:]:
-        assert "used already" in refusal(seal, text)
+        assert "already been used" in refusal(seal, text)

@@ -180,7 +180,7 @@ async def test_a_file_comes_back_as_one_and_by_bytes_as_base64(client_results: C
         (
             "res_small",
             {"pointer": "/a"},
-            "it is no JSON, so that no pointer leads into it. Ask for lines or bytes",
+            "it is not JSON, so a pointer cannot select a part of it. Ask for lines or bytes",
         ),
         ("res_small", {"start_line": "two"}, "Expected `int | null`, got `str` - at `$.start_line`"),
         ("res_small", {"lines": 5}, "Object contains unknown field `lines`"),
@@ -265,7 +265,7 @@ async def test_of_many_matches_the_first_are_shown(client_results: ClientResults
         ({"text": "a", "regex": "b"}, "give either text or regex"),
         ({"text": ""}, "what is searched for cannot be empty"),
         ({"text": "x" * 1001}, "it can have 1,000 characters at most"),
-        ({"regex": "(a"}, "it is no regular expression: missing ) at position 2"),
+        ({"regex": "(a"}, "it is not a regular expression: missing ) at position 2"),
         ({"regex": "(" * 400 + ")" * 400}, "the expression is nested too deeply"),
         ({"text": "a", "limit": 0}, "limit must be from 1 to 200, and is 0"),
         ({"text": "a", "limit": 10_000}, "limit must be from 1 to 200, and is 10000"),

@@ -95,7 +95,7 @@ def _add_login(commands: argparse._SubParsersAction[Any], shared: argparse.Argum
         "--port",
         type=_port,
         metavar="PORT",
-        help="the port that the browser is sent back to (default: any free one)",
+        help="the port that the browser is redirected to (default: any free one)",
     )
     login.add_argument(
         "--scope",

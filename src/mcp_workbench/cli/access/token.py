@@ -78,7 +78,7 @@ def _create(name: str, expires: str | None, token_file: str | None) -> int:
 
 def _add(name: str, token: str, entry: dict[str, object], token_file: str) -> int:
     is_new = add_token(token_file, name, entry, os.environ)
-    say(f"{'Wrote' if is_new else 'Added'} {name} {'into' if is_new else 'to'} {show_name(token_file)}")
+    say(f"Added {name} to {show_name(token_file)}{' (new file)' if is_new else ''}")
     _show(name, token, "The file has the token's digest only. A running workbench reads it within seconds.")
     return 0
 

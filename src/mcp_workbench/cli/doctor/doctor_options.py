@@ -11,8 +11,8 @@ DOCTOR_DESCRIPTION = """\
 Looks at everything that can be wrong: the configuration file and who can
 change it, the programs of the servers, the clients that start the workbench,
 packages without a version, secrets in plain text, logins, the catalogue, and
-processes of earlier runs. Each finding has a code, and the command that mends
-it. Changes nothing, and starts no server unless you say --connect.
+processes of earlier runs. Each finding has a code, and the command that fixes
+it. Changes nothing, and starts no server unless you add --connect.
 
   mcp-workbench doctor
   mcp-workbench doctor --connect
@@ -27,7 +27,7 @@ def add_commands(commands: argparse._SubParsersAction[Any], shared: argparse.Arg
     doctor = commands.add_parser(
         "doctor",
         parents=[shared],
-        help="find what is wrong, and how to mend it",
+        help="find what is wrong, and how to fix it",
         description=DOCTOR_DESCRIPTION,
     )
     doctor.add_argument("--connect", action="store_true", help="also start every server, a few at a time")

@@ -109,7 +109,7 @@ class Report:
         return f"{', '.join(['No problems', *counts])}."
 
     def _next_step(self) -> str:
-        """Return what to do next: mend the first problem, or have a closer look."""
+        """Return what to do next: fix the first problem, or have a closer look."""
         for finding in self._diagnosis.findings:
             if finding.severity == "problem" and finding.command:
                 return f"Next: {show_name(finding.command)}"

@@ -81,6 +81,6 @@ def add_commands(commands: argparse._SubParsersAction[Any], shared: argparse.Arg
     tokens.add_argument(
         "--connect",
         action="store_true",
-        help="first start every server and list its tools anew, as index does",
+        help="first start every server and list its tools again, as index does",
     )
     tokens.add_argument("--json", action="store_true", help="print the figures as JSON, for scripts")

@@ -31,7 +31,7 @@ HEADINGS: Final = (
     "calls",
 )
 PLAIN_COLUMNS: Final = 140
-"""Width of the table if stdout is not a terminal: files and pipes need no wrapping."""
+"""Width of the table if stdout is not a terminal. Sentences are not wrapped there."""
 FRAME_COLUMNS: Final = 120
 """Width of a terminal from which on the table has a frame."""
 MAX_COLUMNS: Final = 1000
@@ -65,9 +65,8 @@ def show(toolboxes: Mapping[str, Costs], total: Costs) -> None:
     # A terminal that is too narrow even for that breaks the lines itself.
     needed = Console(width=MAX_COLUMNS).measure(table).minimum
     (console if needed <= console.width else Console(highlight=False, width=needed)).print(table)
-    console.print(Text(LEGEND, style="dim"))
-    for sentence in _sentences(total):
-        console.print(Text(f"\n{sentence}"))
+    for paragraph in (Text(LEGEND, style="dim"), *(Text(f"\n{sentence}") for sentence in _sentences(total))):
+        console.print(paragraph, soft_wrap=not console.is_terminal)
 
 
 def _cells(costs: Costs) -> Iterator[str]:

@@ -79,7 +79,7 @@ def show_overview(page: Page, title: str, boxes: Sequence[ToolboxOverview]) -> N
         f"{box.toolbox}/{each.server}" for box in boxes for each in box.servers if each.tools is None
     ]:
         named = unknown if len(unknown) <= MAX_SERVERS_NAMED else ()
-        page.paragraph(f"To know the tools of all servers: {shlex.join(['mcp-workbench', 'index', *named])}")
+        page.paragraph(f"To list the tools of all servers: {shlex.join(['mcp-workbench', 'index', *named])}")
     elif boxes:
         example = shlex.join(["mcp-workbench", "tools", boxes[0].toolbox])
         page.paragraph(f"To see the tools of a toolbox: {example}")

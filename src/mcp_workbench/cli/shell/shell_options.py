@@ -30,10 +30,10 @@ to a list, a.b=1 sets b inside a, key=@FILE reads a text file (@@ for a literal
   mcp-workbench call dev/git/log --args '{"count": 3}' --json
   cat arguments.json | mcp-workbench call dev/git/log -
 
-A tool may be named without its toolbox or server if no other tool is meant by
-that. A workbench that runs over HTTP with the same configuration is used;
-otherwise one is started for the call. What the server asks in the middle of
-the call is asked in the terminal. Ctrl-C cancels the call.
+The toolbox or the server may be left out if no other tool has that name. If a
+workbench serves the same configuration over HTTP, it is used; otherwise one is
+started for the call. If the server asks something during the call, you are
+asked in the terminal. Ctrl-C cancels the call.
 
 Exit code: 0 success, 1 the tool reports an error, 2 a wrong name, wrong
 arguments or a bad file, 3 there is no result: the server cannot be started,
@@ -90,7 +90,7 @@ def _add_tools(commands: argparse._SubParsersAction[Any], shared: argparse.Argum
     tools.add_argument(
         "--limit", type=_limit, metavar="N", help="how many tools a search returns (default: 8)"
     )
-    tools.add_argument("--connect", action="store_true", help="start the servers and list their tools anew")
+    tools.add_argument("--connect", action="store_true", help="start the servers and list their tools again")
     _add_workbench(tools)
     tools.add_argument("--json", action="store_true", help="print what a model gets, as JSON")
 

@@ -118,7 +118,7 @@ async def _search(options: argparse.Namespace, choice: WorkbenchChoice) -> int:
         ]
         show_tools(Page(), tools, options.detail, are_mixed=True)
         if not tools:
-            complain("nothing fits. Try other words, in English, such as a tool's description would have")
+            complain("no tool matches. Try other words, in English, as a tool's description would use them")
         if findings.unknown:
             _mention_unknown(["/".join(origin) for origin in findings.unknown])
     return 0 if found else 1
@@ -198,4 +198,4 @@ def _print_structure(result: tuple[Body, ...]) -> None:
 def _mention_unknown(names: Sequence[str]) -> None:
     command = shlex.join(["mcp-workbench", "index", *map(show_name, names)])
     what = count(len(names), "server", "servers")
-    print(f"Not searched: {what} whose tools are not known yet. To know them: {command}", file=sys.stderr)
+    print(f"Not searched: {what} whose tools are not known yet. To list them: {command}", file=sys.stderr)

@@ -144,7 +144,7 @@ class _Translation:
             if value is None:
                 continue
             if self._result.get(key) not in (None, value):
-                self._refuse(written, f'says something else than "{key}"', "Keep one of the two.")
+                self._refuse(written, f'contradicts "{key}"', "Keep one of the two.")
             self._put(key, value, written)
         command = self._result.get("command")
         if isinstance(command, list):

@@ -81,7 +81,7 @@ class OAuthConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     callback_port: Annotated[
         Port | None,
         Meta(
-            description="The port that the browser comes back to after a login, at "
+            description="The port that the browser is redirected to after a login, at "
             "http://localhost:PORT/callback. Default: any that is free.",
             examples=[8765],
             extra={"expected": "a number from 1 to 65535, in digits only"},

@@ -136,7 +136,7 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     timeout: Annotated[
         Seconds,
         Meta(
-            description="Seconds to wait for a call's answer. Progress starts them anew, up to ten times.",
+            description="Seconds to wait for a call's answer. Progress restarts it, up to ten times in all.",
             examples=[60],
             extra={"expected": "a number of seconds, more than 0 and at most 100000000"},
         ),

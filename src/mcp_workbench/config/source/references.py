@@ -115,7 +115,7 @@ class References:
         except StoreError as error:
             raise Unresolved(
                 f"the secret {name} cannot be read: {error}",
-                f"Unlock the keyring, and save the configuration file again. Or set it anew: {set_it}",
+                f"Unlock the keyring, and save the configuration file again. Or store it again: {set_it}",
             ) from None
         if value is None:
             raise Unresolved(f"there is no secret {name}", set_it)

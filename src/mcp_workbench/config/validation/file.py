@@ -48,7 +48,7 @@ def validate(tree: dict[str, object], problems: Problems, layout: Layout | None 
     layout = layout or Layout()
     pasted = [key for key in ("mcpServers", "servers") if key in tree]
     for key in pasted:
-        what = "servers stand inside a toolbox, not at the top of the file"
+        what = "servers belong in a toolbox, not at the top of the file"
         problems.add((key,), what, f"Move them: {_NESTING}")
     meant = check_keys(tree, (*_FILE_KEYS, *pasted), (), problems)
     if "toolMode" in tree:

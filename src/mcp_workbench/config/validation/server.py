@@ -112,7 +112,7 @@ def _read_transport(
 def _check_target(given: set[str], transport: Transport | None, place: Place, problems: Problems) -> None:
     if {"command", "url"} <= given:
         what = 'has both "command" (a program to start) and "url" (a remote server)'
-        problems.add(place, what, "Keep one of the two, or make two servers of it.")
+        problems.add(place, what, "Keep one of the two, or split it into two servers.")
     elif not {"command", "url"} & given:
         what = 'has neither "command" (a program to start) nor "url" (a remote server)'
         problems.add(place, what, 'Write for example "command": "npx", "args": ["-y", "some-package"]')

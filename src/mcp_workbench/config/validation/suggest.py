@@ -36,7 +36,7 @@ ADVICE = {
     "maxConcurrency": _USE_CALL_LIMIT,
     "maxConcurrentCalls": _USE_CALL_LIMIT,
     "maxMessageSize": _USE_MESSAGE_LIMIT,
-    "redirectUri": 'write "callbackPort" for the port that the browser comes back to',
+    "redirectUri": 'write "callbackPort" for the port that the browser is redirected to',
 }
 """What to write instead of a key of another client whose loss would change what happens."""
 

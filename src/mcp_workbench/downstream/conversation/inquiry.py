@@ -129,7 +129,7 @@ class InputRequired(Inquiry):
 
     def refuse(self, code: int, reason: str, data: object = msgspec.UNSET) -> None:  # noqa: ARG002 - Inquiry
         """End the call: the server does not get its input."""
-        self._call.on_failure(InputMissing(f"it asks for input that it does not get: {reason}"))
+        self._call.on_failure(InputMissing(f"it asked for input, and got none: {reason}"))
 
 
 class _Result(msgspec.Struct):
@@ -146,7 +146,7 @@ def _read_result(result: msgspec.Raw) -> _Result:
     except (msgspec.DecodeError, RecursionError) as error:
         raise BadAnswer(UNREADABLE.format(error)) from None
     if found.state and decode_text(found.state) is None:
-        raise BadAnswer(UNREADABLE.format("its `requestState` is no text"))
+        raise BadAnswer(UNREADABLE.format("its `requestState` is not a string"))
     if not (found.requests or found.state):
         raise BadAnswer(UNREADABLE.format("it has neither `inputRequests` nor `requestState`"))
     return found

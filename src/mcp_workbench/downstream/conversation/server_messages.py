@@ -160,7 +160,7 @@ class ServerMessages:
         self._garbage += 1
         self._count_noise(problem.size)
         if self._garbage == 1:
-            self._log.info("writes to its stdout what is not MCP; such lines are skipped")
+            self._log.info("writes lines to stdout that are not MCP; they are skipped")
         if len(self.skipped_lines) < MAX_SKIPPED_LINES and problem.beginning.strip():
             self.skipped_lines.append(problem.beginning.decode(errors="replace"))
         self._log.debug("skipped line %d of %d bytes: %s", self._garbage, problem.size, problem)
@@ -225,6 +225,6 @@ class ServerMessages:
         except (msgspec.DecodeError, RecursionError):
             return
         if (inquiry := self._session.pushed.get(request_id)) is not None:
-            inquiry.withdraw("the server has taken it back", by_server=True)
+            inquiry.withdraw("the server withdrew it", by_server=True)
         elif isinstance(stream := self._session.peer.find(request_id), ChangeStream):
             stream.break_off()

@@ -41,7 +41,7 @@ def must_wait(failures: int, wait: float, last: str) -> str:
 def explain_loss(error: ConnectionClosed, wait: float, stderr: Sequence[str]) -> str:
     """Return why a call failed when its server ended, and what happens next."""
     return (
-        f"{error} in mid-call. The call was not repeated, because it may have taken effect"
+        f"{error} during the call. The call was not repeated, because it may have taken effect"
         f"{next_try(wait)}.{quote_stderr(stderr)}"
     )
 

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 CAUSES: Final[Mapping[Cause, str]] = {
     "program-missing": "The program in `command` is not installed, or not on the `PATH` of the workbench.",
-    "arguments-in-command": "`command` has the arguments in it, which belong into `args`.",
+    "arguments-in-command": "`command` has the arguments in it, which belong in `args`.",
     "package-not-found": "npm, uv or pip does not find the package, or not in that version.",
     "no-network": "The server, or the tool that downloads it, has no connection to the network.",
     "module-missing": "A Python or Node.js module that the server imports is not installed.",
     "file-missing": "A file or directory that the server needs does not exist.",
     "variable-missing": "The server needs an environment variable that it does not have.",
     "port-in-use": "Another program listens on the port that the server wants.",
-    "permission-denied": "The program may not be executed, or the server may not use a file.",
+    "permission-denied": "The program is not executable, or the server is not allowed to use a file.",
     "wrong-architecture": "The program was built for another processor or operating system.",
     "crashed": "A signal ended the server: it crashed, or the system killed it.",
     "exited-silently": "The server ended before it could be used, and wrote nothing to stderr.",

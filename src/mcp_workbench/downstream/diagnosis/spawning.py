@@ -145,5 +145,5 @@ def _forbidden(command: str, found: str | None) -> StartFailure:
     if found is not None and os.path.isdir(found):
         reason = f"command '{command}' is a directory"
         return StartFailure("permission-denied", reason, 'Name the program in "command".')
-    reason = f"command '{command}' may not be executed"
+    reason = f"command '{command}' is not executable"
     return StartFailure("permission-denied", reason, f"Make it executable: chmod +x {shlex.quote(command)}")

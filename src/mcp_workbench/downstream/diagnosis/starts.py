@@ -68,7 +68,7 @@ def on_exit(
         return _of_stdout(words, ended)
     hint = f"Run its command in a terminal to see more. {ENVIRONMENT_HINT}"
     if not any(line.strip() for line in words.stderr):
-        return StartFailure("exited-silently", f"{ended}, without a word on stderr", hint)
+        return StartFailure("exited-silently", f"{ended}, and wrote nothing to stderr", hint)
     return StartFailure("failed", ended, hint)
 
 
@@ -81,7 +81,7 @@ def on_silence(config: ServerConfig, words: LastWords) -> StartFailure:
     if words.stdout or any(map(_LISTENS.search, words.stderr)):
         return _of_stdout(words, late)
     return StartFailure(
-        "silent", late, f"If it is only slow (a cold npx or uvx downloads first), {raise_it}."
+        "silent", late, f"If it is only slow (the first npx or uvx of a package downloads it), {raise_it}."
     )
 
 
@@ -93,7 +93,7 @@ def on_wire_error(error: WireError, *, is_listing: bool) -> StartFailure:
             "list-failed", reason, "The server says what is wrong: correct that, or update it."
         )
     if is_listing and isinstance(error, BadAnswer) and error.cause == "failed":
-        return StartFailure("list-failed", str(error), "The server answers wrongly: update it.")
+        return StartFailure("list-failed", str(error), "The server's answer is not valid: update it.")
     return StartFailure(error.cause, str(error), error.hint)
 
 
@@ -110,7 +110,7 @@ def _crash(number: signal.Signals, ended: str) -> StartFailure:
     if number == signal.SIGKILL:
         hint = "The system may have killed it for lack of memory: free some, or give it less to load."
     elif number in _CRASHES:
-        hint = "That is a fault of the program: install it again, or another version of it."
+        hint = "The program itself crashed: reinstall it, or try another version."
     else:
         hint = "Another program ended it. Try again."
     return StartFailure("crashed", f"{ended}{name}", hint)
@@ -122,7 +122,7 @@ def _of_stdout(words: LastWords, ended: str) -> StartFailure:
         if listens := _LISTENS.search(line):
             url = listens["url"] or f"http://127.0.0.1:{listens['port'] or listens['tail']}/mcp"
             reason = f"{_quoted(line)}: it is an HTTP server, and does not speak MCP on stdio ({ended})"
-            hint = f'Run it by yourself, and write "url": "{url}" in place of "command".'
+            hint = f'Start it yourself, and write "url": "{url}" in place of "command".'
             return StartFailure("http-on-stdio", reason, hint)
     reason = f"{_quoted(words.stdout[0])} on its stdout is not MCP ({ended})"
     return StartFailure("not-mcp", reason, SPEAK_STDIO)

@@ -184,7 +184,7 @@ RULES: Final = (
     Rule(
         "permission-denied",
         _forms(r"\bEACCES\b|\bEPERM\b|PermissionError: |[Pp]ermission denied|Operation not permitted"),
-        "Let the user who runs the workbench use it, or name another place in the server's configuration.",
+        "Give your user access to it, or configure another path for the server.",
     ),
     Rule(
         "file-missing",

@@ -51,9 +51,9 @@ class WaitingCalls:
         calls, used = self._calls_of[principal], self._bytes_of[principal]
         is_over = calls >= self._shares.limits.waiting or (calls and used + size > MAX_BYTES_PER_PRINCIPAL)
         if principal and is_over:
-            taken = f"{calls:,} calls of yours with {size_of(used)} of arguments wait for this server already"
+            taken = f"{calls:,} calls of yours with {size_of(used)} of arguments already wait for this server"
             raise Overloaded(str(ShareUsedUp(taken, "waiting", RETRY_SECONDS)))
         if self.calls >= MAX_CALLS or (self.calls and self.bytes + size > MAX_BYTES):
             waiting = f"{self.calls:,} calls with {size_of(self.bytes)} of arguments"
-            remedy = "Wait for some of their answers first"
-            raise Overloaded(f"{waiting} wait for this server already, and no more are taken. {remedy}")
+            remedy = "Wait until some of them are answered"
+            raise Overloaded(f"{waiting} already wait for this server, and no more are accepted. {remedy}")

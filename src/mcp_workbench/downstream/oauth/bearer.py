@@ -69,7 +69,7 @@ class BearerAuth(httpx2.Auth):
             request.headers["Authorization"] = f"Bearer {login.access_token}"
             response = yield request
             if response.status_code == 401:
-                reason = "it does not accept the login any more (HTTP 401)"
+                reason = "it no longer accepts the login (HTTP 401)"
                 # Otherwise every call from now on would cost a renewal.
                 self._given_up = {login.access_token: reason}
                 raise self._login_required(reason)
@@ -82,7 +82,7 @@ class BearerAuth(httpx2.Auth):
         """Return the login for the second attempt after a 401. Raises LoginRequired and TokenUnavailable."""
         login = await self._current()
         if login is None:
-            raise self._login_required("it wants a login, and there is none (HTTP 401)")
+            raise self._login_required("it requires a login (HTTP 401)")
         # Another task or process may have renewed it meanwhile.
         if used is not None and login.access_token == used.access_token:
             login = await self._renewed(login)

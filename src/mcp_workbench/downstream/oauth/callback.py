@@ -83,8 +83,8 @@ class Callback:
             )
         if "error" in parse_qs(urlsplit(target).query):
             return _page(200, "The login was refused", "The terminal says more. You can close this page.")
-        done = "The browser's part of the login is done"
-        return _page(200, done, "The terminal says how it ends. You can close this page.")
+        done = "Almost done: return to the terminal"
+        return _page(200, done, "It shows whether the login succeeded. You can close this page.")
 
 
 @asynccontextmanager

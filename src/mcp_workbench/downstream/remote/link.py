@@ -169,7 +169,7 @@ class RemoteLink:
             self._fail_message(message, error)
         except Exception:
             log.exception("a request over HTTP failed inside the workbench", extra={"server": self._name})
-            self._fail_message(message, BadAnswer("a fault of the workbench; its log has the details"))
+            self._fail_message(message, BadAnswer("a bug in the workbench; its log has the details"))
         if message.method == "notifications/initialized" and isinstance(self._transport, StreamableHttp):
             self._spawn(self._transport.listen())
 
@@ -190,7 +190,7 @@ class RemoteLink:
             self._fail(id_of(message), error)
         else:
             what = message.method or "an answer"
-            log.debug("%s was not taken: %s", what, error, extra={"server": self._name})
+            log.debug("%s was not accepted: %s", what, error, extra={"server": self._name})
 
     def _fail(self, request_id: Id | None, error: WireError) -> None:
         if self._flow is not None:
@@ -246,7 +246,7 @@ class RemoteLink:
     def _on_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (fault := task.exception()) is not None:
-            log.error("a fault of the workbench", exc_info=fault, extra={"server": self._name})
+            log.error("a bug in the workbench", exc_info=fault, extra={"server": self._name})
 
     def _screen(self, tools: Tools) -> tuple[Tools, list[str]]:
         """Return the tools that can be called over HTTP, and why others cannot."""

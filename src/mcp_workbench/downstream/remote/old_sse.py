@@ -57,7 +57,7 @@ class HttpSse:
         if not 200 <= response.status < 300:
             raise (await self._flow.refusal(None, response, has_session=False)).error()
         if response.content_type != EVENTS:
-            kind = response.content_type or "something of no known type"
+            kind = response.content_type or "an unknown content type"
             raise BadStatus(response.status, f"it answered with {kind}, and not with a stream of events")
         parser = EventParser(self._flow.limit)
         while (events := await self._flow.events(response, parser)) is not None:
@@ -70,7 +70,7 @@ class HttpSse:
 
     def _read_address(self, text: str) -> httpx2.URL:
         if (url := self._flow.client.join(text.strip())) is None:
-            raise BadAnswer("it wants requests to be sent to another server than itself, which is not done")
+            raise BadAnswer("it asks for requests to be sent to another server, which is refused")
         return url
 
     async def send(self, message: Message, body: bytes) -> None:

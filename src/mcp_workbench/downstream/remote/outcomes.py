@@ -21,7 +21,7 @@ UNAVAILABLE_STATUSES: Final = (429, 502, 503, 504)
 SHOWN_CHARACTERS: Final = 200
 """Maximum number of characters of a body that an error quotes."""
 
-SESSION_OVER: Final = "the server has ended the session"
+SESSION_OVER: Final = "the server ended the session"
 URL_HINT: Final = 'Check "url": MCP servers often live at a path of their own, such as /mcp or /sse.'
 FAULT_HINT: Final = "That is a fault of the server: try again later, or ask its operator."
 
@@ -67,7 +67,7 @@ class HttpRefusal(msgspec.Struct, frozen=True):
             # Only with configured credentials: a server that needs a login is handled in `oauth`.
             return Refused(
                 f"the server did not accept {self.credentials} ({self.described})",
-                "It may have expired, or be one for something else: replace it in the configuration.",
+                "It may have expired, or be for another service: replace it in the configuration.",
                 cause="unauthorized",
             )
         if self.status == 403:
@@ -80,7 +80,7 @@ class HttpRefusal(msgspec.Struct, frozen=True):
             reason = f"there is no MCP server at this address ({self.described})"
             return BadStatus(404, reason, URL_HINT, cause="not-found")
         if self.status == 405:
-            reason = f"this address does not take MCP requests ({self.described})"
+            reason = f"this address does not accept MCP requests ({self.described})"
             return BadStatus(405, reason, URL_HINT, cause="method-not-allowed")
         hint = URL_HINT if self.status < 500 else FAULT_HINT
         return BadStatus(self.status, f"it answered {self.described}", hint)

@@ -151,9 +151,11 @@ class StreamableHttp:
             return
         line = await self._flow.read(response)
         if not line:
-            raise BadAnswer(f"it took the request and gave no answer (HTTP {response.status}, and no body)")
+            raise BadAnswer(
+                f"it accepted the request and sent no response (HTTP {response.status}, and no body)"
+            )
         if "json" not in kind:
-            what = f"it answered with {kind or 'something of no known type'}, which is not MCP"
+            what = f"it answered with {kind or 'an unknown content type'}, which is not MCP"
             raise BadStatus(response.status, what, URL_HINT)
         self._hand_over(message, line)
         if self._flow.is_awaited(message):
@@ -203,7 +205,7 @@ class StreamableHttp:
                 headers = self._listening_headers(parser.last_id)
                 async with self._flow.client.stream("GET", headers) as response:
                     if response.status != 200 or response.content_type != EVENTS:
-                        reason = f"{reason}, and it cannot be taken up again (HTTP {response.status})"
+                        reason = f"{reason}, and it cannot be resumed (HTTP {response.status})"
                         break
                     if await self._is_answered_by(message, response, parser):
                         return

@@ -100,7 +100,7 @@ class AccessTokens:
             header = jwt.get_unverified_header(token)
             key_id = header.get("kid")
             if key_id is not None and not isinstance(key_id, str):
-                raise self._challenge.invalid("The token's kid is no text")
+                raise self._challenge.invalid("The token's kid is not a string")
             if config.profile == "rfc9068":
                 self._check_type(header.get("typ"))
             key = await self._keys.find(key_id)
@@ -126,12 +126,12 @@ class AccessTokens:
     def _check_type(self, kind: object) -> None:
         """Refuse a token that is not an access token, such as an ID token. Media types ignore case."""
         if not isinstance(kind, str) or kind.lower() not in RFC9068_TYPES:
-            raise self._challenge.invalid("The token is no access token: its typ is not at+jwt")
+            raise self._challenge.invalid("The token is not an access token: its typ is not at+jwt")
 
     def _check_claims(self, claims: dict[str, Any]) -> None:
         for name in ("exp", "nbf", "iat"):
             if name in claims and not _is_time(claims[name]):
-                raise self._challenge.invalid(f"The token's {name} is no time: it has to be a number")
+                raise self._challenge.invalid(f"The token's {name} is not a time: it must be a number")
         now = time.time()
         if claims["exp"] <= now - LEEWAY_SECONDS:
             raise self._challenge.invalid("The token has expired")

@@ -173,5 +173,5 @@ class Admission:
 
 def _only(name: str, values: list[bytes]) -> bytes | None:
     if len(values) > 1:
-        raise Denied(400, f"The header {name} is there more than once")
+        raise Denied(400, f"The {name} header was sent more than once")
     return values[0] if values else None

@@ -29,7 +29,7 @@ def bearer_token(values: list[bytes], challenge: BearerChallenge) -> bytes:
     if not values:
         raise challenge.unknown("A token is needed: send the header Authorization: Bearer <token>")
     if len(values) > 1:
-        raise Denied(400, "The header Authorization is there more than once")
+        raise Denied(400, "The Authorization header was sent more than once")
     scheme, token = values[0][: len(BEARER)], values[0][len(BEARER) :].strip()
     if scheme.lower() != BEARER or not token:
         raise challenge.unknown("A token is needed: send the header Authorization: Bearer <token>")

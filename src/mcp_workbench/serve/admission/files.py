@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 OPEN_TO_OTHERS = "anyone who can reach this address can use it, so a token file is required"
 _REMEDY = """\
-Make a token, and name the file that it is in:
+Create a token, and name its file:
       mcp-workbench token alice --token-file tokens.json
       mcp-workbench serve --http {address} --token-file tokens.json
-    Or let people log in with your identity provider: "oauth" under "http" in the configuration.
+    Or let your identity provider authenticate users: "oauth" under "http" in the configuration.
     Or listen on this machine only: --http 127.0.0.1:8000"""
 
 log = logging.getLogger(__name__)
@@ -128,7 +128,7 @@ class AdmissionFiles:
             return
         if is_special(self._tokens.path):
             self._loading.close()
-            what = Problem("", "this is a pipe or a device, and no file", "Put a file there.")
+            what = Problem("", "this is a pipe or a device, not a file", "Put a file there.")
             self._refuse_all_tokens(self._tokens, NoTokens(self._tokens.path, [what]))
             return
         self._loading.start()
@@ -141,7 +141,7 @@ class AdmissionFiles:
             problems = "; ".join(problem.brief for problem in tokens.problems)
             log.error(
                 "%s has changed and cannot be used; the tokens stay as they were "
-                "(to refuse everybody, empty or delete the file): %s",
+                "(to refuse all tokens, empty or delete the file): %s",
                 tokens.path,
                 problems,
             )
@@ -155,7 +155,7 @@ class AdmissionFiles:
         """Admit no token any more. Logged once, however often an empty file changes."""
         if tokens.tokens:
             log.error(
-                "%s holds no tokens any more, so every token is refused from now on: %s. "
+                "%s has no tokens any more, so every token is refused from now on: %s. "
                 "To admit clients again, write a token into the file: mcp-workbench token NAME creates one",
                 error.path,
                 "; ".join(problem.brief for problem in error.problems),
@@ -174,5 +174,5 @@ class AdmissionFiles:
         known = {ALL, *self._loaded.config.toolboxes}
         for name, token in tokens.tokens.items():
             if unknown := [toolbox for toolbox in token.toolboxes if toolbox not in known]:
-                what = f"{name} may use a toolbox that is not there: {', '.join(unknown)}"
+                what = f"{name} may use a toolbox that does not exist: {', '.join(unknown)}"
                 log.warning("warning: %s: %s", tokens.path, what)

@@ -191,7 +191,7 @@ def _usable(raw: bytes) -> dict[str | None, Key]:
     """Return the keys that verify signatures, by key id. Keys that we cannot use are left out."""
     listed = msgspec.json.decode(raw, type=dict[str, Any]).get("keys")
     if not isinstance(listed, list):
-        raise ValueError("what it answers is no set of keys")  # noqa: TRY004 - the issuer's data is invalid, not our call
+        raise ValueError("its answer is not a set of keys")  # noqa: TRY004 - the issuer's data is invalid, not our call
     keys: dict[str | None, Key] = {}
     for entry in listed:
         try:

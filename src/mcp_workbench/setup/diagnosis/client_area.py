@@ -86,7 +86,7 @@ def _unreadable(files: Sequence[FoundFile]) -> Iterator[Finding]:
 def _finding(
     examined: Examined, entry: WorkbenchEntry, code: str, message: str, *, remedy: str = "", command: str = ""
 ) -> Finding:
-    """Return a finding about an entry. Unless another command mends it, installing anew does."""
+    """Return a finding about an entry. Unless another command fixes it, installing anew does."""
     scope = ("--scope", "project") if entry.file.scope == "project" else ()
     return found(
         code,

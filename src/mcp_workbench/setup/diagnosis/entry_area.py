@@ -95,7 +95,7 @@ def _unreadable_secrets(examined: Examined) -> Iterator[Finding]:
                     servers=(title(origin),),
                     file=examined.path,
                     line=line,
-                    remedy="Unlock the keyring and run this again, or store the secret anew:",
+                    remedy="Unlock the keyring and run this again, or store the secret again:",
                     command=command,
                 )
 

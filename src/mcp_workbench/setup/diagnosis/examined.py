@@ -1,6 +1,6 @@
 """What the areas look at: the configuration as it is written and as it is loaded, and the environment.
 
-Owns reading the file once for all of them, in spite of any mistake in it, and the command lines that mend.
+Owns reading the file once for all of them, in spite of any mistake in it, and the command lines that fix.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ SEVERITIES: Final[tuple[Severity, ...]] = ("problem", "warning", "note")
 
 
 class FindingCode(msgspec.Struct, frozen=True):
-    """What a code stands for: how bad that is, what it means, and what mends it."""
+    """What a code stands for: how bad that is, what it means, and what fixes it."""
 
     severity: Severity
     meaning: str
@@ -25,7 +25,7 @@ class FindingCode(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that was found: what, where, and the command that mends it."""
+    """One thing that was found: what, where, and the command that fixes it."""
 
     code: str
     severity: Severity
@@ -40,7 +40,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     remedy: str = ""
     """What to do, in words, where the command alone does not say it."""
     command: str = ""
-    """A command line for a shell that mends it, or opens the file where the edit has to be made."""
+    """A command line for a shell that fixes it, or opens the file where the edit has to be made."""
 
 
 class Area(msgspec.Struct, frozen=True):
@@ -153,7 +153,7 @@ _CODES_OF_PROGRAMS: Final = {
         "problem", "The program that starts a server is not found.", "installing it, or its full path"
     ),
     "arguments-in-command": FindingCode(
-        "problem", "`command` holds a whole command line.", "an edit: the arguments belong into `args`"
+        "problem", "`command` holds a whole command line.", "an edit: the arguments belong in `args`"
     ),
     "program-not-executable": FindingCode(
         "problem", "The program that starts a server is not executable.", "`chmod +x FILE`"
@@ -167,7 +167,7 @@ _CODES_OF_PROGRAMS: Final = {
     "program-fails": FindingCode(
         "warning",
         "A program that starts servers fails when it is asked for its version.",
-        "installing it anew",
+        "reinstalling it",
     ),
     "program-silent": FindingCode(
         "note",

@@ -144,7 +144,7 @@ def _look(examined: Examined, program: NeededProgram, mask: Callable[[str], str]
     if first != program.command and find_program(first, program.search_path) is not None:
         yield found(
             "arguments-in-command",
-            f"{names(servers)}: no program is called '{command}'. The arguments belong into \"args\".",
+            f"{names(servers)}: no program is called '{command}'. The arguments belong in \"args\".",
             servers=servers,
             file=examined.path,
             line=line,
@@ -215,7 +215,7 @@ def _judge(name: str, path: str, answer: VersionAnswer, mask: Callable[[str], st
             "program-fails",
             f"{path} fails when it is asked for its version: {mask(answer.failure)}",
             file=path,
-            remedy="Install it anew. To see more:",
+            remedy="Reinstall it. To see more:",
             command=command,
         )
     elif not answer.version:

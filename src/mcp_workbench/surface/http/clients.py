@@ -220,7 +220,7 @@ class Clients:
         for session in list(self._sessions.values()):
             session.forget_old(now)
             if session.is_idle and now - session.used_at > IDLE_SECONDS:
-                log.info("a client sent nothing for %d minutes; its session is ended", IDLE_SECONDS / 60)
+                log.info("ended a session: its client sent nothing for %d minutes", IDLE_SECONDS / 60)
                 self.end_session(session)
         busy = {id(client_session) for client_session in self._client_connections.values()}
         for name, (client_session, used_at) in list(self._client_sessions.items()):

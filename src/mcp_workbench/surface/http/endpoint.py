@@ -51,7 +51,9 @@ NO_SESSION: Final = (
     "Bad Request: a request without the modern metadata needs the Mcp-Session-Id header, which the answer to "
     "`initialize` has"
 )
-UNKNOWN_SESSION: Final = "Not Found: there is no such session any more. Send `initialize` for a new one"
+UNKNOWN_SESSION: Final = (
+    "Not Found: this session does not exist, or has ended. Send `initialize` for a new one"
+)
 
 log = logging.getLogger(__name__)
 

@@ -180,7 +180,7 @@ class HttpExchange:
             async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
                 return await self._whole_body(message, incoming)
         except TimeoutError:
-            late = f"the request was not there whole within {BODY_TIMEOUT_SECONDS:g} s"
+            late = f"the request did not arrive in full within {BODY_TIMEOUT_SECONDS:g} s"
             raise Rejected(408, INVALID_REQUEST, late, CLOSE) from None
 
     async def _whole_body(self, message: Message, incoming: IncompleteBodies) -> bytes:
@@ -199,7 +199,7 @@ class HttpExchange:
         finally:
             incoming.remove(size)
         # A part of a request may look like a whole one, but the client did not finish it.
-        raise Rejected(400, INVALID_REQUEST, "the connection ended within the request", CLOSE)
+        raise Rejected(400, INVALID_REQUEST, "the connection ended before the request was complete", CLOSE)
 
     async def answer(self, status: int, *headers: Header, body: Outgoing = b"") -> None:
         """Send a complete response, unless a response has begun."""

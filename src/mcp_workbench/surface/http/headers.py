@@ -73,9 +73,9 @@ def _compare(
     elif (
         len(exchange.pairs) != len(exchange.headers) and sum(pair[0] == header for pair in exchange.pairs) > 1
     ):
-        problem = f"the {name} header is there more than once"
+        problem = f"the {name} header was sent more than once"
     elif (decode_value(given) if header == NAME else given) != value:
-        problem = f"the {name} header does not say the same as the {what} in the body"
+        problem = f"the {name} header does not match the {what} in the body"
     else:
         return
     raise Rejected(400, HEADER_MISMATCH, f"Header mismatch: {problem}", request_id=request_id)

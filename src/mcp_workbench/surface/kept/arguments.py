@@ -65,7 +65,7 @@ async def fill_in(arguments: Body, client_results: ClientResults) -> bytes:
         raise InvalidCall(f"Invalid arguments: a reference to a result has exactly this form: {FORM}")
     filled = b"".join(parts)
     if not filled.lstrip().startswith(b"{"):
-        raise InvalidCall("Invalid arguments: what they refer to is no object, as arguments have to be")
+        raise InvalidCall("Invalid arguments: what they refer to is not an object, and arguments must be one")
     return filled
 
 
@@ -103,7 +103,7 @@ class _Finder:
 def _value_in(content: Content, pointer: str | None) -> bytes:
     if pointer is not None:
         if not content.is_json:
-            reason = f"{content.handle} is no JSON, so that no pointer leads into it"
+            reason = f"{content.handle} is not JSON, so a pointer cannot select a part of it"
             raise InvalidCall(f"Invalid arguments: {reason}. Refer to all of it, without a pointer")
         try:
             return _in_one_line(bytes(find_part(content.data, pointer)))

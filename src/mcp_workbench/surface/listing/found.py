@@ -38,10 +38,10 @@ HOW_TO_GET_DEFINITION: Final = "Parameters of a tool: open_toolbox with tools: [
 
 AGES: Final = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
-NOTHING_FITS: Final = "Nothing fits. Try other words, or open a toolbox to see all of its tools."
+NOTHING_FITS: Final = "No tool matches. Try other words, or open a toolbox to see all its tools."
 NOT_SEARCHED: Final = (
-    "What the servers in not_searched have is not known yet: open_toolbox with their toolbox_name connects "
-    "them. (The user can make all known at once: mcp-workbench index)"
+    "The tools of the servers in not_searched are not known yet: open_toolbox with their toolbox_name lists "
+    "them. (The user can list all servers at once: mcp-workbench index)"
 )
 
 
@@ -108,7 +108,7 @@ def named_result(known: Sequence[FoundTool], wanted: OpenRequest) -> tuple[Body,
     reader = DefinitionReader()
     document = ListingResult()
     document.add(b"{")
-    add_named(document, _listed(known), wanted, reader, where="any toolbox of which the tools are known")
+    add_named(document, _listed(known), wanted, reader, where="any toolbox whose tools are known")
     listed = _age_of(tool for tool in known if tool.name in wanted.names)
     document.add_members({"listed": listed, "notes": reader.notes()})
     document.add(b"}")

@@ -74,7 +74,7 @@ def read_open(arguments: Body, toolboxes: Sequence[str]) -> OpenRequest:
     if given:
         raise _unknown(next(iter(given)))
     if queries and names:
-        raise _invalid("query and tools do not go together: search with query, or name the tools with tools")
+        raise _invalid("query and tools cannot be combined: search with query, or name the tools with tools")
     if toolbox is None and not (queries or names):
         example = encode(toolboxes[0] if toolboxes else "…").decode()
         raise _invalid(
@@ -127,7 +127,7 @@ def _read_queries(raw: bytes) -> tuple[str, ...]:
         raise _invalid(f"query has {len(queries)} entries; at most {MAX_QUERIES} are answered at once")
     longest = max(map(len, queries), default=0)
     if longest > MAX_QUERY_CHARACTERS:
-        advice = "say it shorter, or in several queries"
+        advice = "shorten it, or use several queries"
         raise _invalid(
             f"query has {longest:,} characters; at most {MAX_QUERY_CHARACTERS:,} are taken: {advice}"
         )
@@ -165,7 +165,7 @@ def _read_limit(raw: bytes) -> int:
     except msgspec.DecodeError:
         limit = 0
     if not 1 <= limit <= MAX_LIMIT:
-        usual = f"without it {DEFAULT_LIMIT} tools are given for each query"
+        usual = f"without it {DEFAULT_LIMIT} tools are returned for each query"
         raise _invalid(f"limit must be a whole number from 1 to {MAX_LIMIT}; {usual}")
     return limit
 
@@ -177,5 +177,5 @@ def _read_detail(raw: bytes) -> Detail:
     for detail in get_args(Detail):
         if detail == given:
             return detail  # type: ignore[no-any-return] # get_args returns Any
-    usual = "without it the richest is given that fits"
+    usual = "by default, it is the most detailed that fits"
     raise _invalid(f"detail must be one of {', '.join(get_args(Detail))}; {usual}")

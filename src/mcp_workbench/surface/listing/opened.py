@@ -185,7 +185,7 @@ def _add_all(document: ListingResult, fitting: Fit) -> None:
 
 def _starting(server: str, deadline: float) -> dict[str, str]:
     message = (
-        f"still starting after {deadline:g} s. It goes on: call open_toolbox again in a while for its tools, "
+        f"still starting after {deadline:g} s. Call open_toolbox again later for its tools, "
         "or use_tool, which waits until it is ready"
     )
     return {"server": server, "message": message}

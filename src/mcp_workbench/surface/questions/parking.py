@@ -27,7 +27,7 @@ MAX_PARKED_CALLS: Final = 1000
 ABANDONED: Final = "the client did not retry with the answer"
 NOT_WAITING: Final = (
     "Invalid params: `requestState` belongs to a call that no longer waits: it was cancelled, or given up. "
-    "Make the request anew"
+    "Make a new request"
 )
 
 

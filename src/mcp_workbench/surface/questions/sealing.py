@@ -32,7 +32,7 @@ MAX_USED_STATES: Final = 100_000
 
 WHAT_TO_DO: Final = (
     "Send the retry to the process that asked (a load balancer has to be sticky for that), "
-    "or make the request anew"
+    "or make a new request"
 )
 
 Kind = Literal["parked", "passed", "anew"]
@@ -139,9 +139,9 @@ class Seal:
         if state.bound != bound:
             raise _refused("it belongs to another request: the tool and its arguments have to be the same")
         if state.expires <= time.time():
-            raise _refused("it has expired, and what it was for has been given up. Make the request anew")
+            raise _refused("it has expired, and what it was for has been given up. Make a new request")
         if state in self._used:
-            raise _refused("it has been used already, and is good for one retry only")
+            raise _refused("it has already been used, and is valid for one retry only")
         self._used.add(state)
         return msgspec.structs.replace(state, inner=ABSENT) if state.inner == NULL else state
 

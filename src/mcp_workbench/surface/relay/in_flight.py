@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 MAX_IN_FLIGHT = 50_000
 """Requests of one client that may be in flight at once."""
 
-CLIENT_LEFT = "the client has left"
-OUR_FAULT = "Internal error: this is a fault of the workbench; its log has the details"
+CLIENT_LEFT = "the client has disconnected"
+OUR_FAULT = "Internal error: a bug in the workbench; its log has the details"
 
 find_reference = re.compile(rb'"\$result"').search
 """Finds what may be a reference to a kept result in the arguments of a call. Not a step of our own."""

@@ -34,7 +34,7 @@ _DEFINITIONS: Final[tuple[dict[str, object], ...]] = (
         "name": READ_RESULT,
         "title": "Read result",
         "description": "Read a part of a kept result: lines, bytes, or what a JSON pointer leads to. Without "
-        "a range, the beginning; a file that is no text comes whole.",
+        "a range, the beginning; a file that is not text is returned whole.",
         "inputSchema": {
             "type": "object",
             "properties": {

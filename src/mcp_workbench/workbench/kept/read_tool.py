@@ -66,7 +66,7 @@ class ReadRequest(msgspec.Struct, forbid_unknown_fields=True):
         if self.pointer is None:
             return self._part(content.data, limit)
         if not content.is_json:
-            reason = "it is no JSON, so that no pointer leads into it"
+            reason = "it is not JSON, so a pointer cannot select a part of it"
             raise InvalidCall(f"Invalid arguments: {reason}. Ask for lines or bytes")
         try:
             value = bytes(find_part(content.data, self.pointer))

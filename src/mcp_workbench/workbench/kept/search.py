@@ -56,7 +56,7 @@ def find_pattern(data: bytes, pattern: str, limit: int, *, ignores_case: bool, i
         # Not cached by the package: a compiled expression keeps the memory of its searches.
         compiled = regex.compile(regex.escape(pattern) if is_literal else pattern, flags, cache_pattern=False)
     except regex.error as error:
-        raise BadPattern(f"it is no regular expression: {error}") from None
+        raise BadPattern(f"it is not a regular expression: {error}") from None
     except RecursionError:
         raise BadPattern("the expression is nested too deeply") from None
     end = time.monotonic() + SEARCH_SECONDS

@@ -43,7 +43,7 @@ takes back the last change that a command made to the configuration file.
   mcp-workbench undo cursor
   mcp-workbench undo config
 
-A file that was changed by others since is left alone, unless you say --force.
+A file that was changed by others since is left alone, unless you add --force.
 
 Exit code: 0 success, 1 something was not restored, 2 an unknown client."""
 

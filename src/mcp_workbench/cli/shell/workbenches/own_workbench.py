@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.toolbox import Toolbox
     from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
-INTERRUPTED: Final = "the user has interrupted the command"
+INTERRUPTED: Final = "the user interrupted the command"
 
 
 class _NoBackpressure:
