@@ -237,7 +237,7 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     "a tool of a server that has failed, or of another toolbox": (
         ToolsNotFound("toolbox 't'", {"n": []}, ["a", "b"]).known_at([("u", "s", "n")]),
         (
-            "Tool 'n' not found in toolbox 't'. On other servers there is: "
+            "Tool 'n' not found in toolbox 't'. On other servers: "
             'use_tool {"tool": {"toolbox": "u", "server": "s", "tool": "n"}, "arguments": {…}}. '
             "The tools of these servers are not known, because they have failed or are still starting: a, b. "
             "open_toolbox with query finds tools by what they do, with toolbox_name alone it lists them all."

@@ -522,7 +522,7 @@ class ToolNotFound(CallError):
 def _on_other_servers(places: Sequence[tuple[str, str, str]]) -> str:
     """Return the calls of tools that are on other servers, to follow a sentence; empty without any."""
     calls = "; ".join(call_form(*place) for place in places)
-    return f" On other servers there is: {calls}." if calls else ""
+    return f" On other servers: {calls}." if calls else ""
 
 
 class ToolsNotFound(CallError):

@@ -64,7 +64,7 @@ async def test_a_tool_asked_for_in_a_wrong_toolbox_is_told_where_it_is_and_who_f
     await session.open_toolbox("dev")
     call = '{"tool": {"toolbox": "dev", "server": "files", "tool": "read_file"}, "arguments": {…}}'
     assert failure_of(await session.open_toolbox("ops", tools=["read_file"])).startswith(
-        f"Tool 'read_file' not found in toolbox 'ops'. On other servers there is: use_tool {call}. "
+        f"Tool 'read_file' not found in toolbox 'ops'. On other servers: use_tool {call}. "
         "The tools of these servers are not known, because they have failed or are still starting: broken."
     )
     assert failure_of(await session.open_toolbox("OPS")).endswith("Did you mean: ops?")

@@ -227,7 +227,7 @@ def test_a_damaged_file_is_told_for_every_action(bench: Bench) -> None:
 def test_a_command_without_an_action_is_wrong(bench: Bench) -> None:
     code, out, error = secret(bench)
     assert (code, out) == (2, "")
-    assert "the following arguments are required: action" in error
+    assert error == "mcp-workbench: missing: action. mcp-workbench secret --help explains it\n"
 
 
 @pytest.mark.parametrize("action", [(), ("set",), ("list",), ("remove",)])
