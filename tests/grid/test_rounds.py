@@ -82,7 +82,7 @@ async def test_a_server_that_never_has_enough_is_stopped_after_ten_rounds(cell: 
 )
 async def test_a_question_that_makes_no_sense_fails_the_call_in_words(cell: Cell, members: Json) -> None:
     text = failure_of(await cell.result({"result": {"resultType": "input_required", **members}}))
-    assert "it asks for input" in text
+    assert "it asks for input" in text or "it asked for input" in text
     assert len(cell.sent("tools/call")) == 1
 
 

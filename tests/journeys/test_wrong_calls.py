@@ -80,6 +80,8 @@ async def test_a_servers_tool_called_as_if_it_were_ours_gets_the_call_to_make(co
     error = (await session.request("tools/call", {"name": "nothing", "arguments": {}}))["error"]
     known = "this server has open_toolbox and use_tool"
     assert (error["code"], error["message"]) == (-32602, f"Unknown tool: nothing ({known})")
+    error = (await session.request("tools/call", {"arguments": {}}))["error"]
+    assert (error["code"], error["message"]) == (-32602, f"Invalid params: name is missing ({known})")
 
 
 async def test_an_unknown_tool_is_answered_with_near_matches(connect: Connect, journal: Journal) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-import textwrap
 
 from mcp_workbench.workbench.text.sanitise import show_text
 
@@ -21,25 +20,6 @@ def say(text: str) -> None:
 def complain(text: str) -> None:
     """Print an error on stderr, after the name of the program."""
     print(f"mcp-workbench: {show_text(text)}", file=sys.stderr)
-
-
-def wrap(text: str, columns: int, indent: str = "", hanging: str | None = None) -> list[str]:
-    """Return the lines of a text for a terminal. Second lines of a line are indented by `hanging`.
-
-    What is indented in the text keeps its place, and no word is broken: it may be a path or a command.
-    """
-    lines: list[str] = []
-    for line in text.splitlines():
-        inner = line[: len(line) - len(line.lstrip())]
-        lines += textwrap.wrap(
-            line.strip(),
-            columns,
-            initial_indent=indent + inner,
-            subsequent_indent=(indent if hanging is None else hanging) + inner,
-            break_long_words=False,
-            break_on_hyphens=False,
-        ) or [""]
-    return lines
 
 
 def print_json(outcome: dict[str, object]) -> None:

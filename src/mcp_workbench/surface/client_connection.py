@@ -296,8 +296,10 @@ class ClientConnection:
         """
         from mcp_workbench.surface.tool_texts import refuse_direct_call  # noqa: PLC0415 - rare
 
-        refuse_direct_call(params.name or "", params.arguments, self._client_session.view.all_servers())
         known = f"this server has {metatools.OPEN_TOOLBOX} and {metatools.USE_TOOL}"
+        if params.name is None:
+            raise Refusal(INVALID_PARAMS, f"Invalid params: name is missing ({known})")
+        refuse_direct_call(params.name, params.arguments, self._client_session.view.all_servers())
         raise Refusal(INVALID_PARAMS, f"Unknown tool: {params.name} ({known})")
 
     def _use_tool(self, request_id: Id, params: RequestParams, caller: Caller) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from mcp_workbench.cli.terminal import wrap
+from mcp_workbench.cli.wrapping import wrap
 from mcp_workbench.config.places import home_directory
 from mcp_workbench.setup.diagnosis.findings import SEVERITIES
 from mcp_workbench.workbench.text.counting import count

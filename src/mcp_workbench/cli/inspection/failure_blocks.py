@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.cli.inspection.cell_wrapping import cut, wrapped
+from mcp_workbench.cli.wrapping import cut, wrap
 from mcp_workbench.workbench.text.sanitise import show_name, show_text
 
 if TYPE_CHECKING:
@@ -80,5 +80,5 @@ def _fitted(lines: Sequence[str], columns: int | None) -> str:
         if line.startswith(INDENT * 2):
             fitted.append(cut(line, columns))
         else:
-            fitted += wrapped(line, columns, INDENT * (2 if line.startswith(INDENT) else 1))
+            fitted += wrap(line, columns, hanging=INDENT, breaks_words=True)
     return "\n".join(fitted)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from mcp_workbench.cli.inspection.cell_wrapping import cut
 from mcp_workbench.cli.inspection.rows import WORDS
+from mcp_workbench.cli.wrapping import cut
 from mcp_workbench.workbench.text.counting import count
 from mcp_workbench.workbench.text.sanitise import show_name
 

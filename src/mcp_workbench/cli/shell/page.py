@@ -7,9 +7,9 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Final
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
-from mcp_workbench.cli.terminal import wrap
+from mcp_workbench.cli.wrapping import cut, wrap
 from mcp_workbench.workbench.text.sanitise import show_name, show_text
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class Page:
     def line(self, text: str = "", style: str = "") -> None:
         """Print a line, cut to the width of a terminal."""
         shown = show_name(text)
-        if self.is_terminal and cell_len(shown) > self._columns:
-            shown = f"{set_cell_size(shown, self._columns - 1).rstrip()}…"
+        if self.is_terminal:
+            shown = cut(shown, self._columns)
         print(f"{style}{shown}{_RESET}" if style and self._has_styles else shown)
 
     def whole(self, text: str) -> None:
