@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import subprocess
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bench.pricing import servers
@@ -114,7 +115,8 @@ def _prices(setting: Setting, boxes: Boxes) -> tuple[dict[str, Price], Price]:
 
 
 def _command(setting: Setting, *arguments: str) -> Any:
-    command = [setting.python, "-m", "mcp_workbench", *arguments, "--json"]
+    # The command runs in another directory, and the path of its interpreter may be relative to this one.
+    command = [str(Path(setting.python).absolute()), "-m", "mcp_workbench", *arguments, "--json"]
     done = subprocess.run(
         command,
         cwd=setting.directory,
