@@ -31,7 +31,7 @@ demo: $(RUNTIME) ## Install what the workbench needs, and watch it work
 	@$(VENV)/bin/mcp-workbench demo
 
 unit: $(DEV) ## Run the unit tests: Python only, in less than a minute
-	@$(VENV)/bin/python -m pytest -p tests.unit --numprocesses auto --dist loadfile
+	@$(VENV)/bin/python -m pytest -p tests.unit --numprocesses 4 --dist loadfile
 
 test: $(DEV) $(NODE_MODULES) ## Install everything, and run all the tests
 	@$(VENV)/bin/python -m pytest --numprocesses 4 --dist loadfile
