@@ -7,7 +7,7 @@ import gc
 import json
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import pytest
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.errors import CallError, WireError
     from mcp_workbench.workbench.door import CallEnd, CallRecord
+    from mcp_workbench.workbench.server_call import ServerCall
 
 
 @dataclass
@@ -54,6 +55,7 @@ class Asked:
     client_name: str = "claude-code"
     parent: int | None = None
     request_bytes: int = 12
+    arguments: bytes = b'{"path":"a"}'
 
 
 @dataclass
@@ -94,6 +96,24 @@ class Deciding:
     def decide(self, record: CallRecord) -> Awaitable[None] | None:
         self.asked += 1
         return self._decide(record)
+
+
+class Rules:
+    """A policy that does what the test says, and keeps what it was asked about."""
+
+    def __init__(self, decide: Callable[[CallRecord], Awaitable[None] | None]) -> None:
+        self._decide = decide
+        self.asked: list[tuple[CallRecord, object]] = []
+
+    def decide(self, record: CallRecord, call: object) -> Awaitable[None] | None:
+        self.asked.append((record, call))
+        return self._decide(record)
+
+
+def decide(door: Door) -> asyncio.Task[None] | None:
+    """Begin a call, and decide about it."""
+    call = Asked()
+    return door.decide(door.begin(call), cast("ServerCall", call))
 
 
 def refusal(reason: str = "not today") -> CallRefused:
@@ -247,15 +267,57 @@ def test_a_door_without_deciders_and_observers_is_not_watched(door: Door, is_wat
 async def test_a_call_that_all_deciders_let_pass_is_not_held() -> None:
     deciders = [Deciding(passing), Deciding(passing)]
     door = Door(deciders)
-    assert door.decide(door.begin(Asked())) is None
+    assert decide(door) is None
     assert [decider.asked for decider in deciders] == [1, 1]
+
+
+async def test_the_policy_decides_before_the_deciders() -> None:
+    rules, decider = Rules(refusing), Deciding(passing)
+    door = Door([decider])
+    door.adopt(rules)
+    with pytest.raises(CallRefused, match="refused: not today"):
+        decide(door)
+    ((record, call),) = rules.asked
+    assert (record.label, call, decider.asked) == ("dev/git/git_status", Asked(), 0)
+    door.adopt(None)
+    assert (decide(door), decider.asked, len(rules.asked)) == (None, 1, 1)
+
+
+async def test_the_deciders_decide_about_what_the_policy_has_held() -> None:
+    decider = Deciding(refusing)
+    door = Door([decider])
+    door.adopt(Rules(lambda _: asyncio.sleep(0)))
+    decision = decide(door)
+    assert decision is not None
+    assert decider.asked == 0
+    with pytest.raises(CallRefused, match="refused: not today"):
+        await decision
+
+
+def test_a_policy_makes_a_door_watched_for_as_long_as_there_is_one() -> None:
+    door = Door()
+    door.adopt(Rules(passing))
+    assert (door.is_watched, door.has_deciders) == (True, True)
+    door.adopt(None)
+    assert (door.is_watched, door.has_deciders) == (False, False)
+
+
+async def test_a_record_has_arguments_and_result_only_if_they_are_kept() -> None:
+    door = Door(observers=[Notes()])
+    record = door.begin(Asked())
+    record.answered(msgspec.Raw(b"{}"))
+    assert (record.arguments, record.result) == (None, None)
+    door.keeps_arguments = door.keeps_results = True
+    record = door.begin(Asked())
+    record.answered(msgspec.Raw(b"{}"))
+    assert (record.arguments, bytes(record.result or b"")) == (b'{"path":"a"}', b"{}")
 
 
 async def test_the_first_refusal_decides() -> None:
     deciders = [Deciding(passing), Deciding(refusing), Deciding(passing)]
     door = Door(deciders)
     with pytest.raises(CallRefused, match="refused: not today"):
-        door.decide(door.begin(Asked()))
+        decide(door)
     assert [decider.asked for decider in deciders] == [1, 1, 0]
 
 
@@ -272,7 +334,7 @@ async def test_deciders_hold_a_call_one_after_the_other() -> None:
 
     last = Deciding(passing)
     door = Door([Deciding(passing), holding("a"), holding("b"), last])
-    decision = door.decide(door.begin(Asked()))
+    decision = decide(door)
     assert decision is not None
     await decision
     assert order == ["a asks", "a agrees", "b asks", "b agrees"]
@@ -285,7 +347,7 @@ async def test_a_held_call_can_be_refused_by_the_next_decider(
 ) -> None:
     last = Deciding(passing)
     door = Door([Deciding(lambda _: asyncio.sleep(0)), Deciding(later), last])
-    decision = door.decide(door.begin(Asked()))
+    decision = decide(door)
     assert decision is not None
     with pytest.raises(CallRefused, match="refused: not today"):
         await decision
@@ -295,13 +357,13 @@ async def test_a_held_call_can_be_refused_by_the_next_decider(
 UNDECIDED = "it could not be decided whether it is allowed"
 
 
-@pytest.mark.parametrize("decide", [failing, lambda _: True], ids=["raises", "returns nonsense"])
+@pytest.mark.parametrize("fault", [failing, lambda _: True], ids=["raises", "returns nonsense"])
 async def test_a_decider_that_fails_refuses_the_call(
-    decide: Callable[[CallRecord], Awaitable[None] | None], caplog: pytest.LogCaptureFixture
+    fault: Callable[[CallRecord], Awaitable[None] | None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    door = Door([Deciding(decide)])
+    door = Door([Deciding(fault)])
     with pytest.raises(CallRefused, match=UNDECIDED):
-        door.decide(door.begin(Asked()))
+        decide(door)
     assert [it.getMessage() for it in caplog.records] == ["a decider failed on dev/git/git_status"]
     assert caplog.records[0].exc_info
 
@@ -315,7 +377,7 @@ async def test_a_decider_that_fails_while_it_holds_a_call_refuses_it(
     hold: Callable[[], Awaitable[None]], caplog: pytest.LogCaptureFixture
 ) -> None:
     door = Door([Deciding(lambda _: hold())])
-    decision = door.decide(door.begin(Asked()))
+    decision = decide(door)
     assert decision is not None
     with pytest.raises(CallRefused, match=UNDECIDED):
         await decision
@@ -326,7 +388,7 @@ async def test_a_decider_that_fails_while_it_holds_a_call_refuses_it(
 async def test_a_decider_is_cancelled_with_the_call(steps: int, caplog: pytest.LogCaptureFixture) -> None:
     hold: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     door = Door([Deciding(lambda _: hold)])
-    decision = door.decide(door.begin(Asked()))
+    decision = decide(door)
     assert decision is not None
     for _ in range(steps):
         await asyncio.sleep(0)
@@ -342,7 +404,7 @@ async def test_a_hold_that_was_never_begun_leaves_nothing_behind(caplog: pytest.
 
     async def cancel_at_once(hold: Awaitable[None]) -> None:
         door = Door([Deciding(lambda _: hold)])
-        decision = door.decide(door.begin(Asked()))
+        decision = decide(door)
         assert decision is not None
         decision.cancel()
         await asyncio.wait([decision])

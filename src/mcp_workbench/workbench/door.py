@@ -1,9 +1,10 @@
 """The door: the one place where calls to servers begin, and where it is known how each of them ended.
 
 Every call passes it, whoever makes it: a client over stdio or HTTP, in either protocol version, or a program
-that uses the library. Deciders may refuse a call or hold it before anything is sent. Observers are told when
-a call begins and, exactly once, how it ended. Both are plain objects that the composition root passes in.
-Without any, no record is kept and a call costs nothing more.
+that uses the library. The policy of the configuration and the deciders of a program may refuse a call or hold
+it before anything is sent. Observers are told when a call begins and, exactly once, how it ended. Deciders
+and observers are plain objects that the composition root passes in. Without any, no record is kept and a call
+costs nothing more.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ from mcp_workbench.errors import CallError, CallRefused, ExecutionFailed, Overlo
 from mcp_workbench.protocol.results import TAIL_BYTES, find_error, is_tool_error
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from mcp_workbench.config import Origin
+    from mcp_workbench.config.model.policy import Action
     from mcp_workbench.errors import WireError
+    from mcp_workbench.wire.message import Body
+    from mcp_workbench.workbench.server_call import ServerCall
 
 Outcome = Literal[
     "answered",
@@ -62,6 +66,17 @@ class CallEnd(msgspec.Struct, frozen=True):
     """Size of the server's result as JSON; 0 if there is none."""
 
 
+class CallDecision(msgspec.Struct, frozen=True):
+    """What the policy decided about one call, because of which rule, and who decided it."""
+
+    action: Action
+    rule: str
+    """The rule that decided, for people: `"delete_*": "deny" of toolbox dev`. Empty if no rule matches."""
+    by: str = "policy"
+    """Who decided: `policy`, `user` (asked through the client), `session` (an earlier answer of the user) or
+    `console` (a person in a terminal)."""
+
+
 class CallRecord(msgspec.Struct, eq=False):
     """One call as the door knows it, from its beginning to its end."""
 
@@ -89,6 +104,12 @@ class CallRecord(msgspec.Struct, eq=False):
     """Whether the server got the call. Before that, a tool's name is only what the client says."""
     end: CallEnd | None = None
     """How the call ended; None while it is in flight."""
+    decision: CallDecision | None = None
+    """What the policy decided; None if there is no policy."""
+    arguments: Body | None = None
+    """The arguments as JSON, if an observer needs them (`Door.keeps_arguments`)."""
+    result: msgspec.Raw | None = None
+    """The result of the server, if an observer needs it (`Door.keeps_results`)."""
 
     @property
     def label(self) -> str:
@@ -106,6 +127,8 @@ class CallRecord(msgspec.Struct, eq=False):
         if self.end is None:
             seconds = asyncio.get_running_loop().time() - self.started
             self.end = end = CallEnd(outcome, "", seconds, size)
+            if self.door.keeps_results:
+                self.result = result
             for on_end in self.door.on_end:
                 try:
                     on_end(self, end)
@@ -148,6 +171,13 @@ class Decider(Protocol):
         Raise CallRefused to refuse it, now or when awaited. The awaitable is for this call alone: it is
         cancelled when the call is.
         """
+
+
+class CallPolicy(Protocol):
+    """Decides by the rules of the configuration whether a call may be sent."""
+
+    def decide(self, record: CallRecord, call: ServerCall) -> Awaitable[None] | None:
+        """Decide about a call as a `Decider` does, and note the decision in its record."""
 
 
 class Observer(Protocol):
@@ -196,12 +226,17 @@ class BeginningCall(Protocol):
     def request_bytes(self) -> int:
         """The size of the arguments."""
 
+    @property
+    def arguments(self) -> Body:
+        """The arguments of the request as JSON."""
+
 
 class Door:
     """Where the calls of all clients of one workbench begin and end."""
 
     def __init__(self, deciders: Sequence[Decider] = (), observers: Sequence[Observer] = ()) -> None:
         self._deciders = tuple(deciders)
+        self._policy: CallPolicy | None = None
         self._on_begin = tuple(it.on_begin for it in observers if isinstance(it, BeginObserver))
         self.on_end = tuple(it.on_end for it in observers)
         """Told of each call that has ended, with its record and its end."""
@@ -210,6 +245,16 @@ class Door:
         """Whether there is anything to decide or to tell. If not, no records are made."""
         self.has_deciders = bool(deciders)
         """Whether a call may be refused or held."""
+        self.keeps_arguments = False
+        """Whether records have the arguments of their calls."""
+        self.keeps_results = False
+        """Whether records have the results of their calls."""
+
+    def adopt(self, policy: CallPolicy | None) -> None:
+        """Decide by this policy from now on; None if the configuration has no rules."""
+        self._policy = policy
+        self.has_deciders = policy is not None or bool(self._deciders)
+        self.is_watched = self.has_deciders or bool(self.on_end)
 
     def begin(self, call: BeginningCall) -> CallRecord:
         """Begin a call: make its record and tell the observers."""
@@ -226,6 +271,8 @@ class Door:
             call.request_bytes,
             asyncio.get_running_loop().time(),
         )
+        if self.keeps_arguments:
+            record.arguments = call.arguments
         for on_begin in self._on_begin:
             try:
                 on_begin(record)
@@ -233,13 +280,17 @@ class Door:
                 log.exception(FAILED_OBSERVER, "beginning", record.label)
         return record
 
-    def decide(self, record: CallRecord) -> asyncio.Task[None] | None:
-        """Ask the deciders one after the other. None lets the call pass now; a task holds it until it ends.
+    def decide(self, record: CallRecord, call: ServerCall) -> asyncio.Task[None] | None:
+        """Ask the policy and then the deciders. None lets the call pass now; a task holds it until it ends.
 
         Raises CallRefused, and so may the task.
         """
+        if self._policy is not None:
+            hold = self._ask(record, self._policy.decide, record, call)
+            if hold is not None:
+                return self._hold(hold, self._deciders, record)
         for index, decider in enumerate(self._deciders):
-            hold = self._ask(decider, record)
+            hold = self._ask(record, decider.decide, record)
             if hold is not None:
                 return self._hold(hold, self._deciders[index + 1 :], record)
         return None
@@ -257,12 +308,14 @@ class Door:
     ) -> None:
         await self._wait(hold, record)
         for decider in others:
-            if (another := self._ask(decider, record)) is not None:
+            if (another := self._ask(record, decider.decide, record)) is not None:
                 await self._wait(another, record)
 
-    def _ask(self, decider: Decider, record: CallRecord) -> asyncio.Future[None] | None:
+    def _ask(
+        self, record: CallRecord, decide: Callable[..., Awaitable[None] | None], *about: object
+    ) -> asyncio.Future[None] | None:
         try:
-            hold = decider.decide(record)
+            hold = decide(*about)
             return None if hold is None else asyncio.ensure_future(hold)
         except CallRefused:
             raise

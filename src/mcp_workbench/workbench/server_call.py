@@ -134,7 +134,7 @@ class ServerCall(_CallState):
         if not door.has_deciders:
             return True
         try:
-            hold = door.decide(record)
+            hold = door.decide(record, self)
         except CallError as error:
             self.refuse(error)
             return False

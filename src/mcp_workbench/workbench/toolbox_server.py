@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcp_workbench.config import Origin
+    from mcp_workbench.config.model.policy import ToolHint
     from mcp_workbench.downstream.connection import Connection
     from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.downstream.conversation.session import Session
@@ -95,6 +96,10 @@ class ToolboxServer(ABC):
     @abstractmethod
     def definition(self, tool: str) -> msgspec.Raw | None:
         """The definition of a tool that the server is known to have."""
+
+    def tool_hint(self, tool: str) -> ToolHint | None:  # noqa: ARG002 - for servers whose tools are locked
+        """What the locked annotations of a tool claim that it does; None if the server was never listed."""
+        return "unknown"
 
     @abstractmethod
     def ready(self, tool: str | None, modern: bool, principal: str = "") -> Connection | None:

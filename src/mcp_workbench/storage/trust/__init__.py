@@ -1,0 +1,1 @@
+"""Files of trust in the data directory: pins, approved texts, held tools, pending approvals, the lock."""
