@@ -2,7 +2,8 @@
 
 WorkbenchError
 ├── ConfigError              the configuration file cannot be used: the user has to edit it
-│   └── NoTokens             the token file is missing or contains no token
+│   ├── NoTokens             the token file is missing or contains no token
+│   └── LockUnusable         the lock has a mistake, so what was approved is not known
 ├── DocumentError            a file of a person or a client cannot be read or edited in place
 ├── Denied                   an HTTP request is refused before it is handled
 ├── CannotListen             the HTTP server cannot listen on the address that it was given
@@ -125,16 +126,24 @@ class Problem(msgspec.Struct, frozen=True):
 class ConfigError(WorkbenchError):
     """The configuration file cannot be used. `problems` has every mistake in it."""
 
+    _file = "configuration"
+
     def __init__(self, path: StrPath, problems: Sequence[Problem]) -> None:
         self.path = path
         self.problems = tuple(problems)
         count = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"
         lines = "\n".join(f"  - {problem.in_file(path)}" for problem in problems)
-        super().__init__(f"{path}: {count} in the configuration\n{lines}")
+        super().__init__(f"{path}: {count} in the {self._file}\n{lines}")
 
 
 class NoTokens(ConfigError):
     """The token file is missing or contains no token, so no client can authenticate with one."""
+
+
+class LockUnusable(ConfigError):
+    """The lock beside the configuration has a mistake, so nobody knows what was approved."""
+
+    _file = "lock"
 
 
 class DocumentError(WorkbenchError):
