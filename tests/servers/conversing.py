@@ -49,6 +49,7 @@ class Script(TypedDict, total=False):
     offers: Json  # its capabilities, in place of all of them
     page_size: int  # of the lists of resources, templates and prompts
     start_when: str  # answer nothing before this file is there
+    definitions_file: str  # the definitions of its tools stand in this file: an update changes them
     read_steps: dict[str, list[Json]]  # what to do before a resource is read
 
 
@@ -158,6 +159,8 @@ class Server:
         listed = [
             {"name": name, "description": "Talks", "inputSchema": {"type": "object"}} for name in self.tools
         ]
+        if path := self.options.get("definitions_file"):
+            listed = json.loads(Path(path).read_text(encoding="utf-8"))
         return {"tools": listed, **(CACHED if self.modern else {})}
 
     def complete(self, params: Json) -> Json:

@@ -64,7 +64,7 @@ def load_alone(
 async def try_server(loaded: LoadedConfig, environ: Mapping[str, str]) -> Trial:
     """Start the only server of a configuration, list its tools, and end it."""
     cancel_on_request_to_end()
-    workbench = build(loaded, environ=environ, cache=cache_directory(environ))
+    workbench = build(loaded, environ=environ, cache=cache_directory(environ), keeps_pins=False)
     (toolbox_server,) = workbench.toolbox_servers.values()
     try:
         return await attempt(toolbox_server)

@@ -215,8 +215,7 @@ class _Judge:
         found = self._changes(new, digest, pin)
         is_strict = self._basis.is_strict and not (is_approved and new.hints == pin.hints)
         if found is None or is_strict or any(change.is_held for change in found):
-            words = [LOST] if found is None else [change.words for change in found]
-            self._hold(name, new, digest, words or [CHANGED])
+            self._hold(name, new, digest, [LOST] if found is None else _reasons(found))
         elif not is_approved or locked_hints(pin.hints, new.hints) != pin.hints:
             self._accepted.append(f"{_shown(name)} {CHANGED}: {'; '.join(change.words for change in found)}")
             before = pin.before if is_approved else pin.digest
@@ -294,9 +293,15 @@ class _Judge:
             return [LOST]
         found = instruction_changes(msgspec.json.decode(approved, type=str), text)
         if basis.is_strict or any(change.is_held for change in found):
-            return [change.words for change in found]
+            return _reasons(found)
         self._accepted.append("the instructions changed")
         return []
+
+
+def _reasons(found: Sequence[DefinitionChange]) -> list[str]:
+    """Return what speaks against a change; if nothing does, what it is, because `strict` holds it anyway."""
+    against = [change.words for change in found if change.is_held]
+    return against or [change.words for change in found] or [CHANGED]
 
 
 def _shown(name: str) -> str:

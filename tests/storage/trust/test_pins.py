@@ -1,0 +1,195 @@
+"""Pins are shared by processes, survive their ends, and are kept in memory if nothing can be written."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from mcp_workbench.storage.trust import pins
+from mcp_workbench.storage.trust.pin_records import (
+    HeldServer,
+    HeldTool,
+    PinPlace,
+    ServerPin,
+    ToolPin,
+    config_name,
+)
+from mcp_workbench.storage.trust.pins import MAX_REJECTED, PinRecord, PinStore
+from tests.support.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLACE = PinPlace("/home/me/workbench-config.json", "dev", "fs")
+TEXT = msgspec.Raw(b'{"name":"read"}')
+WRITER = """
+import sys
+from mcp_workbench.storage.trust.pins import PinStore
+from tests.storage.trust.test_pins import PLACE, with_tool, TEXT
+store, name = PinStore(sys.argv[1]), sys.argv[2]
+for number in range(int(sys.argv[3])):
+    store.change(PLACE, lambda record: with_tool(record, f"{name}{number}"), {f"d-{name}{number}": TEXT})
+    print(number, flush=True)
+"""
+
+
+def with_tool(record: PinRecord, name: str) -> PinRecord:
+    """The record with one more approved tool."""
+    pin = record.pin or ServerPin(identity="i", program="p")
+    one = ToolPin(digest=f"d-{name}", since=1.0, by="first")
+    return PinRecord(pin=msgspec.structs.replace(pin, tools=pin.tools | {name: one}), judged=record.judged)
+
+
+def held(*, place: PinPlace = PLACE, digest: str = "new", **members: object) -> HeldServer:
+    """A server of which the tool `read` is held."""
+    tool = HeldTool(reasons=("changed",), definition=TEXT, digest=digest, approved="old", since=1.0)
+    return HeldServer(
+        place=place,
+        level="scan",
+        identity="i",
+        program="p",
+        tools={"read": tool},
+        **members,  # type: ignore[arg-type] # more members of the same struct
+    )
+
+
+def writer(home: Path, name: str, times: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WRITER, str(home), name, str(times)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_processes_that_pin_at_once_lose_nothing(tmp_path: Path) -> None:
+    writers = [writer(tmp_path, name, 25) for name in ("a", "b")]
+    for one in writers:
+        one.communicate(timeout=PATIENCE)
+        assert one.returncode == 0
+    store = PinStore(tmp_path)
+    pin = store.read(PLACE).pin
+    assert pin is not None
+    assert pin.tools.keys() == {f"{name}{number}" for name in ("a", "b") for number in range(25)}
+    assert store.texts(PLACE).keys() == {tool.digest for tool in pin.tools.values()}
+
+
+def test_a_process_that_is_killed_while_it_writes_damages_nothing(tmp_path: Path) -> None:
+    process = writer(tmp_path, "a", 100_000)
+    assert process.stdout is not None
+    for _ in range(5):
+        process.stdout.readline()
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    store = PinStore(tmp_path)
+    record = store.read(PLACE)
+    assert record.pin is not None
+    assert not record.is_damaged
+    assert {tool.digest for tool in record.pin.tools.values()} <= store.texts(PLACE).keys()
+    assert store.change(PLACE, lambda known: with_tool(known, "later"), {}).pin is not None
+
+
+def test_files_are_for_their_owner_only_and_only_needed_texts_are_kept(tmp_path: Path) -> None:
+    store = PinStore(tmp_path)
+    store.change(PLACE, lambda record: with_tool(record, "a"), {"d-a": TEXT, "other": TEXT})
+    store.held.keep(PLACE, held())
+    assert store.texts(PLACE).keys() == {"d-a"}
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {path.parent.name for path in files} == {"pins", "texts", "held"}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+
+
+def test_what_is_remembered_stays_the_same_object_until_it_changes(tmp_path: Path) -> None:
+    one, other = PinStore(tmp_path), PinStore(tmp_path)
+    assert one.read(PLACE) == PinRecord()
+    kept = one.change(PLACE, lambda record: with_tool(record, "a"), {})
+    assert one.read(PLACE) is kept
+    assert one.change(PLACE, lambda record: record, {}) is kept
+    other.change(PLACE, lambda record: with_tool(record, "b"), {})
+    assert one.read(PLACE) is one.read(PLACE) is not kept
+    assert one.read(PLACE) == other.read(PLACE)
+
+
+def test_an_unwritable_place_is_said_once_and_pins_live_in_memory(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = tmp_path / "file"
+    place.write_text("", encoding="utf-8")
+    for root in (place, os.devnull):
+        caplog.clear()
+        store = PinStore(root)
+        for name in ("a", "b"):
+            store.change(PLACE, lambda record, name=name: with_tool(record, name), {f"d-{name}": TEXT})  # type: ignore[misc] # bound early
+        store.keep_held(PLACE, held())
+        assert caplog.text.count("cannot be written") == 1
+        pin = store.read(PLACE).pin
+        assert pin is not None
+        assert set(pin.tools) == {"a", "b"}
+        assert set(store.texts(PLACE)) == {"d-a", "d-b"}
+        assert store.held.servers() == []
+        with pytest.raises(OSError, match="directory"):
+            store.approve(held(), ["read"])
+
+
+def test_a_lock_that_another_process_keeps_is_not_waited_for_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(pins, "LOCK_TIMEOUT_SECONDS", 0.05)
+    other = PinStore(tmp_path)
+    with other._locked():
+        store = PinStore(tmp_path)
+        store.change(PLACE, lambda record: with_tool(record, "a"), {})
+    assert "has locked" in caplog.text
+    assert store.read(PLACE).pin is not None
+    assert other.read(PLACE).pin is None
+
+
+def test_a_damaged_file_is_not_taken_for_none(tmp_path: Path) -> None:
+    store = PinStore(tmp_path)
+    store.change(PLACE, lambda record: with_tool(record, "a"), {"d-a": TEXT})
+    store.held.keep(PLACE, held())
+    for path in tmp_path.rglob("*.json"):
+        path.write_bytes(b"{")
+    again = PinStore(tmp_path)
+    assert (again.read(PLACE), again.texts(PLACE)) == (PinRecord(is_damaged=True), {})
+    assert again.held.servers() == []
+
+
+def test_what_is_held_can_be_listed_by_configuration(tmp_path: Path) -> None:
+    store = PinStore(tmp_path)
+    config = tmp_path / "workbench-config.json"
+    own = PinPlace(config_name(str(config)), "dev", "fs")
+    store.held.keep(PLACE, held())
+    store.held.keep(own, held(place=own))
+    (tmp_path / "held" / "notes.txt").write_text("mine", encoding="utf-8")
+    assert [one.place for one in store.held.servers()] == sorted([PLACE, own], key=lambda one: one.config)
+    link = tmp_path / "link.json"
+    link.symlink_to(config)
+    assert store.held.servers(str(link)) == [held(place=own)]
+    store.held.keep(own, None)
+    assert store.held.servers(str(config)) == []
+
+
+def test_a_decision_is_about_what_was_shown(tmp_path: Path) -> None:
+    store = PinStore(tmp_path)
+    store.held.keep(PLACE, held(digest="newer"))
+    store.approve(held(digest="new"), ["read"])
+    pin = store.read(PLACE).pin
+    assert pin is not None
+    assert pin.tools["read"].digest == "new"
+    assert store.held.of(PLACE) == held(digest="newer")
+    store.reject(held(digest="newer"), ["read"])
+    left = store.held.of(PLACE)
+    assert left is not None
+    assert (left.tools["read"].is_rejected, left.is_pending) == (True, False)
+    assert store.read(PLACE).rejected == {"read": ("newer",)}
+    store.approve(held(digest="newer"), ["read"])
+    assert (store.read(PLACE).rejected, store.held.of(PLACE)) == ({}, None)
+    store.held.keep(PLACE, held())
+    store.release(held(), ["read"])
+    assert store.held.of(PLACE) is None
+    for number in range(MAX_REJECTED + 5):
+        store.reject(held(digest=str(number)), ["read"])
+    assert store.read(PLACE).rejected["read"][0] == "5"
