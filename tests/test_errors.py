@@ -48,6 +48,7 @@ from mcp_workbench.errors import (
     TooDeep,
     ToolboxNotFound,
     ToolboxUnusable,
+    ToolHeld,
     ToolNotFound,
     TooLong,
     ToolsNotFound,
@@ -223,6 +224,20 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
         (
             "Tool 'n' not found in server 's' (toolbox 't'). Did you mean: m, o? "
             "open_toolbox with toolbox_name 't' lists its tools."
+        ),
+    ),
+    "a tool that changed": (
+        ToolHeld("n", "s", "t", is_new=False),
+        (
+            "Tool 'n' of server 's' (toolbox 't') is held: its definition changed since it was approved. "
+            "A person can release it: mcp-workbench review"
+        ),
+    ),
+    "a tool that is new": (
+        ToolHeld("n", "s", "t", is_new=True),
+        (
+            "Tool 'n' of server 's' (toolbox 't') is held: nobody has approved it yet. "
+            "A person can release it: mcp-workbench review"
         ),
     ),
     "a tool whose definition is wanted": (
