@@ -40,6 +40,7 @@ WorkbenchError
     ├── ServerNotFound       the toolbox has no server of that name
     ├── ToolNotFound         the server has no tool of that name
     ├── ToolsNotFound        no tool is known by any of the names
+    ├── ToolHeld             the tool is held until a person releases it
     ├── NotKept              no result is kept under that handle
     ├── TooManyRequests      the client has too many requests in flight
     ├── ShareUsedUp          the principal has used its whole share of a shared resource
@@ -532,6 +533,20 @@ def _on_other_servers(places: Sequence[tuple[str, str, str]]) -> str:
     """Return the calls of tools that are on other servers, to follow a sentence; empty without any."""
     calls = "; ".join(call_form(*place) for place in places)
     return f" On other servers: {calls}." if calls else ""
+
+
+class ToolHeld(CallError):
+    """The definition of the tool is not the approved one, so that a person has to look at it first."""
+
+    def __init__(self, tool: str, server: str, toolbox: str, *, is_new: bool) -> None:
+        self.tool = tool
+        self.server = server
+        self.toolbox = toolbox
+        why = "nobody has approved it yet" if is_new else "its definition changed since it was approved"
+        super().__init__(
+            f"Tool '{tool}' of server '{server}' (toolbox '{toolbox}') is held: {why}. "
+            "A person can release it: mcp-workbench review"
+        )
 
 
 class ToolsNotFound(CallError):

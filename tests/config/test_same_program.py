@@ -25,6 +25,7 @@ ANOTHER: dict[str, object] = {
     "call_limit": 1,
     "message_limit": 65_536,
     "results": InlineConfig(inline_limit=1000),
+    "pin": "strict",
     "isolation": "client",
     "inherit_env": True,
     "protocol": "legacy",
@@ -52,6 +53,7 @@ def test_only_what_concerns_our_side_of_a_server_can_change_while_it_runs() -> N
         "call_limit",
         "message_limit",
         "results",
+        "pin",
     }
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_workbench.config import Origin
+    from mcp_workbench.config.model.policy import ToolHint
     from mcp_workbench.downstream.connection import Connection
     from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.downstream.conversation.session import Session
@@ -61,6 +62,10 @@ class UnconnectedServer(ToolboxServer):
     def offers(self, capability: Capability) -> bool:  # noqa: ARG002 - it has none of them
         """Return False: without a connection there are no capabilities."""
         return False
+
+    def tool_hint(self, tool: str) -> ToolHint | None:  # noqa: ARG002 - it has none
+        """Return None: nothing was ever listed."""
+        return None
 
     def ready(self, tool: str | None, modern: bool, principal: str = "") -> None:
         """Return None: calls are handled by `take`, without a connection."""

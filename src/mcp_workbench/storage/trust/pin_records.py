@@ -43,6 +43,8 @@ class ServerPin(msgspec.Struct, frozen=True, kw_only=True):
     """The command and arguments without values, or the URL's origin, for people to read."""
     instructions: str = ""
     """The digest of the approved instructions; empty if there are none."""
+    instructions_before: str = ""
+    """The digest of the instructions that were approved before, which stay approved as `ToolPin.before`."""
     tools: dict[str, ToolPin] = {}
 
 
@@ -143,8 +145,10 @@ def approved_pin(
                 before="" if before == tool.digest else before,
             )
     text = held.instructions
-    instructions = text.digest if text is not None and INSTRUCTIONS in names else pin.instructions
-    return msgspec.structs.replace(pin, tools=tools, instructions=instructions)
+    if text is not None and INSTRUCTIONS in names:
+        before = pin.instructions
+        pin = msgspec.structs.replace(pin, instructions=text.digest, instructions_before=before)
+    return msgspec.structs.replace(pin, tools=tools)
 
 
 def approved_texts(held: HeldServer, names: Collection[str]) -> dict[str, msgspec.Raw]:

@@ -144,6 +144,14 @@ class PinStore:
                 self._unwritten[name] = record, _needed(record.pin, {**self.texts(place), **texts})
             return record
 
+    def keep_held(self, place: PinPlace, held: HeldServer | None) -> None:
+        """Write what is held of a server, or that nothing is. That it cannot be written is logged once."""
+        try:
+            self.held.keep(place, held)
+        except OSError as error:
+            if held is not None:
+                self._warn(error)
+
     def approve(self, held: HeldServer, names: Collection[str], *, by: str = "review") -> None:
         """Approve what a person was shown: tools by their names, and `INSTRUCTIONS`.
 
@@ -250,7 +258,7 @@ def _needed(pin: ServerPin | None, texts: Mapping[str, msgspec.Raw]) -> dict[str
     """Return the texts that a pin refers to, as far as they are there."""
     if pin is None:
         return {}
-    digests = {pin.instructions}
+    digests = {pin.instructions, pin.instructions_before}
     for tool in pin.tools.values():
         digests |= {tool.digest, tool.before}
     return {digest: text for digest, text in texts.items() if digest in digests}
