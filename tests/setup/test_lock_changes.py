@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ from mcp_workbench.setup.lock_changes import LockEdit, edited, write_lock
 from mcp_workbench.storage.trust.lock_file import FILE_NAME, encode_lock, read_lock
 from tests.storage.trust.test_lock_file import IDENTITY, LOCK, digest_of, tool
 from tests.support.privileges import ordinary_user
+from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,6 +79,24 @@ def test_edits_at_the_same_time_are_all_kept(path: Path) -> None:
     lock = read_lock(str(path), digest_of)
     assert lock is not None
     assert sorted(lock[FS].tools) == sorted(names)
+
+
+def test_a_killed_command_leaves_the_old_lock_and_the_next_one_cleans_up(path: Path) -> None:
+    assert write(path, {FS: edit("read")})
+    before = path.read_bytes()
+    program = f"""
+import os
+from pathlib import Path
+from tests.setup.test_lock_changes import FS, edit, write
+replace = os.replace
+os.replace = lambda *paths, **at: replace(*paths, **at) if at else os._exit(9)  # the lock, not a backup
+write(Path({str(path)!r}), {{FS: edit("write")}})
+"""
+    assert subprocess.run([sys.executable, "-c", program], timeout=PATIENCE, check=False).returncode == 9
+    assert path.read_bytes() == before
+    assert len(list(path.parent.iterdir())) == 2
+    assert write(path, {FS: edit("write")})
+    assert [file.name for file in path.parent.iterdir()] == [FILE_NAME]
 
 
 def test_a_lock_with_a_mistake_is_not_overwritten(path: Path) -> None:

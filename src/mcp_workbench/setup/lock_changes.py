@@ -78,3 +78,22 @@ def edited(lock: Lock, edits: Mapping[Origin, LockEdit | None]) -> Lock:
         instructions = server.instructions if edit.instructions is None else edit.instructions
         made[origin] = msgspec.structs.replace(server, tools=tools, instructions=instructions)
     return made
+
+
+def edit_to(locked: LockedServer | None, wanted: LockedServer) -> LockEdit:
+    """Return the edit that makes an entry as it is wanted. What has not changed keeps its spelling."""
+    if locked is not None and locked.identity != wanted.identity:
+        locked = None
+    known = {} if locked is None else locked.tools
+    tools: dict[str, LockedTool | None] = dict.fromkeys(known.keys() - wanted.tools.keys())
+    for name, tool in wanted.tools.items():
+        old = known.get(name)
+        if old is None or (old.digest, old.hints) != (tool.digest, tool.hints):
+            tools[name] = tool
+    is_same = locked is not None and locked.instructions.split() == wanted.instructions.split()
+    return LockEdit(
+        identity=wanted.identity,
+        program=wanted.program,
+        tools=tools,
+        instructions=None if is_same else wanted.instructions,
+    )

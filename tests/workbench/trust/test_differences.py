@@ -98,8 +98,7 @@ def test_the_other_members_are_told_too() -> None:
     after = {"name": "t", "description": "Read", "title": "Reader", "outputSchema": properties(id=NUMBER)}
     assert lines(before, after) == ["+ title", "~ description", '~ output "id", type: string → integer']
     assert [change.line for change in tool_changes(None, raw({"name": "t", "description": 7}))] == [
-        "+ name",
-        "+ description: 7",
+        "+ description: 7"
     ]
     assert lines({**before, "icons": 1, "annotations": {}}, {**before, "_meta": 2}) == []
 
@@ -165,7 +164,7 @@ SCHEMAS = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     before=st.dictionaries(KEYWORDS, SCHEMAS, max_size=4),
     after=st.dictionaries(KEYWORDS, SCHEMAS, max_size=4),
