@@ -98,21 +98,32 @@ def _next_step(rows: Rows, config: str | None) -> str:
     return f"{lead} {show_name(shlex.join(words))}"
 
 
-async def connect(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) -> Catalogue:
+async def connect(
+    loaded: LoadedConfig,
+    rows: Rows,
+    on_change: Callable[[], None],
+    on_listed: Callable[[ConfiguredServer], None] | None = None,
+    *,
+    keeps_pins: bool = True,
+) -> Catalogue:
     """Start the servers of these rows, a few at a time, and fill in the rows.
 
-    Each server is stopped when it has listed its tools. Return the catalogue, which has the lists.
+    Each server is stopped when it has listed its tools. Before that, `on_listed` is called if it works.
+    Without `keeps_pins` nothing is pinned or held. Return the catalogue, which has the lists.
     """
     cancel_on_request_to_end()
-    workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
+    workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ), keeps_pins=keeps_pins)
     turns = asyncio.Semaphore(MAX_RUNNING_SERVERS)
 
     async def try_one(toolbox_server: ConfiguredServer, row: Row) -> None:
         async with turns:
             row.state = "starting"
             on_change()
-            row.fill_in(await attempt(toolbox_server))
+            trial = await attempt(toolbox_server)
+            row.fill_in(trial)
             on_change()
+            if on_listed is not None and not trial.error:
+                on_listed(toolbox_server)
             await toolbox_server.server.close()
 
     try:
