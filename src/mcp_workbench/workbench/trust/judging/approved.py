@@ -72,56 +72,58 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 def basis_of(seen: Seen, identity: ServerIdentity, read_texts: Callable[[], Texts]) -> Basis:
     """Return what the tools of a server are judged by. `read_texts` returns the texts of its pin."""
-    pin, fault, locked = _approved(seen, identity)
-    is_strict = seen.level == "strict"
-    is_locked = locked is not None and not fault
+    found = _approved(seen, identity)
+    locked = found.locked
     return Basis(
-        is_strict=is_strict,
+        is_strict=seen.level == "strict",
         identity=identity,
-        pin=pin,
-        is_locked=is_locked,
-        read_texts=(lambda: _locked_texts(locked)) if locked is not None and pin is not None else read_texts,
+        pin=found.pin,
+        is_locked=locked is not None,
+        read_texts=read_texts if locked is None else lambda: _locked_texts(locked),
         rejected=seen.record.rejected,
-        refusal=fault if is_strict else "",
-        warning="" if is_strict else fault,
+        refusal=found.refusal,
+        warning=found.warning,
     )
 
 
 def pin_in_force(seen: Seen, identity: ServerIdentity) -> ServerPin | None:
     """Return what was approved of a server, as far as it counts for the program that it is now."""
-    pin, fault, _ = _approved(seen, identity)
-    return None if fault and seen.level == "strict" else pin
+    found = _approved(seen, identity)
+    return None if found.refusal else found.pin
 
 
-def _approved(seen: Seen, identity: ServerIdentity) -> tuple[ServerPin | None, str, LockedServer | None]:
-    """Return the pin that counts, what is wrong about it, and the server in the lock if that counts.
+class _Approved(msgspec.Struct, frozen=True):
+    pin: ServerPin | None = None
+    """The pin that counts. If the whole server is held, what to compare it with."""
+    locked: LockedServer | None = None
+    """The server in the lock, if the pin is that."""
+    refusal: str = ""
+    warning: str = ""
 
-    Under `strict`, what is wrong holds the whole server, and the pin is what to compare it with. Under
-    `scan`, what is wrong does not count: the server is pinned in the data directory.
-    """
-    locked, fault = _locked(seen, identity)
-    if locked is not None and (not fault or seen.level == "strict"):
-        return _pin_of(locked), fault, locked
-    if fault and seen.level == "strict":
-        return None, fault, None
+
+def _approved(seen: Seen, identity: ServerIdentity) -> _Approved:
+    """Return what counts. Under `scan`, a server that the lock does not have is pinned without it."""
+    is_strict, warning = seen.level == "strict", ""
+    if seen.lock is not None:
+        locked = None if isinstance(seen.lock, LockUnusable) else seen.lock.get(identity.origin)
+        if locked is not None and locked.identity == identity.digest:
+            return _Approved(_pin_of(locked), locked)
+        if locked is not None:
+            fault, warning = OTHER_PROGRAM, f"{OTHER_PROGRAM}, and the lock does not count for it"
+        else:
+            fault = LOCK_UNUSABLE if isinstance(seen.lock, LockUnusable) else NOT_IN_LOCK
+        if is_strict:
+            return _Approved(None if locked is None else _pin_of(locked), locked, refusal=fault)
     record = seen.record
     if record.is_damaged:
-        return None, DAMAGED, None
-    if record.pin is not None and record.pin.identity != identity.digest:
-        return (record.pin if seen.level == "strict" else None), OTHER_PROGRAM, None
-    return record.pin, "", None
-
-
-def _locked(seen: Seen, identity: ServerIdentity) -> tuple[LockedServer | None, str]:
-    """Return the server as the lock has it, and what is wrong about that."""
-    if seen.lock is None:
-        return None, ""
-    if isinstance(seen.lock, LockUnusable):
-        return None, LOCK_UNUSABLE
-    locked = seen.lock.get(identity.origin)
-    if locked is None:
-        return None, NOT_IN_LOCK
-    return locked, "" if locked.identity == identity.digest else OTHER_PROGRAM
+        fault = DAMAGED
+    elif record.pin is not None and record.pin.identity != identity.digest:
+        fault = OTHER_PROGRAM
+    else:
+        return _Approved(record.pin, warning=warning)
+    if is_strict:
+        return _Approved(record.pin, refusal=fault)
+    return _Approved(warning=f"{fault}; its tools are pinned anew")
 
 
 def _pin_of(locked: LockedServer) -> ServerPin:

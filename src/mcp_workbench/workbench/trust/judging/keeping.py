@@ -111,7 +111,7 @@ class TrustKeeper:
         if outcome is None:
             return
         if verdict.basis.warning:
-            self._log.warning("%s; its tools are pinned anew", verdict.basis.warning)
+            self._log.warning("%s", verdict.basis.warning)
         for words in _few(outcome.suspicious):
             self._log.warning("looks like an attack, and is used all the same: %s", words)
         for words in _few(outcome.accepted):
