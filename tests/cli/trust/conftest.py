@@ -16,6 +16,15 @@ from tests.cli.setup.clients.desk import Ran, Typing
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mcp_workbench.config import Secrets
+
+
+class Untold:
+    """A log that nobody reads."""
+
+    def hide(self, secrets: Secrets) -> None:
+        """Hide nothing, because nothing is written."""
+
 
 class TrustBench(Bench):
     """A bench whose commands can also run in this process, which takes a tenth of the time."""
@@ -38,9 +47,17 @@ class TrustBench(Bench):
                 patch.setenv(name, value)
             patch.setattr(sys, "stdin", io.StringIO() if typed is None else Typing(typed))
             patch.setattr(sys.stderr, "isatty", lambda: typed is not None)
+            # A command directs the log to stderr, which is not to stay so for other tests.
+            patch.setattr("mcp_workbench.cli.configuration.set_up", lambda *_: Untold())
             code = main(args)
         printed = self._capsys.readouterr()
         return Ran(code, printed.out, printed.err)
+
+
+@pytest.fixture(autouse=True)
+def _wait_for_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what only matters when the power fails: on a busy disk it takes most of the time."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture
