@@ -13,6 +13,7 @@ from mcp_workbench.cli.parsing import CommandParser, TopParser
 from mcp_workbench.cli.plain import KEEP_GOING, LOG_FORMATS, LOG_LEVELS
 from mcp_workbench.cli.setup.setup_options import add_commands as add_setup_commands
 from mcp_workbench.cli.shell.shell_options import add_commands as add_shell_commands
+from mcp_workbench.cli.trust.scan_options import add_commands as add_scan_command
 
 DESCRIPTION = """\
 One MCP server in front of all your MCP servers.
@@ -34,7 +35,7 @@ GROUPS: Final = {
         *("list", "add", "remove", "enable", "disable", "move"),
         *("secret", "login", "logout"),
     ),
-    "check and try": ("check", "doctor", "tools", "call", "index", "tokens"),
+    "check and try": ("check", "doctor", "scan", "tools", "call", "index", "tokens"),
     "serve": ("serve", "token"),
     "for editors and shells": ("schema", "completion"),
 }
@@ -85,6 +86,7 @@ def parser() -> argparse.ArgumentParser:
     add_setup_commands(commands, shared)
     add_inspection_commands(commands, shared)
     add_doctor_command(commands, shared)
+    add_scan_command(commands, shared)
     add_shell_commands(commands, shared)
     add_access_commands(commands, shared)
     serve = commands.add_parser(

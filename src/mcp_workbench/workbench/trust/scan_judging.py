@@ -23,7 +23,7 @@ from mcp_workbench.workbench.trust.scan_words import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MIN_CHARACTERS: Final = 20
+MIN_CHARACTERS: Final = 8
 """Shorter texts cannot say anything that a rule is about."""
 
 

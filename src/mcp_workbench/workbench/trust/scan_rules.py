@@ -68,7 +68,7 @@ RULES: Final[tuple[ScanRule, ...]] = (
         "deception",
         "hard",
         "pretends",
-        f"exclaims imposes disregards poses_as_system {_ANY_SECRECY}",
+        "exclaims imposes disregards poses_as_system",
         enough=1,
         reach=2,
     ),
@@ -117,7 +117,8 @@ RULES: Final[tuple[ScanRule, ...]] = (
         "hard",
         "secret_file",
         "takes hands_over destroys alters_argument contents +imposes obliges governs_self +governs_other"
-        f" +governs_all into_argument exclaims threatens {_ANY_SECRECY}",
+        " +governs_all into_argument exclaims threatens +hushes +keeps_from_user +leaves_user_unaware"
+        " +hushes_elsewhere",
         enough=4,
         reach=2,
     ),

@@ -78,6 +78,7 @@ _OTHER_TOOL: Final = (
     + rf" (?:the |an? |any |tool |tools |function |command ){{0,2}}(?:{_OTHER}"
     rf"|(?<=tool ){_NAME}{_NO_PARAMETER})"
 )
+_MAIL: Final = r"\b[\w.+-]{1,40}@[\w-]{1,40}\.[\w.]{2,20}"
 _CLAUSE: Final = rf"[^,{OWN_TOOL}{OWN_PARAMETER}{OTHER_NAME}{QUOTED_WORD}]"
 """A character of the clause that says when: it ends with a comma or a name."""
 
@@ -104,8 +105,8 @@ SIGNALS: Final[dict[str, Signal]] = {
     ),
     "leaves_user_unaware": Signal(
         "user users human humans people anyone them & know notice told informed aware notified alerted",
-        rf"{_USER} (?:should|must|does|do|need|needs|will|is|are|can)(?: not"
-        rf"|n'?t) (?:ever )?(?:to )?(?:be )?"
+        rf"{_USER} (?:should|must|does|do|need|needs|will|is|are|can)(?: not|n'?t) (?:ever )?"
+        r"(?:(?:need|have|get) )?(?:to )?(?:be )?"
         + _any("know notice told informed aware notified alerted made_aware"),
     ),
     "hushes_elsewhere": Signal(  # German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese
@@ -274,14 +275,10 @@ SIGNALS: Final[dict[str, Signal]] = {
         r"|(?:parameter|argument|field|sidenote|note|metadata|feedback|comment)s?\b|(?:next |final |your "
         r"|every )?(?:response|reply|answer|message|output)s?\b)",
     ),
-    "contact": Signal(
-        "com net org io xyz ru cn dev co app ai edu info number recipient bcc cc mail email",
-        r"\b[\w.+-]{1,40}@[\w-]{1,40}\.[\w.]{2,20}|\+\d{8,15}\b",
-    ),
+    "contact": Signal("@ +", rf"{_MAIL}|\+\d{{8,15}}\b"),
     "foreign_address": Signal(
-        "http https com net org io xyz ru cn dev co app ai attacker evil malicious hacker number",
-        r"\b[\w.+-]{1,40}@[\w-]{1,40}\.[\w.]{2,20}|\bhttps?://[^\s'\"`)>]{4,}|\+\d{8,15}\b|\b(?:attacker"
-        r"|evil|malicious|hacker)|\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b",
+        "@ + http https attacker evil malicious hacker",
+        rf"{_MAIL}|\bhttps?://[^\s'\"`)>]{{4,}}|\+\d{{8,15}}\b|\b(?:attacker|evil|malicious|hacker)",
     ),
     "destroys": Signal(
         "delete overwrite erase wipe drop truncate rm chmod disable shutdown kill terminate reset destroy"

@@ -40,7 +40,7 @@ class KnownNames(NamedTuple):
     """The tools of the same server."""
 
 
-_SIGNS: Final = ("<", "[", ":", "!", *MARKS)
+_SIGNS: Final = ("<", "[", ":", "!", "@", "+", *MARKS)
 """Signs that count as words."""
 _BREAKS: Final = str.maketrans(
     dict.fromkeys("`'\"\u201c\u201d\u2018\u2019()[]{}<>,.;:!?*_|/\\#=+-~@$%" + "".join(MARKS), " ")
@@ -162,7 +162,11 @@ def _in_latin(text: str) -> str:
 
     from mcp_workbench.config.validation.look_alikes import as_latin  # noqa: PLC0415 - as above
 
-    composed = as_latin(unicodedata.normalize("NFKC", text))
+    # In small letters first: a small Cyrillic letter may look like none of ours where the capital does.
+    lowered = re.sub(
+        "[\u0370-\u058f\u13a0-\u13ff]+", lambda some: some[0].lower(), unicodedata.normalize("NFKC", text)
+    )
+    composed = as_latin(lowered)
     # Accents only where they are above Latin letters: in other scripts they are parts of the letters.
     return re.sub("[\u00c0-\u024f]", lambda one: unicodedata.normalize("NFD", one[0])[0], composed)
 
@@ -184,8 +188,8 @@ def _entities() -> re.Pattern[str]:
 
 @cache
 def _spaced_letters() -> re.Pattern[str]:
-    """Five letters or more, each followed by the same kind of separator: `i g n o r e`, `i.g.n.o.r.e`."""
-    return re.compile(r"(?<![^\W_])(?:[A-Za-z](?: |\.|-|_|\*)){4,}+[A-Za-z](?![^\W_])")
+    """Letters with a sign between them, such as `i g n o r e` and `i.g.n.o.r.e`: up to 40 at once."""
+    return re.compile(r"(?<![^\W_])(?:[A-Za-z][ ._*-]){3,40}[A-Za-z](?![^\W_])")
 
 
 @cache

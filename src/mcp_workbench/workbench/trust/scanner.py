@@ -68,6 +68,17 @@ def scan_text(place: str, text: str) -> list[ScanFinding]:
     return _bounded(_scan(((place, text),), None))
 
 
+def scan_server(tools: Sequence[msgspec.Raw], instructions: str = "") -> dict[str, list[ScanFinding]]:
+    """Return what is found in the listing of one server, by the name of the tool.
+
+    What is found in its instructions has the empty name. Tools without findings are left out.
+    """
+    names = [texts_of(tool).name for tool in tools]
+    found = {name: scan_tool(tool, names) for name, tool in zip(names, tools, strict=True)}
+    found[""] = scan_text("instructions", instructions) + found.get("", [])
+    return {name: findings for name, findings in found.items() if findings}
+
+
 def scan_together(
     servers: Mapping[Origin, Sequence[msgspec.Raw]],
 ) -> dict[Origin, dict[str, list[ScanFinding]]]:
