@@ -60,12 +60,12 @@ class ScanReport(msgspec.Struct):
 
     @property
     def hard(self) -> int:
-        """Number of hard findings."""
+        """Number of hard findings in all servers."""
         return self._count("hard")
 
     @property
     def soft(self) -> int:
-        """Number of soft findings."""
+        """Number of soft findings in all servers."""
         return self._count("soft")
 
     def _count(self, severity: Severity) -> int:

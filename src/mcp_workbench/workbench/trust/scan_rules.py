@@ -65,6 +65,14 @@ RULES: Final[tuple[ScanRule, ...]] = (
         reach=2,
     ),
     _rule(
+        "false-authority",
+        "hard",
+        "comments_out",
+        f"obliges imposes takes hands_over destroys secret_file secret_thing conversation calls_other"
+        f" runs {_ANY_SECRECY}",
+        enough=1,
+    ),
+    _rule(
         "deception",
         "hard",
         "pretends",
@@ -119,7 +127,7 @@ RULES: Final[tuple[ScanRule, ...]] = (
         "takes hands_over destroys alters_argument contents +imposes obliges governs_self +governs_other"
         " +governs_all into_argument exclaims threatens +hushes +keeps_from_user +leaves_user_unaware"
         " +hushes_elsewhere",
-        enough=4,
+        enough=3,
         reach=2,
     ),
     _rule("secret-access", "soft", "secret_file", "takes hands_over", enough=1),

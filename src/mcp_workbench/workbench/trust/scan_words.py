@@ -31,7 +31,7 @@ MAX_ENCODED_CHARACTERS: Final = 20_000
 """Characters of one encoded run that are decoded."""
 
 
-class KnownNames(NamedTuple):
+class NamesOfTool(NamedTuple):
     """The names that a definition may speak of as its own, in small letters."""
 
     own: str
@@ -82,7 +82,7 @@ def has_long_run(text: str) -> bool:
     return max(map(len, text.split()), default=0) >= MIN_ENCODED_CHARACTERS
 
 
-def sentences(text: str, names: KnownNames | None) -> list[str]:
+def sentences(text: str, names: NamesOfTool | None) -> list[str]:
     """Return the sentences of a readable text in small letters, with marks before the names in it.
 
     Without `names`, no name is marked.
@@ -98,7 +98,7 @@ def sentences(text: str, names: KnownNames | None) -> list[str]:
     ]
 
 
-def _mark_names(text: str, names: KnownNames) -> str:
+def _mark_names(text: str, names: NamesOfTool) -> str:
     def mark(found: re.Match[str]) -> str:
         name = found[1] or found[2] or found[3] or found[4]
         lowered = name.lower()
@@ -200,7 +200,9 @@ def _names() -> re.Pattern[str]:
         r"|\b(?:(?<![/.~@-])((?:[A-Za-z][A-Za-z0-9]{0,40}(?:_[A-Za-z0-9]{1,40}){1,6}"
         r"|[a-z]{1,40}[0-9]{0,3}[A-Z]\w{0,60})(?![\w/@]))"
         r"|(?:(?<=ing )|(?<=all )|(?<=ool ))(\w{1,40}(?:-\w{1,40}){1,6})(?=[,.;]| tool| to | with | for )"
-        r"|(?<=the tool )([a-z]\w{2,40}))"
+        r"|(?<=the tool )(?!(?:calls?|is|was|will|can|may|must|should|returns?|and|that|which|itself|for"
+        r"|with|name|to)\b)"
+        r"([a-z]\w{2,40}))"
     )
 
 
