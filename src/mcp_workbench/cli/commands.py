@@ -30,6 +30,7 @@ MODULES: Final[dict[str, str]] = {
     "move": "setup.edit",
     "remove": "setup.edit",
     "review": "trust.review",
+    "scan": "trust.scan",
     "schema": "schema",
     "secret": "setup.secret",
     "serve": "serve",
