@@ -13,6 +13,8 @@ from mcp_workbench.cli.parsing import CommandParser, TopParser
 from mcp_workbench.cli.plain import KEEP_GOING, LOG_FORMATS, LOG_LEVELS
 from mcp_workbench.cli.setup.setup_options import add_commands as add_setup_commands
 from mcp_workbench.cli.shell.shell_options import add_commands as add_shell_commands
+from mcp_workbench.cli.trust.review_options import add_commands as add_review_commands
+from mcp_workbench.cli.trust.scan_options import add_commands as add_scan_command
 
 DESCRIPTION = """\
 One MCP server in front of all your MCP servers.
@@ -34,8 +36,9 @@ GROUPS: Final = {
         *("list", "add", "remove", "enable", "disable", "move"),
         *("secret", "login", "logout"),
     ),
-    "check and try": ("check", "doctor", "tools", "call", "index", "tokens"),
+    "check and try": ("check", "doctor", "scan", "tools", "call", "index", "tokens"),
     "serve": ("serve", "token"),
+    "decide what may be used": ("review", "lock"),
     "for editors and shells": ("schema", "completion"),
 }
 """The commands as the help lists them, by task."""
@@ -85,8 +88,10 @@ def parser() -> argparse.ArgumentParser:
     add_setup_commands(commands, shared)
     add_inspection_commands(commands, shared)
     add_doctor_command(commands, shared)
+    add_scan_command(commands, shared)
     add_shell_commands(commands, shared)
     add_access_commands(commands, shared)
+    add_review_commands(commands, shared)
     serve = commands.add_parser(
         "serve",
         parents=[shared],

@@ -53,7 +53,9 @@ def run(options: argparse.Namespace) -> int:
     elif options.connect:
         with Display(_heading(loaded), loaded.warnings, list(rows.values())) as display:
             asyncio.run(connect(loaded, rows, display.update))
-        display.conclude(f"{count_states(rows.values())}. {_next_step(rows, options.config)}")
+        display.conclude(
+            f"{count_states(rows.values())}. {_findings(rows)}{_next_step(rows, options.config)}"
+        )
     else:
         _list(loaded, rows)
     return 1 if any(row.state == "failed" for row in rows.values()) else 0
@@ -84,6 +86,11 @@ def _check_as_json(loaded: LoadedConfig, rows: Rows, *, connecting: bool) -> Non
         print_json({"file": loaded.path, "valid": True, "warnings": warnings, "servers": servers})
 
 
+def _findings(rows: Rows) -> str:
+    """Return the command that explains the findings of the scanner, if there are any."""
+    return "Findings: mcp-workbench scan. " if any(row.findings for row in rows.values()) else ""
+
+
 def _next_step(rows: Rows, config: str | None) -> str:
     """Return the command to run next, and when."""
     failed = [row for row in rows.values() if row.state == "failed"]
@@ -98,21 +105,34 @@ def _next_step(rows: Rows, config: str | None) -> str:
     return f"{lead} {show_name(shlex.join(words))}"
 
 
-async def connect(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) -> Catalogue:
+async def connect(
+    loaded: LoadedConfig,
+    rows: Rows,
+    on_change: Callable[[], None],
+    on_listed: Callable[[ConfiguredServer], None] | None = None,
+    *,
+    keeps_pins: bool = True,
+) -> Catalogue:
     """Start the servers of these rows, a few at a time, and fill in the rows.
 
-    Each server is stopped when it has listed its tools. Return the catalogue, which has the lists.
+    Each server is stopped when it has listed its tools. Before that, `on_listed` is called if it works.
+    Without `keeps_pins` nothing is pinned or held. Return the catalogue, which has the lists.
     """
     cancel_on_request_to_end()
-    workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
+    workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ), keeps_pins=keeps_pins)
     turns = asyncio.Semaphore(MAX_RUNNING_SERVERS)
 
     async def try_one(toolbox_server: ConfiguredServer, row: Row) -> None:
         async with turns:
             row.state = "starting"
             on_change()
-            row.fill_in(await attempt(toolbox_server))
+            trial = await attempt(toolbox_server)
+            row.fill_in(trial)
+            if not trial.error:
+                row.note_findings(toolbox_server)
             on_change()
+            if on_listed is not None and not trial.error:
+                on_listed(toolbox_server)
             await toolbox_server.server.close()
 
     try:

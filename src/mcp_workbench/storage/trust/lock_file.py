@@ -219,7 +219,7 @@ class _Reader:
         # With ASCII only: a lone surrogate of a server has no UTF-8.
         raw = msgspec.Raw(json.dumps(definition).encode())
         digest = self._digest(tool.get("digest"), (*place, "digest"))
-        if definition and definition.get("name") != name:
+        if definition and definition.get("name", name) != name:
             what = f"this should be the name of the tool, {json.dumps(name)}"
             self._problems.add((*place, "definition", "name"), what, _RESTORE)
         elif definition and digest and self._digest_of(raw) != digest:

@@ -7,9 +7,9 @@ out. `word_differences` compares texts, `schema_differences` compares schemas.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Final
 
+from mcp_workbench.workbench.trust.digests import TWICE, parsed
 from mcp_workbench.workbench.trust.schema_differences import ABSENT, SchemaComparison, value_changes
 from mcp_workbench.workbench.trust.word_differences import Change, text_changes
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import msgspec
 
-TEXTS: Final = ("name", "title", "description")
+TEXTS: Final = ("name", "title", "description", TWICE)
 SCHEMAS: Final = {"inputSchema": "parameter", "outputSchema": "output"}
 """The schemas of a tool, and what a property of each is called."""
 NOT_GIVEN: Final = "not given"
@@ -31,12 +31,13 @@ def tool_changes(before: msgspec.Raw | None, after: msgspec.Raw | None) -> list[
     """
     old, new = _members(before), _members(after)
     changes: list[Change] = []
-    for member in TEXTS:
+    # The name of a new tool is not told: whoever shows it has named it.
+    for member in TEXTS if old and new else TEXTS[1:]:
         changes += value_changes(member, old.get(member, ABSENT), new.get(member, ABSENT), is_text=True)
     for member, noun in SCHEMAS.items():
         comparison = SchemaComparison(member, noun)
         changes += comparison.changes(old.get(member, ABSENT), new.get(member, ABSENT))
-    if not changes:
+    if not changes and old and new:
         # Such as an empty list of required parameters: it means the same, and still is another definition.
         for member in (*TEXTS, *SCHEMAS):
             changes += value_changes(member, old.get(member, ABSENT), new.get(member, ABSENT))
@@ -62,6 +63,5 @@ def _hint(value: bool | None) -> str:
 
 
 def _members(definition: msgspec.Raw | None) -> dict[str, object]:
-    # Not by msgspec, which refuses lone surrogates: a definition that cannot be read must not look unchanged.
-    decoded: object = {} if definition is None else json.loads(bytes(definition))
-    return decoded if isinstance(decoded, dict) else {"description": decoded}
+    tree: dict[str, object] = {} if definition is None else parsed(definition)
+    return tree

@@ -13,7 +13,7 @@ from mcp_workbench.workbench.trust.scan_rules import RULES, ScanRule
 from mcp_workbench.workbench.trust.scan_signals import ALL_SIGNALS, bits_of, found_signals, possible_signals
 from mcp_workbench.workbench.trust.scan_words import (
     MARKS,
-    KnownNames,
+    NamesOfTool,
     is_split_into_words,
     may_have_names,
     sentences,
@@ -23,7 +23,7 @@ from mcp_workbench.workbench.trust.scan_words import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MIN_CHARACTERS: Final = 20
+MIN_CHARACTERS: Final = 8
 """Shorter texts cannot say anything that a rule is about."""
 
 
@@ -51,7 +51,7 @@ def may_be_judged(text: str) -> bool:
     return bool(_possible_rules(text))
 
 
-def judge(text: str, names: KnownNames | None) -> Iterator[tuple[ScanRule, str]]:
+def judge(text: str, names: NamesOfTool | None) -> Iterator[tuple[ScanRule, str]]:
     """Yield the rules that a readable text meets, each with the first passage that does."""
     if len(text) < MIN_CHARACTERS:
         return

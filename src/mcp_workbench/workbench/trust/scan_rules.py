@@ -65,10 +65,18 @@ RULES: Final[tuple[ScanRule, ...]] = (
         reach=2,
     ),
     _rule(
+        "false-authority",
+        "hard",
+        "comments_out",
+        f"obliges imposes takes hands_over destroys secret_file secret_thing conversation calls_other"
+        f" runs {_ANY_SECRECY}",
+        enough=1,
+    ),
+    _rule(
         "deception",
         "hard",
         "pretends",
-        f"exclaims imposes disregards poses_as_system {_ANY_SECRECY}",
+        "exclaims imposes disregards poses_as_system",
         enough=1,
         reach=2,
     ),
@@ -117,8 +125,9 @@ RULES: Final[tuple[ScanRule, ...]] = (
         "hard",
         "secret_file",
         "takes hands_over destroys alters_argument contents +imposes obliges governs_self +governs_other"
-        f" +governs_all into_argument exclaims threatens {_ANY_SECRECY}",
-        enough=4,
+        " +governs_all into_argument exclaims threatens +hushes +keeps_from_user +leaves_user_unaware"
+        " +hushes_elsewhere",
+        enough=3,
         reach=2,
     ),
     _rule("secret-access", "soft", "secret_file", "takes hands_over", enough=1),

@@ -78,6 +78,7 @@ _OTHER_TOOL: Final = (
     + rf" (?:the |an? |any |tool |tools |function |command ){{0,2}}(?:{_OTHER}"
     rf"|(?<=tool ){_NAME}{_NO_PARAMETER})"
 )
+_MAIL: Final = r"\b[\w.+-]{1,40}@[\w-]{1,40}\.[\w.]{2,20}"
 _CLAUSE: Final = rf"[^,{OWN_TOOL}{OWN_PARAMETER}{OTHER_NAME}{QUOTED_WORD}]"
 """A character of the clause that says when: it ends with a comma or a name."""
 
@@ -85,10 +86,13 @@ SIGNALS: Final[dict[str, Signal]] = {
     # --- What the user is to know -------------------------------------------------------------------------
     "hushes": Signal(
         f"{_NOT_WORDS} & tell telling inform informing mention mentioning notify notifying reveal revealing"
-        " disclose disclosing alert alerting warn warning acknowledge acknowledging say saying let letting",
+        " disclose disclosing alert alerting warn warning acknowledge acknowledging say saying let letting"
+        " include show display output print repeat",
         rf"{_NOT} (?:ever |also |explicitly |directly |under any circumstances )?"
-        r"(?:tell|inform|mention|notify|reveal|disclos|alert|warn|acknowledg|say|let)\w{0,4}\b"
-        rf"[^.]{{0,60}}(?:{_USER}|\b(?:this|these|that you|it)\b)",
+        r"(?:(?:tell|inform|mention|notify|reveal|disclos|alert|warn|acknowledg|say|let)\w{0,4}\b"
+        rf"[^.]{{0,60}}(?:{_USER}|\b(?:this|these|that you|it)\b)"
+        r"|(?:include|show|display|output|print|repeat) (?:\w+ ){0,2}?(?:this|these|those|the hidden)"
+        r" (?:instruction|step|note|message|directive|policy|rule|process|action)s?\b)",
     ),
     "keeps_from_user": Signal(
         "secret hidden invisible conceal concealed confidential unknown keep secretly covertly discreetly"
@@ -104,8 +108,8 @@ SIGNALS: Final[dict[str, Signal]] = {
     ),
     "leaves_user_unaware": Signal(
         "user users human humans people anyone them & know notice told informed aware notified alerted",
-        rf"{_USER} (?:should|must|does|do|need|needs|will|is|are|can)(?: not"
-        rf"|n'?t) (?:ever )?(?:to )?(?:be )?"
+        rf"{_USER} (?:should|must|does|do|need|needs|will|is|are|can)(?: not|n'?t) (?:ever )?"
+        r"(?:(?:need|have|get) )?(?:to )?(?:be )?"
         + _any("know notice told informed aware notified alerted made_aware"),
     ),
     "hushes_elsewhere": Signal(  # German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese
@@ -166,14 +170,18 @@ SIGNALS: Final[dict[str, Signal]] = {
     ),
     # --- Who seems to speak, and how loud -----------------------------------------------------------------
     "poses_as_system": Signal(
-        "system sys inst im hidden secret admin assistant internal & < [ : instruction instructions"
-        " directive directives command commands prompt prompts",
-        r"<\|?/?(?:im_start|im_end|system|sys|inst|assistant|hidden|secret|admin)\b[^>]{0,30}\|?>|<<sys>>"
-        r"|\[/?inst\]|\[\[?(?:system|hidden|secret|admin|internal)(?: (?:\w+ ){0,2}(?:instruct\w*|note"
-        r"|message|override|prompt|directive))?\]?\]|\bsystem (?:instruction|override|message|note|directive"
-        r"|notice|command|alert|reminder|prompt)s? ?[:\]]|\bhidden (?:instruction|directive|command"
-        r"|prompt)s?\b|^(?:system|assistant) ?:",
+        "system sys inst im hidden secret admin assistant internal override directive directives shadow"
+        " & < [ : instruction instructions directive directives command commands prompt prompts",
+        r"<\|?/?\w{0,20}(?:im_start|im_end|system|override|hidden|secret|admin|directive)\w{0,20}(?:"
+        r" [^>]{0,30})?\|?>"
+        r"|<<sys>>|\[/?inst\]|</?(?:sys|inst|assistant)>"
+        r"|\[\[?(?:system|hidden|secret|admin|internal|shadow|override)"
+        r"(?: (?:\w+ ){0,2}(?:instruct\w*|note|message|override|prompt|directive))?\]?\]"
+        r"|\bsystem (?:instruction|override|message|note|directive|notice|command|alert|reminder"
+        r"|prompt)s? ?[:\](]"
+        r"|\bhidden (?:instruction|directive|command|prompt)s?\b|^(?:system|assistant) ?:",
     ),
+    "comments_out": Signal("<", r"<!--"),
     "exclaims": Signal(
         "important critical instructions instruction attention urgent note mandatory rule rules warning & <"
         " [ : !",
@@ -274,14 +282,10 @@ SIGNALS: Final[dict[str, Signal]] = {
         r"|(?:parameter|argument|field|sidenote|note|metadata|feedback|comment)s?\b|(?:next |final |your "
         r"|every )?(?:response|reply|answer|message|output)s?\b)",
     ),
-    "contact": Signal(
-        "com net org io xyz ru cn dev co app ai edu info number recipient bcc cc mail email",
-        r"\b[\w.+-]{1,40}@[\w-]{1,40}\.[\w.]{2,20}|\+\d{8,15}\b",
-    ),
+    "contact": Signal("@ +", rf"{_MAIL}|\+\d{{8,15}}\b"),
     "foreign_address": Signal(
-        "http https com net org io xyz ru cn dev co app ai attacker evil malicious hacker number",
-        r"\b[\w.+-]{1,40}@[\w-]{1,40}\.[\w.]{2,20}|\bhttps?://[^\s'\"`)>]{4,}|\+\d{8,15}\b|\b(?:attacker"
-        r"|evil|malicious|hacker)|\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b",
+        "@ + http https attacker evil malicious hacker",
+        rf"{_MAIL}|\bhttps?://[^\s'\"`)>]{{4,}}|\+\d{{8,15}}\b|\b(?:attacker|evil|malicious|hacker)",
     ),
     "destroys": Signal(
         "delete overwrite erase wipe drop truncate rm chmod disable shutdown kill terminate reset destroy"
@@ -339,9 +343,12 @@ SIGNALS: Final[dict[str, Signal]] = {
     "calls_self_first": Signal(
         "first before prior after",
         rf"{_any('call use invoke run execute consult called used invoked executed')} (?:\w+ ){{0,3}}?"
-        rf"(?:{_THIS_TOOL}|this|it)\b[^.]{{0,40}}\b(?:first|before|prior)\b|(?:{_THIS_TOOL}|\b(?:this"
-        rf"|it)) (?:must|should|has to|needs to|is required to)(?: always)?(?: be)? "
-        r"(?:call|use|invoke|run|execute)\w*[^.]{0,40}\b(?:first|before|prior|after)\b",
+        rf"(?:{_THIS_TOOL}|this|it)\b[^.]{{0,40}}\b(?:first|before|prior)\b"
+        rf"|(?:{_THIS_TOOL}|\b(?:this|it)) (?:must|should|has to|needs to|is required to)(?: always)?(?:"
+        rf" be)? "
+        r"(?:call|use|invoke|run|execute)\w*[^.]{0,40}\b(?:first|before|prior|after)\b"
+        r"|(?:^|[:;-] )(?:must|should) (?:always )?be (?:called|used|invoked|run)\b[^.]{0,40}\b(?:first"
+        r"|before|prior)\b",
     ),
     "prepares_input": Signal(
         "to and that if unless when",
@@ -438,7 +445,7 @@ def _pattern(position: int) -> re.Pattern[str]:
 _ORDERED: Final = tuple(SIGNALS.values())
 _POSITIONS: Final = {name: position for position, name in enumerate(SIGNALS)}
 ALL_SIGNALS: Final = (1 << len(SIGNALS)) - 1
-"""All signals, as bits."""
+"""All signals, as bits of one number."""
 
 
 def _groups() -> tuple[dict[str, int], tuple[tuple[int, int], ...]]:

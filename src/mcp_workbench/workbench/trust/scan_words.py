@@ -31,7 +31,7 @@ MAX_ENCODED_CHARACTERS: Final = 20_000
 """Characters of one encoded run that are decoded."""
 
 
-class KnownNames(NamedTuple):
+class NamesOfTool(NamedTuple):
     """The names that a definition may speak of as its own, in small letters."""
 
     own: str
@@ -40,7 +40,7 @@ class KnownNames(NamedTuple):
     """The tools of the same server."""
 
 
-_SIGNS: Final = ("<", "[", ":", "!", *MARKS)
+_SIGNS: Final = ("<", "[", ":", "!", "@", "+", *MARKS)
 """Signs that count as words."""
 _BREAKS: Final = str.maketrans(
     dict.fromkeys("`'\"\u201c\u201d\u2018\u2019()[]{}<>,.;:!?*_|/\\#=+-~@$%" + "".join(MARKS), " ")
@@ -82,7 +82,7 @@ def has_long_run(text: str) -> bool:
     return max(map(len, text.split()), default=0) >= MIN_ENCODED_CHARACTERS
 
 
-def sentences(text: str, names: KnownNames | None) -> list[str]:
+def sentences(text: str, names: NamesOfTool | None) -> list[str]:
     """Return the sentences of a readable text in small letters, with marks before the names in it.
 
     Without `names`, no name is marked.
@@ -98,7 +98,7 @@ def sentences(text: str, names: KnownNames | None) -> list[str]:
     ]
 
 
-def _mark_names(text: str, names: KnownNames) -> str:
+def _mark_names(text: str, names: NamesOfTool) -> str:
     def mark(found: re.Match[str]) -> str:
         name = found[1] or found[2] or found[3] or found[4]
         lowered = name.lower()
@@ -162,7 +162,11 @@ def _in_latin(text: str) -> str:
 
     from mcp_workbench.config.validation.look_alikes import as_latin  # noqa: PLC0415 - as above
 
-    composed = as_latin(unicodedata.normalize("NFKC", text))
+    # In small letters first: a small Cyrillic letter may look like none of ours where the capital does.
+    lowered = re.sub(
+        "[\u0370-\u058f\u13a0-\u13ff]+", lambda some: some[0].lower(), unicodedata.normalize("NFKC", text)
+    )
+    composed = as_latin(lowered)
     # Accents only where they are above Latin letters: in other scripts they are parts of the letters.
     return re.sub("[\u00c0-\u024f]", lambda one: unicodedata.normalize("NFD", one[0])[0], composed)
 
@@ -184,8 +188,8 @@ def _entities() -> re.Pattern[str]:
 
 @cache
 def _spaced_letters() -> re.Pattern[str]:
-    """Five letters or more, each followed by the same kind of separator: `i g n o r e`, `i.g.n.o.r.e`."""
-    return re.compile(r"(?<![^\W_])(?:[A-Za-z](?: |\.|-|_|\*)){4,}+[A-Za-z](?![^\W_])")
+    """Letters with a sign between them, such as `i g n o r e` and `i.g.n.o.r.e`: up to 40 at once."""
+    return re.compile(r"(?<![^\W_])(?:[A-Za-z][ ._*-]){3,40}[A-Za-z](?![^\W_])")
 
 
 @cache
@@ -196,7 +200,9 @@ def _names() -> re.Pattern[str]:
         r"|\b(?:(?<![/.~@-])((?:[A-Za-z][A-Za-z0-9]{0,40}(?:_[A-Za-z0-9]{1,40}){1,6}"
         r"|[a-z]{1,40}[0-9]{0,3}[A-Z]\w{0,60})(?![\w/@]))"
         r"|(?:(?<=ing )|(?<=all )|(?<=ool ))(\w{1,40}(?:-\w{1,40}){1,6})(?=[,.;]| tool| to | with | for )"
-        r"|(?<=the tool )([a-z]\w{2,40}))"
+        r"|(?<=the tool )(?!(?:calls?|is|was|will|can|may|must|should|returns?|and|that|which|itself|for"
+        r"|with|name|to)\b)"
+        r"([a-z]\w{2,40}))"
     )
 
 

@@ -15,7 +15,7 @@ from mcp_workbench.workbench.text.sanitise import clean_text, has_hidden, show_t
 from mcp_workbench.workbench.trust.scan_judging import judge, may_be_judged
 from mcp_workbench.workbench.trust.scan_rules import WHY, Severity
 from mcp_workbench.workbench.trust.scan_texts import texts_of
-from mcp_workbench.workbench.trust.scan_words import KnownNames, decoded, has_long_run, readable
+from mcp_workbench.workbench.trust.scan_words import NamesOfTool, decoded, has_long_run, readable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ def scan_tool(definition: msgspec.Raw | bytes, siblings: Collection[str] = ()) -
     business, and no orders about other tools.
     """
     tool = texts_of(definition)
-    names = KnownNames(tool.name.lower(), tool.parameters, frozenset(map(str.lower, siblings)))
+    names = NamesOfTool(tool.name.lower(), tool.parameters, frozenset(map(str.lower, siblings)))
     return _bounded(_scan(tool.texts, names))
 
 
@@ -66,6 +66,17 @@ def scan_text(place: str, text: str) -> list[ScanFinding]:
     Names of tools in it are taken for the server's own.
     """
     return _bounded(_scan(((place, text),), None))
+
+
+def scan_server(tools: Sequence[msgspec.Raw], instructions: str = "") -> dict[str, list[ScanFinding]]:
+    """Return what is found in the listing of one server, by the name of the tool.
+
+    What is found in its instructions has the empty name. Tools without findings are left out.
+    """
+    names = [texts_of(tool).name for tool in tools]
+    found = {name: scan_tool(tool, names) for name, tool in zip(names, tools, strict=True)}
+    found[""] = scan_text("instructions", instructions) + found.get("", [])
+    return {name: findings for name, findings in found.items() if findings}
 
 
 def scan_together(
@@ -111,11 +122,15 @@ def _bounded(found: Iterable[ScanFinding]) -> list[ScanFinding]:
     return ordered[:MAX_FINDINGS]
 
 
-def _scan(texts: Collection[tuple[str, str]], names: KnownNames | None) -> Iterator[ScanFinding]:
+def _scan(texts: Collection[tuple[str, str]], names: NamesOfTool | None) -> Iterator[ScanFinding]:
     whole = "\n".join(text for _, text in texts)
     if has_hidden(whole):
         for place, text in texts:
             yield from _hidden(place, text)
+    if "   " in whole or "\n\n\n" in whole:
+        for place, text in texts:
+            if (padded := _PADDING.search(text)) is not None:
+                yield finding("hidden-characters", "hard", place, text[padded.end() - 1 :])
     is_long = has_long_run(whole)
     # Most tools have too few of the words that the rules need: they cost nothing more.
     may_attack = may_be_judged(readable(whole))
@@ -139,7 +154,7 @@ _COLLECTING: Final = re.compile(
 """Names of parameters that take in more than a call needs."""
 
 
-def _judged(place: str, text: str, names: KnownNames | None) -> Iterator[ScanFinding]:
+def _judged(place: str, text: str, names: NamesOfTool | None) -> Iterator[ScanFinding]:
     for rule, words in judge(readable(text), names):
         yield finding(rule.code, rule.severity, place, words)
 
@@ -155,7 +170,11 @@ _MEANT: Final = re.compile("[\x1b\u202d\u202e\U000e0020-\U000e007e]")
 """Hidden characters that do more than take up no room: they spell letters, turn text round, move a cursor."""
 
 
-def _encoded(place: str, text: str, names: KnownNames | None) -> Iterator[ScanFinding]:
+_PADDING: Final = re.compile(r"[ \t]{120,}+\S|\n(?:[ \t]{0,40}\n){20,}+\s{0,40}\S")
+"""So much space that what follows is out of sight."""
+
+
+def _encoded(place: str, text: str, names: NamesOfTool | None) -> Iterator[ScanFinding]:
     for plain in decoded(text):
         is_attack = has_hard(_judged(place, plain, names))
         yield finding("encoded-payload", "hard" if is_attack else "soft", place, plain)

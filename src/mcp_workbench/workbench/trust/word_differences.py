@@ -18,7 +18,7 @@ CONTEXT_WORDS: Final = 8
 """Unchanged words that are shown on each side of a change."""
 MAX_BRIDGED_WORDS: Final = 2
 """Unchanged words between two changes that count as changed: single words between others are hard to read."""
-MAX_COMPARED_WORDS: Final = 3000
+MAX_COMPARED_WORDS: Final = 1500
 """Words that are aligned one by one. Of longer texts, all between the first and last change has changed."""
 OMITTED: Final = "…"
 
