@@ -39,8 +39,8 @@ WorkbenchError
     ├── ToolboxNotFound      no toolbox has that name
     ├── ServerNotFound       the toolbox has no server of that name
     ├── ToolNotFound         the server has no tool of that name
-    ├── ToolsNotFound        no tool is known by any of the names
     ├── ToolHeld             the tool is held until a person releases it
+    ├── ToolsNotFound        no tool is known by any of the names
     ├── NotKept              no result is kept under that handle
     ├── TooManyRequests      the client has too many requests in flight
     ├── ShareUsedUp          the principal has used its whole share of a shared resource
