@@ -106,14 +106,19 @@ class ConfiguredServer(ToolboxServer):
 
     def adopt(self, config: ServerConfig, secrets: Secrets) -> None:
         """Adopt the changed configuration of a server whose program is the same."""
-        if config.tool_filters != self.server.config.tool_filters:
+        before = self.server.config
+        if config.tool_filters != before.tool_filters:
             self._is_shown = compile_filters(config.tool_filters)
             self.forget_listings()
         self.inline_limit = _inline_limit(config)
         self.is_required = config.required
         self.server.adopt(config, secrets)
         if self._known_trust is not None:
-            self._known_trust.adopt(config)
+            self._known_trust.config = config
+        if config.pin != before.pin:
+            self.forget_listings()
+            for connection in self.server.up:
+                connection.expect_changes()  # so that the list is judged again, and pinned
 
     def forget_listings(self) -> None:
         """Read the lists of tools again at their next use: others are shown or held now."""

@@ -142,6 +142,10 @@ def test_a_list_is_told_apart_byte_by_byte() -> None:
     ("config", "program"),
     [
         (ServerConfig(command="npx", args=["-y", "some-package", "--key=k1"]), "npx -y some-package --key"),
+        (
+            ServerConfig(command="uvx", args=["pkg", "--port", "8080", "true"]),
+            "uvx pkg --port <value> <value>",
+        ),
         (ServerConfig(command="my server", args=["secret", ""]), '"my server" *** ""'),
         (ServerConfig(url="HTTPS://user:pw@Api.example.com:8443/mcp?key=1"), "https://api.example.com:8443"),
     ],

@@ -14,6 +14,7 @@ from mcp_workbench.errors import ToolHeld
 from mcp_workbench.storage.directories import data_directory
 from mcp_workbench.storage.trust.pins import PinStore
 from mcp_workbench.workbench.client_view import ClientView
+from mcp_workbench.workbench.configured_server import ConfiguredServer
 from mcp_workbench.workbench.registry import build
 from tests.grid.benches import conversing_server
 from tests.support.client import clean_environment, write_config
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     import msgspec
 
-    from mcp_workbench.workbench.configured_server import ConfiguredServer
     from tests.support.client import Json
     from tests.support.sessions import Era
 
@@ -41,18 +41,27 @@ class Bench:
     """A workbench in this process, with one server whose definitions stand in a file."""
 
     def __init__(self, home: Path, entry: Json, definitions: Path, era: Era, *, is_file: bool = True) -> None:
+        self.home, self.entry = home, entry
         environ = clean_environment(home)
         config = toolboxes(dev={"fs": entry})
         loaded = load(write_config(home, config), environ) if is_file else load_data(config, environ)
         self.store = PinStore(data_directory(environ))
         self.registry = build(loaded, environ=environ, cache=home / "cache")
-        self.view = ClientView(self.registry)
+        self.view = ClientView(self.registry, has_own_servers=True)
         self.definitions = definitions
         self.modern = era == "modern"
 
     @property
     def server(self) -> ConfiguredServer:
-        return self.registry.toolbox_servers["dev", "fs"]
+        server = self.view.toolbox_servers["dev", "fs"]
+        assert isinstance(server, ConfiguredServer)
+        return server
+
+    def reload(self, **more: str) -> None:
+        """Apply a file in which the server has more keys."""
+        path = write_config(self.home, toolboxes(dev={"fs": self.entry | more}))
+        self.registry.reconfigure(load(path, clean_environment(self.home)))
+        self.view.refresh()
 
     def define(self, *tools: msgspec.Raw) -> None:
         """Update the program of the server."""
@@ -154,3 +163,25 @@ async def test_configurations_without_a_file_do_not_share_pins(tmp_path: Path) -
             made.define(BAD if (home / "seen").exists() else GOOD)
             (home / "seen").touch()
             assert await made.opened() == expected
+
+
+async def test_another_level_takes_effect_while_the_server_runs(tmp_path: Path) -> None:
+    async with bench(tmp_path, "stdio", "modern") as made:
+        made.reload(pin="off")
+        made.define(BAD)
+        assert (await made.opened(), made.server.tool_hint("talk")) == (["talk"], "unknown")
+        for level, expected in (("strict", []), ("off", ["talk"]), ("scan", [])):
+            made.reload(pin=level)
+            assert await made.opened() == expected
+            assert bool(made.store.held.servers()) == (level != "off")
+        assert Journal(tmp_path / "journal").starts == 1
+
+
+async def test_the_own_server_of_a_client_has_the_pin_of_all(tmp_path: Path) -> None:
+    async with bench(tmp_path, "stdio", "modern") as made:
+        made.define(GOOD)
+        assert await made.opened() == ["talk"]
+        made.define(BAD, OTHER)
+        made.reload(isolation="client")
+        assert made.server is not made.registry.toolbox_servers["dev", "fs"]
+        assert (await made.opened(), list(made.server.held())) == (["other"], ["talk"])

@@ -119,7 +119,12 @@ def program_digest(program: str) -> str:
 
 
 def _without_value(argument: str) -> str:
-    """Return an argument such as `--port=80` without its value."""
+    """Return an argument such as `--port=80` without its value, and `80` as a value.
+
+    Numbers are too short to be masked where they are the values of variables.
+    """
+    if argument.isdecimal() or argument in ("true", "false"):
+        return "<value>"
     return argument.partition("=")[0] if argument.startswith("-") else argument
 
 

@@ -91,12 +91,6 @@ class ServerTrust:
         """Tell an object that shows the server's tools when other tools are held."""
         self._users.add(user)
 
-    def adopt(self, config: ServerConfig) -> None:
-        """Apply a changed configuration of the same program."""
-        before, self.config = self.config.pin, config
-        if config.pin != before and self._seen is not None:
-            self._begin_to_refresh()
-
     async def admit(self, tools: Tools, instructions: str, limit: float, *, modern: bool) -> None:
         """Judge a list that a server has just sent, before it is used. Raises BadAnswer."""
         if self.is_off:
@@ -130,11 +124,9 @@ class ServerTrust:
 
     def look(self) -> None:
         """Judge the lists again if a person has approved or rejected something, or the lock has changed."""
-        if self._seen is not None and not self._look().is_same(self._seen):
-            self._begin_to_refresh()
-
-    def _begin_to_refresh(self) -> None:
-        if self._refreshing is None:
+        if self.is_off or self._seen is None or self._refreshing is not None:
+            return
+        if not self._look().is_same(self._seen):
             self._refreshing = asyncio.create_task(self._refresh())
 
     async def _refresh(self) -> None:
@@ -148,16 +140,18 @@ class ServerTrust:
             user.forget_listings()
 
     def _judge_again(self) -> None:
-        if self.is_off:
-            with self._judging:
-                self._seen = self._look()
-                self._judged.clear()
-                self._keeper.keep_held(self.config.pin, ())
-            return
-        for modern, live in [*self._live.items()]:
-            self._admit(live.tools, live.instructions, modern=modern)
+        """Judge the live lists by what is approved now. The pin is not written: no list has changed."""
         with self._judging:
-            self._seen = self._look()
+            seen = self._seen = self._look()
+            self._judged.clear()
+            for modern, live in [*self._live.items()]:
+                judgement = self._judge(seen, live.tools, live.instructions).judgement
+                self._judged[list_digest(live.tools, live.instructions)] = judgement
+                self._live[modern] = _LiveList(live.tools, live.instructions, judgement)
+            self._keep_held()
+
+    def _keep_held(self) -> None:
+        self._keeper.keep_held(self.config.pin, [live.judgement for live in self._live.values()])
 
     def _look(self) -> Seen:
         return Seen(self.config.pin, self._context.store.read(self._place), self._context.lock())
@@ -177,8 +171,7 @@ class ServerTrust:
             before = self._live.get(modern)
             self._live[modern] = _LiveList(tools, instructions, judgement)
             if before is None or before.judgement is not judgement:
-                judgements = [live.judgement for live in self._live.values()]
-                self._keeper.keep_held(self.config.pin, judgements)
+                self._keep_held()
 
     def _judge_and_keep(self, seen: Seen, tools: Tools, instructions: str) -> Judgement:
         verdict = self._judge(seen, tools, instructions)
