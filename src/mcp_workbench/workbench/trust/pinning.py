@@ -20,9 +20,9 @@ from mcp_workbench.errors import BadAnswer
 from mcp_workbench.wire.threads import in_thread
 from mcp_workbench.workbench.trust.digests import claim_of, list_digest, program_digest, program_of
 from mcp_workbench.workbench.trust.judging.approved import Seen, ServerIdentity, pin_in_force
-from mcp_workbench.workbench.trust.judging.judge import verdict_on
 from mcp_workbench.workbench.trust.judging.judgement import NOTHING_HELD, Judgement
 from mcp_workbench.workbench.trust.judging.keeping import TrustKeeper
+from mcp_workbench.workbench.trust.judging.verdict import verdict_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config import Origin, ServerConfig
     from mcp_workbench.config.model.policy import ToolHint
     from mcp_workbench.downstream.connection import Tools
-    from mcp_workbench.workbench.trust.judging.judge import Verdict
+    from mcp_workbench.workbench.trust.judging.verdict import Verdict
     from mcp_workbench.workbench.trust.trust_context import TrustContext
 
 MAX_JUDGED_LISTS: Final = 4

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from mcp_workbench.workbench.text.sanitise import show_name
-from mcp_workbench.workbench.text.shortening import shorten
 from mcp_workbench.workbench.trust.digests import TWICE, claim_of, tree_digest
 from mcp_workbench.workbench.trust.judging.parameters import TooManyParameters, parameters_of
+from mcp_workbench.workbench.trust.judging.verdict import shown_name
 from mcp_workbench.workbench.trust.scanner import scan_text, scan_tool
 
 if TYPE_CHECKING:
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from mcp_workbench.config.model.policy import ToolHint
     from mcp_workbench.workbench.trust.scanner import ScanFinding
 
-NAME_CHARACTERS: Final = 60
-"""Length of a parameter's name in the words of a change."""
 MAX_NAMED: Final = 5
 """Changes of one kind that are named one by one."""
 
@@ -149,7 +146,7 @@ def _is_free(parameters: Mapping[str, Any], path: str) -> bool:
 
 def _named(paths: list[str], what: str) -> Iterator[DefinitionChange]:
     for path in paths[:MAX_NAMED]:
-        yield held(f"{what}: '{shorten(show_name(path), NAME_CHARACTERS)}'")
+        yield held(f"{what}: {shown_name(path)}")
     if len(paths) > MAX_NAMED:
         yield held(f"{what}: {len(paths) - MAX_NAMED} more")
 
@@ -161,4 +158,4 @@ def _has_twice(value: Any) -> bool:
 
 
 def _finding_words(finding: ScanFinding) -> str:
-    return f"{finding.why} ({finding.code} in {shorten(show_name(finding.place), NAME_CHARACTERS)})"
+    return f"{finding.why} ({finding.code} in {shown_name(finding.place)})"

@@ -6,7 +6,6 @@ outcome says what should be kept.
 
 from __future__ import annotations
 
-import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -21,19 +20,13 @@ from mcp_workbench.storage.trust.pin_records import (
     ToolPin,
     version_of,
 )
-from mcp_workbench.workbench.text.sanitise import show_name
-from mcp_workbench.workbench.text.shortening import shorten
 from mcp_workbench.workbench.trust.digests import (
-    claim_of,
     hints_of,
-    list_digest,
     parsed,
     text_digest,
     tree_digest,
 )
-from mcp_workbench.workbench.trust.judging.approved import basis_of
 from mcp_workbench.workbench.trust.judging.comparing import (
-    NAME_CHARACTERS,
     ToolVersion,
     changes,
     hard_findings,
@@ -41,13 +34,12 @@ from mcp_workbench.workbench.trust.judging.comparing import (
     instruction_changes,
     locked_hints,
 )
-from mcp_workbench.workbench.trust.judging.judgement import Judgement
+from mcp_workbench.workbench.trust.judging.verdict import Outcome, shown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from mcp_workbench.config.model.policy import ToolHint
-    from mcp_workbench.workbench.trust.judging.approved import Basis, Seen, ServerIdentity, Texts
+    from mcp_workbench.workbench.trust.judging.approved import Basis, Texts
     from mcp_workbench.workbench.trust.judging.comparing import DefinitionChange
 
 MAX_PINNED_TOOLS: Final = 10_000
@@ -57,54 +49,6 @@ IS_NEW: Final = "is new"
 REJECTED: Final = "was rejected by a person"
 LOST: Final = "changed, and the approved definition is lost"
 CHANGED: Final = "changed"
-
-
-class Outcome(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """What is held of a list of tools, and what it approves."""
-
-    held: Mapping[str, HeldTool]
-    withheld: HeldInstructions | None
-    pin: ServerPin
-    """What is approved now: the same object as before if nothing has changed."""
-    texts: Mapping[str, msgspec.Raw]
-    """The texts of what is newly approved, by digest."""
-    accepted: Sequence[str]
-    """What was accepted, in words, but for a first list."""
-    suspicious: Sequence[str]
-    """Hard findings in what was accepted at first sight, in words."""
-
-
-class Verdict(msgspec.Struct, frozen=True, eq=False):
-    """The judgement of a list of tools, and how it came about."""
-
-    judgement: Judgement
-    basis: Basis
-    outcome: Outcome | None
-    """What the list approves; None if it is known to be exactly what was approved."""
-
-
-def verdict_on(
-    seen: Seen,
-    identity: ServerIdentity,
-    read_texts: Callable[[], Texts],
-    listed: Sequence[msgspec.Raw],
-    instructions: str,
-) -> Verdict:
-    """Return what may be used of a list of tools."""
-    basis = basis_of(seen, identity, read_texts)
-    pin = basis.pin
-    if pin is not None and not basis.refusal and exact_key(pin, listed, instructions) in seen.record.judged:
-        return Verdict(Judgement(hints=claims_of(pin)), basis, None)
-    outcome = judge(basis, listed, instructions, time.time())
-    # What the lock does not have is not approved, even if it was accepted.
-    approved = pin if basis.is_locked and pin is not None else outcome.pin
-    hints = {} if basis.refusal else claims_of(approved)
-    return Verdict(Judgement(held=outcome.held, withheld=outcome.withheld, hints=hints), basis, outcome)
-
-
-def exact_key(pin: ServerPin, listed: Iterable[msgspec.Raw], instructions: str) -> str:
-    """Return a digest of a pin and a list, by which the list is known to be exactly what the pin approves."""
-    return list_digest(listed, instructions, msgspec.json.encode(pin).decode())
 
 
 def judge(basis: Basis, listed: Iterable[msgspec.Raw], instructions: str, now: float) -> Outcome:
@@ -199,12 +143,12 @@ class _Judge:
             if hard and self._basis.is_strict:
                 self._hold(name, new, digest, hard)
                 return
-            self._suspicious += [f"{_shown(name)}: {words}" for words in hard]
+            self._suspicious += [f"{shown_name(name)}: {words}" for words in hard]
         elif hard or self._basis.is_strict:
             self._hold(name, new, digest, [IS_NEW, *hard])
             return
         else:
-            self._accepted.append(f"{_shown(name)} {IS_NEW}")
+            self._accepted.append(f"{shown_name(name)} {IS_NEW}")
         by = "first" if self._is_first else "scan"
         self._approve(name, ToolPin(digest=digest, hints=new.hints, since=self._now, by=by), new)
 
@@ -217,7 +161,9 @@ class _Judge:
         if found is None or is_strict or any(change.is_held for change in found):
             self._hold(name, new, digest, [LOST] if found is None else _reasons(found))
         elif not is_approved or locked_hints(pin.hints, new.hints) != pin.hints:
-            self._accepted.append(f"{_shown(name)} {CHANGED}: {'; '.join(change.words for change in found)}")
+            self._accepted.append(
+                f"{shown_name(name)} {CHANGED}: {'; '.join(change.words for change in found)}"
+            )
             before = pin.before if is_approved else pin.digest
             hints = locked_hints(pin.hints, new.hints)
             changed = ToolPin(
@@ -302,12 +248,3 @@ def _reasons(found: Sequence[DefinitionChange]) -> list[str]:
     """Return what speaks against a change; if nothing does, what it is, because `strict` holds it anyway."""
     against = [change.words for change in found if change.is_held]
     return against or [change.words for change in found] or [CHANGED]
-
-
-def _shown(name: str) -> str:
-    return f"'{shorten(show_name(name), NAME_CHARACTERS)}'"
-
-
-def claims_of(pin: ServerPin) -> dict[str, ToolHint]:
-    """Return what the approved hints of each tool claim, by name."""
-    return {name: claim_of(tool.hints) for name, tool in pin.tools.items()}

@@ -9,10 +9,7 @@ import msgspec
 
 from mcp_workbench.storage.trust.pin_records import HeldInstructions, HeldServer, HeldTool
 from mcp_workbench.storage.trust.pins import MAX_JUDGED, PinRecord
-from mcp_workbench.workbench.text.sanitise import show_name
-from mcp_workbench.workbench.text.shortening import shorten
-from mcp_workbench.workbench.trust.judging.comparing import NAME_CHARACTERS
-from mcp_workbench.workbench.trust.judging.judge import exact_key
+from mcp_workbench.workbench.trust.judging.verdict import exact_key, shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,8 +18,8 @@ if TYPE_CHECKING:
     from mcp_workbench.storage.trust.pin_records import PinPlace
     from mcp_workbench.storage.trust.pins import PinStore
     from mcp_workbench.workbench.trust.judging.approved import ServerIdentity
-    from mcp_workbench.workbench.trust.judging.judge import Verdict
     from mcp_workbench.workbench.trust.judging.judgement import Judgement
+    from mcp_workbench.workbench.trust.judging.verdict import Verdict
 
 MAX_LOGGED: Final = 10
 """Tools that are named one by one in the log for one list."""
@@ -119,7 +116,7 @@ class TrustKeeper:
 
     def _log_held(self, held: HeldServer) -> None:
         new = [
-            f"the tool '{shorten(show_name(name), NAME_CHARACTERS)}' is held: {'; '.join(tool.reasons)}"
+            f"the tool {shown_name(name)} is held: {'; '.join(tool.reasons)}"
             for name, tool in held.tools.items()
             if not tool.is_rejected and self._is_new(f"{name} {tool.version}")
         ]
