@@ -91,13 +91,16 @@ async def test_many_calls_survive_the_end_of_their_session(connect: Connect) -> 
 
 
 async def test_a_tool_whose_marks_have_changed_is_looked_up_and_called_again(connect: Connect) -> None:
-    marked = {"type": "object", "properties": {"text": {"type": "string", "x-mcp-header": "Text"}}}
+    plain, marked = (
+        {"type": "object", "properties": {"text": {"type": "string", **marks}}}
+        for marks in ({}, {"x-mcp-header": "Text"})
+    )
     lists = 0
 
     async def handle(asked: Asked, reply: Reply) -> None:
         nonlocal lists
         lists += asked.calls == "tools/list"
-        tool = ECHO if lists < 2 else {**ECHO, "inputSchema": marked}
+        tool = {**ECHO, "inputSchema": plain if lists < 2 else marked}
         if await discovered(asked, reply, [tool]):
             return
         if asked.headers.get("mcp-param-text") != "hello":
