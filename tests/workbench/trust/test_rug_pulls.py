@@ -55,6 +55,20 @@ PULLS = {
     "a free text inside": Pull(
         tool(inputSchema=taking(options={"type": "object", "properties": {"note": FREE}})), "held"
     ),
+    "any object by an empty schema": Pull(
+        tool(inputSchema=taking(data={"type": "object", "additionalProperties": {}})), "held"
+    ),
+    "a free text by pattern": Pull(
+        tool(
+            inputSchema=taking(
+                data={"type": "object", "patternProperties": {".": FREE}, "additionalProperties": False}
+            )
+        ),
+        "held",
+    ),
+    "a free text if another is there": Pull(
+        tool(inputSchema={**taking(), "dependentSchemas": {"path": {"properties": {"note": FREE}}}}), "held"
+    ),
     "a free text by reference": Pull(
         tool(inputSchema={**taking(note={"$ref": "#/$defs/n"}), "$defs": {"n": FREE}}), "held"
     ),
@@ -198,3 +212,45 @@ async def test_definitions_that_differ_by_protocol_version_do_not_take_turns_in_
         assert not (await pinned.lists(tool(), modern=False)).held
         assert not (await pinned.lists(modern, modern=True)).held
     assert {path.name: path.stat().st_ino for path in pins.glob("*.json")} == before
+
+
+def raw(text: str) -> msgspec.Raw:
+    return msgspec.Raw(text.encode())
+
+
+CHAIN = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(2000)}
+TREE = {f"d{number}": {"anyOf": [{"$ref": f"#/$defs/d{number + 1}"}] * 2} for number in range(60)}
+HOSTILE = {
+    "a number of many digits": raw(f'{{"name":"read","inputSchema":{{"maximum":{"9" * 5000}}}}}'),
+    "half a character": raw(
+        r'{"name":"read","description":"\ud800","inputSchema":{"properties":{"\ud800":{}},"required":["\ud800"]}}'
+    ),
+    "a schema that is none": raw('{"name":"read","description":7,"inputSchema":[{"properties":[]}]}'),
+    "odd keywords": tool(
+        inputSchema={
+            "type": [[]],
+            "properties": {"a": 5, "b": {"type": {}}, "c": {"type": "string", "format": []}},
+            "required": "a",
+            "anyOf": 3,
+        }
+    ),
+    "a circle": tool(inputSchema={"properties": {"a": {"$ref": "#"}}}),
+    "a chain of references": tool(inputSchema={"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": CHAIN}),
+    "a tree of references": tool(inputSchema={"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": TREE}),
+    "a name that is half text": tool("read\u202e\x1b[2J"),
+}
+
+
+@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE.keys())
+async def test_no_definition_keeps_its_server_from_being_judged(hostile: msgspec.Raw, tmp_path: Path) -> None:
+    for level in ("scan", "strict"):
+        home = tmp_path / level
+        home.mkdir()
+        pinned = Pinned(home, level)
+        await pinned.lists(tool())
+        await pinned.lists(hostile, instructions="\ud7ff \u202e")
+        first = Pinned(home, level)
+        held = (await first.lists(hostile, tool("other", description=POISON))).held
+        assert "other" in held
+        assert first.written is not None
+        assert not (await first.lists(tool())).held

@@ -74,7 +74,12 @@ def parsed(definition: msgspec.Raw) -> dict[str, Any]:
 
     Parsers differ on which of the two counts, and a model reads both.
     """
-    tree = json.loads(bytes(definition).decode(errors="replace"), object_pairs_hook=_object, strict=False)
+    text = bytes(definition).decode(errors="replace")
+    try:
+        tree = json.loads(text, object_pairs_hook=_object, strict=False)
+    except ValueError:
+        # Python does not make numbers of thousands of digits.
+        tree = json.loads(text, object_pairs_hook=_object, strict=False, parse_int=str)
     return tree if isinstance(tree, dict) else {TWICE: tree}
 
 

@@ -17,6 +17,7 @@ from weakref import WeakSet
 import msgspec
 
 from mcp_workbench.errors import BadAnswer
+from mcp_workbench.storage.trust.pins import PinRecord
 from mcp_workbench.wire.threads import in_thread
 from mcp_workbench.workbench.trust.digests import claim_of, list_digest, program_digest, program_of
 from mcp_workbench.workbench.trust.judging.approved import Seen, ServerIdentity, pin_in_force
@@ -113,6 +114,8 @@ class ServerTrust:
             return known
         seen = self._look()
         self._seen = self._seen or seen
+        if seen.level == "scan" and seen.lock is None and seen.record == PinRecord():
+            return NOTHING_HELD  # as of every first list
         return self._judge(seen, tools, instructions).judgement
 
     def hint(self, tool: str) -> ToolHint | None:

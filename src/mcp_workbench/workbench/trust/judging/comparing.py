@@ -123,7 +123,7 @@ def _tree_changes(approved: dict[str, Any], new: dict[str, Any]) -> Iterator[Def
         yield held("has two members of the same name, so that not everybody reads the same")
     try:
         before, now = parameters_of(approved.get("inputSchema")), parameters_of(new.get("inputSchema"))
-    except TooManyParameters:
+    except (TooManyParameters, RecursionError):
         yield held("has too many parameters to compare them")
         return
     required = [path for path, one in now.items() if one.is_required and not _is_required(before, path)]

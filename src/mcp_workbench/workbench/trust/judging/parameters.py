@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-MAX_PARAMETERS: Final = 5000
-"""Parameters of one schema that are looked at, nested ones included. A schema with more is not compared."""
+MAX_VISITS: Final = 20_000
+"""Parts of one schema that are looked at, by every way that leads there. One with more is not compared."""
 MAX_SHORT_CHARACTERS: Final = 64
 """Length up to which a string is too short to carry much."""
 
@@ -56,9 +56,7 @@ class _Walk:
 
     def visit(self, schema: Any, path: str, references: tuple[str, ...]) -> None:
         """Collect what can be given below a path."""
-        self._visits += 1
-        if self._visits > MAX_PARAMETERS:
-            raise TooManyParameters
+        self._count()
         if not isinstance(schema, dict):
             return
         if isinstance(reference := schema.get("$ref"), str) and reference not in references:
@@ -74,10 +72,18 @@ class _Walk:
         # thing in one version and the other in the next.
         if isinstance(others := schema.get("additionalProperties"), dict) and others:
             self._add(f"{path}.*" if path else "*", others, references, is_required=False)
-        for keyword in ("items", "prefixItems"):
+        by_pattern = schema.get("patternProperties")
+        for described in by_pattern.values() if isinstance(by_pattern, dict) else ():
+            self._add(f"{path}.*" if path else "*", described, references, is_required=False)
+        for keyword in ("items", "prefixItems", "additionalItems"):
             items = schema.get(keyword)
             for described in items if isinstance(items, list) else [] if items is None else [items]:
                 self._add(f"{path}[]", described, references, is_required=False)
+
+    def _count(self) -> None:
+        self._visits += 1
+        if self._visits > MAX_VISITS:
+            raise TooManyParameters
 
     def _add(self, path: str, schema: Any, references: tuple[str, ...], *, is_required: bool) -> None:
         known = self._found.get(path, Parameter(is_required=False, is_free=False))
@@ -89,6 +95,7 @@ class _Walk:
 
     def _is_free(self, schema: Any, references: tuple[str, ...]) -> bool:
         """Whether a value of this schema can be any text or any data. Members are looked at by themselves."""
+        self._count()
         if not isinstance(schema, dict):
             return schema is not False
         if "enum" in schema or "const" in schema:
@@ -119,19 +126,24 @@ class _Walk:
 
 def _branches(schema: dict[str, Any]) -> list[Any]:
     found = [branch for key in _CHOICES if isinstance(schema.get(key), list) for branch in schema[key]]
+    dependent = schema.get("dependentSchemas")
+    found += dependent.values() if isinstance(dependent, dict) else ()
     return [*found, *(schema[keyword] for keyword in ("if", "then", "else") if keyword in schema)]
 
 
 def _is_free_type(schema: dict[str, Any]) -> bool:
     declared = schema.get("type")
-    types = set(declared) if isinstance(declared, list) else {declared}
+    listed = declared if isinstance(declared, list) else [declared]
+    types = {one if isinstance(one, str) else None for one in listed}
     if not types <= {"string", "object", "array", *_NARROW_TYPES}:
         return not (declared is None and ("properties" in schema or "items" in schema))
     if "string" in types and not _is_short(schema):
         return True
     if "object" in types and not isinstance(schema.get("properties"), dict):
-        return not isinstance(schema.get("additionalProperties"), dict)
-    return "array" in types and "items" not in schema and "prefixItems" not in schema
+        others = schema.get("additionalProperties")
+        # If it is a schema, it is looked at by itself.
+        return others is not False and not (isinstance(others, dict) and others)
+    return "array" in types and "items" not in schema
 
 
 def _is_short(schema: dict[str, Any]) -> bool:
@@ -139,7 +151,8 @@ def _is_short(schema: dict[str, Any]) -> bool:
     longest = schema.get("maxLength")
     if isinstance(longest, int) and longest <= MAX_SHORT_CHARACTERS:
         return True
-    if schema.get("format") in _FIXED_FORMATS:
+    shape = schema.get("format")
+    if isinstance(shape, str) and shape in _FIXED_FORMATS:
         return True
     pattern = schema.get("pattern")
     if not isinstance(pattern, str) or _OPEN_REPEAT.search(pattern):
