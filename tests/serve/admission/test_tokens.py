@@ -18,6 +18,8 @@ from mcp_workbench.errors import ConfigError, Denied
 from mcp_workbench.serve import watch
 from mcp_workbench.serve.admission import AdmissionFiles, load_credentials
 from mcp_workbench.serve.logs import StderrHandler
+from mcp_workbench.workbench.door import Door
+from mcp_workbench.workbench.policy.configured import ConfiguredPolicy
 from mcp_workbench.workbench.principal import ANYONE, Principal
 from tests.config.loading import toolbox, write
 from tests.serve.admission.admissions import (
@@ -181,6 +183,7 @@ class WatchedTokens(Disconnections):
 
     def __init__(self, directory: Path, **entries: tuple[str, list[str]]) -> None:
         super().__init__()
+        self.door = Door()
         self.files = AdmissionFiles(
             LOOPBACK,
             config_of(directory),
@@ -188,6 +191,7 @@ class WatchedTokens(Disconnections):
             environ={},
             log_handler=StderrHandler(),
             clients=self,
+            policy=ConfiguredPolicy(self.door),
         )
 
     def knows(self, token: str) -> bool:

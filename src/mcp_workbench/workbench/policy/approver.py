@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from mcp_workbench.errors import CallRefused
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
@@ -20,3 +22,17 @@ class Approver(Protocol):
         Raises CallRefused if nobody can be asked, now or when awaited if the person says no. Who approved the
         call is noted in the record's decision.
         """
+
+
+class NobodyAsked:
+    """Refuses all calls that a person would have to be asked about: there is no way to ask."""
+
+    def ask(self, record: CallRecord, call: ServerCall, decision: CallDecision) -> None:  # noqa: ARG002 - see above
+        """Raise CallRefused, with what would have to be changed."""
+        toolbox, server = record.origin
+        reason = (
+            f"a person has to be asked before this call, by the rule {decision.rule} in the policy of this "
+            "workbench, and nobody can be asked. Nothing was sent. The person who runs the workbench can "
+            'change the rule to "allow"'
+        )
+        raise CallRefused(record.name, server, toolbox, reason)
