@@ -20,6 +20,7 @@ import msgspec
 
 from mcp_workbench.config import InlineConfig, Secrets, ServerConfig
 from mcp_workbench.config.load import LoadedConfig
+from mcp_workbench.config.model.policy import LimitsConfig, PolicyConfig
 from mcp_workbench.config.model.workbench import ToolboxConfig, WorkbenchConfig
 from mcp_workbench.config.source.reading import Stamp
 from mcp_workbench.downstream.connection import Connection
@@ -34,6 +35,8 @@ from mcp_workbench.surface.questions.parking import ParkedCalls
 from mcp_workbench.surface.questions.sealing import Seal
 from mcp_workbench.workbench.client_view import ClientView
 from mcp_workbench.workbench.door import Door
+from mcp_workbench.workbench.policy.limits import CallLimiter
+from mcp_workbench.workbench.principal import ANYONE
 from mcp_workbench.workbench.registry import ToolboxRegistry, build
 from tests.serve.relayed import written
 
@@ -121,6 +124,25 @@ class Gatekeeper:
     @property
     def waiting(self) -> list[asyncio.Future[None]]:
         return [hold for hold in self.holds if not hold.done()]
+
+
+class Limiting:
+    """A decider and observer that counts calls as the limits of a policy do."""
+
+    def __init__(self) -> None:
+        self._limiter = CallLimiter()
+        self.limit_to(1_000_000)
+
+    def limit_to(self, calls: int) -> None:
+        """Allow so many calls in flight from now on."""
+        policy = PolicyConfig(limits=LimitsConfig(calls_in_flight=calls))
+        self._limiter.adopt(WorkbenchConfig(toolboxes={}, policy=policy))
+
+    def decide(self, record: CallRecord) -> None:
+        self._limiter.begin(record, ANYONE, None, continues=record.parent is not None)
+
+    def on_end(self, record: CallRecord, end: CallEnd) -> None:
+        self._limiter.on_end(record, end)
 
 
 def refusal(record: CallRecord) -> CallRefused:
@@ -383,6 +405,7 @@ class House:
     def __init__(self, kinds: list[ClientKind]) -> None:
         self.notes = Notes()
         self.gatekeeper = Gatekeeper()
+        self.limiting = Limiting()
         self.servers: list[Downstream] = []
         self._kinds = kinds
         self._here: dict[int, Client] = {}
@@ -390,7 +413,7 @@ class House:
         """All clients that were ever there."""
         self._parking = ParkedCalls()
         self._questions = count(1)
-        door = Door([self.gatekeeper], [self.notes])
+        door = Door([self.limiting, self.gatekeeper], [self.notes, self.limiting])
         with self._servers_in_memory():
             self.workbench: ToolboxRegistry = build(
                 configured("a"), environ={}, cache="/nonexistent", door=door

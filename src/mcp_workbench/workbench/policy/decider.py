@@ -122,6 +122,8 @@ class PolicyDecider:
         """Connect the server of a call, because its tools were never listed, and then decide."""
         with suppress(StartError):  # the hint stays unknown
             await call.toolbox_server.tools(modern=call.caller.is_modern)
+        if record.end is not None:
+            return  # the call was cancelled meanwhile: nobody is to be asked, and nothing to be counted
         verdict = known.rules.verdict(call.name)
         if not isinstance(verdict, CallDecision):
             verdict = verdict[call.toolbox_server.tool_hint(call.name) or "unknown"]
