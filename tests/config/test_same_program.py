@@ -28,6 +28,10 @@ ANOTHER: dict[str, object] = {
     "isolation": "client",
     "inherit_env": True,
     "protocol": "legacy",
+    "elicitation": "deny",
+    "sampling": "ask",
+    "roots": "deny",
+    "flows": {"crm/*": "deny"},
 }
 
 
@@ -52,6 +56,7 @@ def test_only_what_concerns_our_side_of_a_server_can_change_while_it_runs() -> N
         "call_limit",
         "message_limit",
         "results",
+        "flows",
     }
 
 

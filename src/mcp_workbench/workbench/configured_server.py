@@ -76,6 +76,7 @@ class ConfiguredServer(ToolboxServer):
         self.server = server
         self.origin = toolbox, server.name
         self.is_required = server.config.required
+        self.flows = server.config.flows
         self.inline_limit = _inline_limit(server.config)
         """Bytes of a result above which it is kept, and shortened for the client."""
 
@@ -87,6 +88,7 @@ class ConfiguredServer(ToolboxServer):
             self._recalled = None, None
         self.inline_limit = _inline_limit(config)
         self.is_required = config.required
+        self.flows = config.flows
         self.server.adopt(config, secrets)
 
     @property

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcp_workbench.config import Origin
-    from mcp_workbench.config.model.policy import ToolHint
+    from mcp_workbench.config.model.policy import Action, ToolHint
     from mcp_workbench.downstream.connection import Connection
     from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.downstream.conversation.session import Session
@@ -45,6 +45,8 @@ class ToolboxServer(ABC):
     """Bytes above which a result is kept and shown in short."""
     is_required: bool = False
     """Whether the toolbox cannot be opened without this server."""
+    flows: Mapping[str, Action] = {}
+    """Which other servers' results may be handed to this one, by patterns of `toolbox/server`."""
 
     @property
     def name(self) -> str:

@@ -156,6 +156,9 @@ class RequestsInFlight:
             parent=retry.parent,
         )
         if find_reference(arguments) and (client_results := self._view.client_results) is not None:
+            from mcp_workbench.surface.kept.arguments import sources_of  # noqa: PLC0415 - few calls need it
+
+            call.sources = sources_of(arguments, client_results)
             call.preparation = partial(_fill_in, call, client_results)
         self.begin(call)
 
