@@ -349,6 +349,15 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
             extra={"expected": "a number of tokens from 500 to 10000000, in digits only"},
         ),
     ] = LISTING_BUDGET_TOKENS
+    read_only_tool: Annotated[
+        bool,
+        Meta(
+            description="Whether clients see one more tool, `use_tool_read_only`, which calls only tools "
+            "that are locked as read-only.",
+            examples=[True],
+            extra={"expected": "true or false"},
+        ),
+    ] = False
     http: Annotated[HttpConfig, Meta(description="Who may connect over HTTP.")] = HttpConfig()
     results: Annotated[
         ResultsConfig,
