@@ -99,6 +99,7 @@ class ServerMessages:
             self._session.reply(error_line(request_id, INVALID_REQUEST, taken))
         elif rights is not None and (refusal := rights.refusal((Question(method),))):
             self._count_noise(NOTIFICATION_BYTES)
+            self._log.debug("%s", refusal)
             self._session.reply(error_line(request_id, METHOD_NOT_FOUND, refusal))
         elif len(self._session.pushed) >= MAX_OPEN_QUESTIONS:
             self._count_noise(NOTIFICATION_BYTES)
