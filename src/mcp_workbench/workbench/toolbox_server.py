@@ -45,8 +45,6 @@ class ToolboxServer(ABC):
     """Bytes above which a result is kept and shown in short."""
     is_required: bool = False
     """Whether the toolbox cannot be opened without this server."""
-    flows: Mapping[str, Action] = {}
-    """Which other servers' results may be handed to this one, by patterns of `toolbox/server`."""
 
     @property
     def name(self) -> str:
@@ -82,6 +80,11 @@ class ToolboxServer(ABC):
     @abstractmethod
     def watches(self) -> ResourceWatches:
         """The resources of the server that clients are subscribed to."""
+
+    @property
+    @abstractmethod
+    def flows(self) -> Mapping[str, Action]:
+        """Which other servers' results may be handed to this one, by patterns of `toolbox/server`."""
 
     @abstractmethod
     def offers(self, capability: Capability) -> bool:
