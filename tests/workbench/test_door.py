@@ -58,6 +58,7 @@ class Asked:
     parent: int | None = None
     request_bytes: int = 12
     arguments: bytes = b'{"path":"a"}'
+    sources: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass

@@ -121,6 +121,8 @@ class CallRecord(msgspec.Struct, eq=False):
     """The arguments as JSON, if an observer needs them (`Door.keeps_arguments`)."""
     result: msgspec.Raw | None = None
     """The result of the server, if an observer needs it (`Door.keeps_results`)."""
+    sources: tuple[Origin, ...] = ()
+    """The servers whose kept results are handed to the server of this call."""
 
     @property
     def label(self) -> str:
@@ -251,6 +253,10 @@ class BeginningCall(Protocol):
     def arguments(self) -> Body:
         """The arguments of the request as JSON."""
 
+    @property
+    def sources(self) -> tuple[Origin, ...]:
+        """The servers whose kept results the arguments refer to."""
+
 
 class Door:
     """Where the calls of all clients of one workbench begin and end."""
@@ -301,6 +307,8 @@ class Door:
         )
         if self.keeps_arguments:
             record.arguments = call.arguments
+        if call.sources:
+            record.sources = call.sources
         for on_begin in self._on_begin:
             try:
                 on_begin(record)

@@ -7,7 +7,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mcp_workbench.config import load_data
+from mcp_workbench.config import InlineConfig, load_data
+from mcp_workbench.config.model.results import OFF
 from mcp_workbench.errors import CallRefused
 from mcp_workbench.protocol.caller import PROGRAM_EXTENSION
 from mcp_workbench.protocol.names import META_CAPABILITIES
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.server_call import ServerCall
 
 
-def config_with(policy: object, **others: Any) -> WorkbenchConfig:
+def config_with(policy: object, **keys: Any) -> WorkbenchConfig:
     """A configuration with the server dev/files, and a policy of the whole file unless it is None."""
-    box = {"description": "d", "mcpServers": {"files": {"command": "x"}}, **others}
+    box = {"description": "d", "mcpServers": {"files": {"command": "x", **keys}}}
     top = {} if policy is None else {"policy": policy}
     return load_data({"toolboxes": {"dev": box}, **top}, {}).config
 
@@ -59,16 +60,18 @@ class Decided:
         modern: bool = False,
         is_program: bool = False,
         person: Person | None = None,
+        **keys: Any,
     ) -> None:
         self.notes = Notes()
         self.person = person or Person()
         self.door = Door(observers=[self.notes])
         self.policy = ConfiguredPolicy(self.door, lambda: self.person)
-        self.policy.configure(config_with(policy))
+        self.policy.configure(config_with(policy, **keys))
         self._meta: dict[str, Any] = dict(MODERN_META) if modern else {}
         if is_program:
             self._meta[META_CAPABILITIES] = {"extensions": {PROGRAM_EXTENSION: {}}}
-        self.relayed = Relayed(directory, modern=modern, door=self.door)
+        results = InlineConfig() if keys else OFF
+        self.relayed = Relayed(directory, modern=modern, door=self.door, results=results, keys=keys)
 
     def reload(self, policy: object) -> None:
         """Apply another policy, as a changed file does."""
@@ -82,10 +85,16 @@ class Decided:
         line = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
         self.relayed.client_says(json.dumps(line).encode())
 
-    def call(self, request_id: int = 1, tool: str = "read") -> None:
+    def call(self, request_id: int = 1, tool: str = "read", **arguments: Any) -> None:
         """Let the client call a tool."""
         target = {"toolbox": "dev", "server": "files", "tool": tool}
-        self.request(request_id, "tools/call", name="use_tool", arguments={"tool": target, "arguments": {}})
+        used = {"tool": target, "arguments": arguments}
+        self.request(request_id, "tools/call", name="use_tool", arguments=used)
+
+    def cancel(self, request_id: int = 1) -> None:
+        """Let the client cancel a request."""
+        line = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request_id}}
+        self.relayed.client_says(json.dumps(line).encode())
 
     @property
     def sent(self) -> list[str]:

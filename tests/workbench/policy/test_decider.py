@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from mcp_workbench.errors import StartError
 from mcp_workbench.workbench.configured_server import ConfiguredServer
 from mcp_workbench.workbench.door import CallDecision
+from mcp_workbench.workbench.kept.client_results import Content
 from mcp_workbench.workbench.principal import Principal
+from tests.support.kept import Maker
 from tests.workbench.policy.deciding import Decided, Person, config_with
 
 if TYPE_CHECKING:
@@ -181,9 +184,7 @@ async def test_a_held_call_that_is_cancelled_is_neither_asked_about_nor_counted(
     for _ in range(steps):
         await asyncio.sleep(0)
     unlisted.may_start.set()
-    decided.relayed.client_says(
-        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'
-    )
+    decided.cancel()
     await decided.settle()
     assert (decided.notes.outcomes, decided.person.asked, decided.sent) == ([("cancelled", "")], [], [])
     decided.call(2)
@@ -224,3 +225,31 @@ async def test_the_policy_of_a_token_counts_for_its_holder_alone(tmp_path: Path)
         assert decided.notes.outcomes[-1] == outcome
     decided.policy.adopt_tokens([])
     assert decided.door.policy is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "flow", "decision"),
+    [
+        (None, "allow", CallDecision("allow", "")),
+        (None, "deny", CallDecision("deny", "the flow")),
+        ({"read": "ask"}, "allow", CallDecision("ask", '"read": "ask" of the file')),
+        ({"read": "ask"}, "deny", CallDecision("deny", "the flow")),
+        ({"read": "deny"}, "ask", CallDecision("deny", '"read": "deny" of the file')),
+        ({"*": "allow", "ask": "console"}, "ask", CallDecision("ask", "the flow", place="console")),
+        ({"x": "deny", "hide": True}, "deny", CallDecision("deny", "the flow")),
+    ],
+)
+async def test_the_stricter_of_the_rule_and_the_flow_decides(
+    tmp_path: Path, modern: bool, policy: object, flow: str, decision: CallDecision
+) -> None:
+    decided = Decided(tmp_path, policy, modern=modern, flows={"crm/*": flow})
+    kept = decided.relayed.view.client_results
+    assert kept is not None
+    kept.keep_now([Content("res_db", b"x", "text")], Maker(("crm", "db")), 100)
+    decided.call(a={"$result": "res_db"})
+    decided.cancel()
+    words = f'"crm/*": "{flow}" in "flows" of server dev/files, for a result of crm/db'
+    expected = msgspec.structs.replace(decision, rule=decision.rule.replace("the flow", words))
+    assert decided.notes.begun[0].decision == expected
+    if decision.action == "deny":
+        assert (decided.sent, decided.notes.outcomes) == ([], [("refused", "CallDenied")])

@@ -12,6 +12,7 @@ from mcp_workbench.protocol.names import (
     META_CLIENT,
     META_PROGRESS,
     MISSING_CAPABILITY,
+    TOOLS_CALL,
     URL_ELICITATION_REQUIRED,
 )
 from mcp_workbench.protocol.results import TAIL_BYTES, find_error
@@ -186,6 +187,8 @@ class ToolCall(RelayedRequest):
     """Whether the result has been shortened already."""
     given: Body = b""
     """The arguments as the client wrote them, if references in them were replaced; else empty."""
+    binding: ClassVar[str] = TOOLS_CALL
+    """What ties a `requestState` to calls that are made in this way, and in no other."""
 
     def set_aside(self, result: msgspec.Raw, stamps: Stamps | None) -> bool:
         """Keep a large result for the client to read in parts, and answer with a short one."""
@@ -208,7 +211,7 @@ class ToolCall(RelayedRequest):
     def bound(self) -> bytes:
         """Return the digest of the server, the tool and the arguments as the client wrote them."""
         arguments = self.given or self.arguments
-        return bind("tools/call", *self.session.origin, self.name, arguments=arguments)
+        return bind(self.binding, *self.session.origin, self.name, arguments=arguments)
 
     def explain(self, error: WireError) -> None:
         """Tell the model why the call failed; a missing capability of a modern client is a JSON-RPC error."""

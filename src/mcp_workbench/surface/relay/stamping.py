@@ -159,7 +159,7 @@ def program_error(error: CallError) -> RemoteError:
 
 
 def retry_after(error: CallError) -> dict[str, int]:
-    """Return in how many seconds a call may be made again, as data of a JSON-RPC error; empty if not known."""
+    """Return in how many seconds a call may be made again, as data of a JSON-RPC error; empty if unknown."""
     if isinstance(error, LimitReached) and error.seconds is not None:
         return {"retryAfter": error.seconds}
     return {}

@@ -107,9 +107,10 @@ class ServerRules:
     ) -> None:
         self._rules = rules
         said = [each.policy for each in reversed(placed)]
-        self._asks: Literal["client", "console"] = next(
+        self.asks_at: Literal["client", "console"] = next(
             (policy.ask for policy in said if policy.ask is not None), "client"
         )
+        """Where a person is asked about calls of the server."""
         hides = next((policy.hide for policy in said if policy.hide is not None), False)
         self.hides = hides and not is_builtin and any(rule.action == "deny" for rule in rules)
         """Whether tools that are denied do not exist for the principal."""
@@ -141,7 +142,7 @@ class ServerRules:
         if not counting:
             return CallDecision("allow", "")
         *_, rule = max(counting, key=lambda it: it[:3])
-        return CallDecision(rule.action, rule.words, place=self._asks)
+        return CallDecision(rule.action, rule.words, place=self.asks_at)
 
 
 def rules_of(origin: Origin, config: WorkbenchConfig, token: PlacedPolicy | None = None) -> ServerRules:
