@@ -644,7 +644,12 @@ class LimitReached(CallRefused):
         """Seconds until the next call is possible; None if a call in flight has to end first."""
         reached = " and ".join(f"the limit {limit}" for limit in (*waits, *busy))
         when = [] if self.seconds is None else [f"in {self.seconds} s"]
-        when += [f"when one of the {count} calls in flight has ended" for count in busy.values()]
+        when += [
+            "when the call in flight has ended"
+            if count == 1
+            else f"when one of the {count} calls in flight has ended"
+            for count in busy.values()
+        ]
         super().__init__(
             name,
             server,

@@ -10,6 +10,7 @@ import pytest
 from mcp_workbench import ToolNotFound, Workbench
 from mcp_workbench.config import load_data
 from mcp_workbench.workbench.client_view import ClientView
+from mcp_workbench.workbench.configured_server import ConfiguredServer
 from mcp_workbench.workbench.door import Door
 from mcp_workbench.workbench.policy.configured import ConfiguredPolicy
 from mcp_workbench.workbench.policy.hiding import HidingServer
@@ -17,6 +18,7 @@ from mcp_workbench.workbench.principal import Principal
 from mcp_workbench.workbench.registry import build
 from mcp_workbench.workbench.toolbox_server import ToolboxServer
 from tests.support.configs import server, tool, toolboxes
+from tests.workbench.policy.deciding import Decided
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -65,6 +67,9 @@ async def test_a_hidden_tool_is_like_one_that_does_not_exist(workbench: Workbenc
     assert hidden.value.similar == ()
     assert '"server": "notes", "tool": "delete_file"' in str(hidden.value)
     assert '"server": "files"' not in str(hidden.value)
+    with pytest.raises(ToolNotFound) as elsewhere:
+        await workbench.call("dev", "notes", "delete_files")
+    assert '"server": "files"' not in str(elsewhere.value)
     result = await workbench.call("dev", "notes", "delete_file")
     assert result.is_error is False
 
@@ -99,3 +104,15 @@ def test_everything_that_a_server_offers_goes_through_what_hides_some_of_it() ->
     plain = {"name", "origin", "inline_limit", "is_required"}
     offered = {name for name, _ in inspect.getmembers(ToolboxServer) if not name.startswith("_")}
     assert offered - plain <= vars(HidingServer).keys()
+
+
+async def test_a_call_that_may_only_read_does_not_tell_that_a_tool_is_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ConfiguredServer, "tool_hint", lambda *_: "destructive")
+    decided = Decided(tmp_path, {"read": "deny", "hide": True})
+    decided.relayed.workbench.has_read_only_tool = True
+    target = {"toolbox": "dev", "server": "files", "tool": "read"}
+    decided.request(1, "tools/call", name="use_tool_read_only", arguments={"tool": target, "arguments": {}})
+    await decided.settle()
+    assert decided.text.startswith("Tool 'read' not found in server 'files' (toolbox 'dev').")

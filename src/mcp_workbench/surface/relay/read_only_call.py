@@ -25,9 +25,12 @@ class ReadOnlyCall(ToolCall):
     binding: ClassVar[str] = USE_TOOL_READ_ONLY
 
     def begin(self) -> None:
-        """Begin the call. One that is bound to be refused is refused before a person is asked about it."""
-        hint = self._hint
-        if hint is None or hint == "read-only":
+        """Begin the call. One that is bound to be refused is refused before a person is asked about it.
+
+        A tool that the client does not see is not found, whatever its hint is.
+        """
+        hint, known = self._hint, self.toolbox_server.known()
+        if hint is None or hint == "read-only" or (known is not None and self.name not in known.index):
             super().begin()
             return
         if self.view.door.is_watched:
