@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from mcp_workbench.config import Origin
-    from mcp_workbench.config.model.policy import Action
+    from mcp_workbench.config.model.policy import Action, AskPlace
     from mcp_workbench.errors import WireError
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.server_call import ServerCall
@@ -75,6 +75,13 @@ class CallDecision(msgspec.Struct, frozen=True):
     by: str = "policy"
     """Who decided: `policy`, `user` (asked through the client), `session` (an earlier answer of the user) or
     `console` (a person in a terminal)."""
+    place: AskPlace = "client"
+    """Where a person is asked, if the action is `ask`."""
+
+    @property
+    def approved_by(self) -> str:
+        """Who has approved the call for now, for another call that continues it; empty if nobody has."""
+        return self.by if self.action == "ask" and self.by in ("user", "console") else ""
 
 
 class CallRecord(msgspec.Struct, eq=False):

@@ -127,6 +127,10 @@ class ToolboxServer(ABC):
     def explain(self, tool: str | None, error: WireError, session: Session) -> ExecutionFailed:
         """The error for a call that failed on a connection, with what can be done about it."""
 
+    def mask(self, text: str) -> str:
+        """Return the text without the secret values of the configuration."""
+        return text
+
     @abstractmethod
     def masked(self, error: RemoteError) -> RemoteError:
         """The server's own error without secret values."""

@@ -15,6 +15,9 @@ ToolHint = Literal["read-only", "additive", "destructive", "unknown"]
 RequestKind = Literal["resources", "prompts", "completions"]
 """The requests that are not calls of tools. A key of a policy, beside names and globs."""
 
+AskPlace = Literal["client", "console"]
+"""Where a person is asked: the user of the client, or somebody in a terminal."""
+
 _Count = Annotated[int, Meta(ge=1, le=1_000_000)]
 
 
@@ -55,7 +58,7 @@ class PolicyConfig(msgspec.Struct, frozen=True, kw_only=True):
     """What to do with calls, by tool names, globs, hints and kinds of requests."""
     hide: bool | None = None
     """Whether denied tools are hidden; None if this policy does not say."""
-    ask: Literal["client", "console"] | None = None
+    ask: AskPlace | None = None
     """Where a person is asked: through the client, or in a terminal; None if this policy does not say."""
     limits: LimitsConfig = LimitsConfig()
 

@@ -154,6 +154,7 @@ class RequestsInFlight:
             may_forget_arguments=len(arguments) > MAX_KEPT_BYTES or len(self._requests) >= MAX_KEPT_CALLS,
             extra=retry.extra,
             parent=retry.parent,
+            approval=retry.approval,
         )
         if find_reference(arguments) and (client_results := self._view.client_results) is not None:
             call.preparation = partial(_fill_in, call, client_results)
