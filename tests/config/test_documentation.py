@@ -45,8 +45,9 @@ BLOCKS = blocks_of(REFERENCE)
 REMOTE_BLOCKS = blocks_of((DOCS / "remote-servers.md").read_text(encoding="utf-8"))
 OTHER_BLOCKS = [
     block
-    for name in ("secrets.md", "permissions.md", "clients/README.md")
+    for name in ("secrets.md", "permissions.md", "clients/README.md", "policy.md")
     for block in blocks_of((DOCS / name).read_text(encoding="utf-8"))
+    if "tokens" not in block
 ]
 
 
@@ -126,7 +127,7 @@ def test_every_default_in_the_reference_is_the_default() -> None:
     server = ServerConfig(command="x")
     assert documented == {key: getattr(server, defaults[key].name) for key in documented}
     assert set(defaults) - set(documented) == {
-        *("command", "cwd", "envFile", "oauth", "results", "transport", "url"),
+        *("command", "cwd", "envFile", "oauth", "policy", "results", "transport", "url"),
     }
 
 
@@ -141,12 +142,8 @@ def test_every_share_in_the_reference_and_in_the_examples_is_the_default() -> No
 
 
 SHARED = [
-    json.loads(block)
-    for block in re.findall(
-        r"^```json\n(.*?)^```",
-        (DOCS / "shared-workbench.md").read_text(encoding="utf-8"),
-        re.MULTILINE | re.DOTALL,
-    )
+    *blocks_of((DOCS / "shared-workbench.md").read_text(encoding="utf-8")),
+    *(block for block in blocks_of((DOCS / "policy.md").read_text(encoding="utf-8")) if "tokens" in block),
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from mcp_workbench.config import InlineConfig, OAuthConfig, ServerConfig, is_same_program
+from mcp_workbench.config.model.policy import PolicyConfig
 
 ANOTHER: dict[str, object] = {
     "command": "y",
@@ -28,6 +29,7 @@ ANOTHER: dict[str, object] = {
     "isolation": "client",
     "inherit_env": True,
     "protocol": "legacy",
+    "policy": PolicyConfig(rules={"x": "deny"}),
 }
 
 
@@ -52,6 +54,7 @@ def test_only_what_concerns_our_side_of_a_server_can_change_while_it_runs() -> N
         "call_limit",
         "message_limit",
         "results",
+        "policy",
     }
 
 

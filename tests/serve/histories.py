@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Outgoing
     from mcp_workbench.workbench.door import CallEnd, CallRecord
     from mcp_workbench.workbench.policy.approver import UserAnswer
+    from mcp_workbench.workbench.principal import Principal
     from mcp_workbench.workbench.server_call import ServerCall
+    from mcp_workbench.workbench.toolbox_server import ToolboxServer
     from tests.support.client import Json
 
 ClientKind = Literal["legacy", "modern", "modern over HTTP"]
@@ -138,9 +140,14 @@ class Gatekeeper:
 class AskingPolicy:
     """A policy that asks the user about every call, while the gatekeeper is told so."""
 
+    on_end = None
+
     def __init__(self, gatekeeper: Gatekeeper) -> None:
         self._gatekeeper = gatekeeper
         self._approvals = Approvals(NoTerminal(), Shares())
+
+    def shown(self, toolbox_server: ToolboxServer, principal: Principal) -> ToolboxServer:  # noqa: ARG002 - all
+        return toolbox_server
 
     def decide(self, record: CallRecord, call: ServerCall) -> Awaitable[None] | None:
         if self._gatekeeper.policy != "ask":
@@ -363,7 +370,10 @@ class Client:
             params = {**sent.params, "requestState": result["requestState"], "inputResponses": answers}
             retry = self.request(sent.method, params)
             if retry.record is None:
-                retry.record = sent.record  # the call has waited, or waits no more
+                end = None if sent.record is None else sent.record.end
+                # The call has waited, or waits no more. One that was asked about goes on as another call,
+                # which does not begin if its server is gone.
+                retry.record = None if end is not None and end.outcome == "asked" else sent.record
             else:
                 assert sent.record is not None
                 assert retry.record.parent == sent.record.number

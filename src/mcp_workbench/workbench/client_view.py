@@ -121,7 +121,7 @@ class ClientView:
         workbench = self._workbench
         before, self._own = self._own, {}
         self.toolboxes = {
-            name: self._with_own_servers(toolbox, before)
+            name: self._without_hidden_tools(self._with_own_servers(toolbox, before))
             for name, toolbox in workbench.toolboxes.items()
             if self.principal.may_use(name)
         }
@@ -176,6 +176,15 @@ class ClientView:
         self._own[shared.origin] = own
         return own
 
+    def _without_hidden_tools(self, toolbox: Toolbox) -> Toolbox:
+        """Return a toolbox as the principal sees it: some of its tools may be hidden by the policy."""
+        policy = self.door.policy
+        if policy is None:
+            return toolbox
+        whole = list(toolbox.toolbox_servers.values())
+        shown = [policy.shown(toolbox_server, self.principal) for toolbox_server in whole]
+        return toolbox if shown == whole else toolbox.with_toolbox_servers(shown)
+
     @property
     def sessions(self) -> list[Session]:
         """The open MCP sessions with the servers of this view."""
@@ -202,14 +211,17 @@ class ClientView:
         """Search the known tools of one toolbox, or of all. Starts nothing. Raises CallError."""
         known = self._known(toolbox)
         listed = {origin: tools for origin, tools in known.items() if tools is not None}
+        more = self._workbench.count_tools(listed) - sum(len(tools.index) for tools in listed.values())
         found = [
             [
                 FoundTool(origin, name, listed[origin].index[name], listed[origin].listed_at)
                 for origin, name in matches
-                # The client's own server may list fewer tools than the shared one that was searched.
+                # Tools may be hidden from the client, or its own server lists fewer than the shared one.
                 if name in listed[origin].index
-            ]
-            for matches in await self._workbench.find(queries, limit, listed, self.principal.name)
+            ][:limit]
+            for matches in await self._workbench.find(
+                queries, limit + max(more, 0), listed, self.principal.name
+            )
         ]
         return SearchFindings(found, [origin for origin, tools in known.items() if tools is None])
 

@@ -192,12 +192,9 @@ class ConfiguredServer(ToolboxServer):
         try:
             connection = await self.connect(call.tool, size, call.principal, modern=modern)
         except ToolNotFound as error:
-            from mcp_workbench.workbench.whereabouts import tools_like, tools_named  # noqa: PLC0415 - only for a mistaken call
+            from mcp_workbench.workbench.whereabouts import tool_not_found  # noqa: PLC0415 - only for a mistaken call
 
-            others = [server for server in call.view.all_servers() if server.origin != self.origin]
-            find = tools_named if error.similar else tools_like
-            elsewhere = find(others, error.tool)
-            raise ToolNotFound(error.tool, self.name, self._toolbox, error.similar, elsewhere) from None
+            raise tool_not_found(call.view, self.origin, error.tool, error.similar) from None
         call.send(connection)
 
     async def connect(self, tool: str | None, size: int, principal: str = "", *, modern: bool) -> Connection:

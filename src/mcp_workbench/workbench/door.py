@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from mcp_workbench.errors import CallError, CallRefused, ExecutionFailed, Overloaded, RequestTimeout
+from mcp_workbench.errors import (
+    CallError,
+    CallRefused,
+    ExecutionFailed,
+    Overloaded,
+    RequestTimeout,
+    ToolNotFound,
+)
 from mcp_workbench.protocol.results import TAIL_BYTES, find_error, is_tool_error
 
 if TYPE_CHECKING:
@@ -27,7 +34,9 @@ if TYPE_CHECKING:
     from mcp_workbench.config.model.policy import Action, AskPlace
     from mcp_workbench.errors import WireError
     from mcp_workbench.wire.message import Body
+    from mcp_workbench.workbench.principal import Principal
     from mcp_workbench.workbench.server_call import ServerCall
+    from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
 Outcome = Literal[
     "answered",
@@ -184,7 +193,17 @@ class CallPolicy(Protocol):
     """Decides by the rules of the configuration whether a call may be sent."""
 
     def decide(self, record: CallRecord, call: ServerCall) -> Awaitable[None] | None:
-        """Decide about a call as a `Decider` does, and note the decision in its record."""
+        """Decide about a call as a `Decider` does, and note the decision in its record.
+
+        May also raise ToolNotFound: a tool that is hidden does not exist for the client.
+        """
+
+    @property
+    def on_end(self) -> Callable[[CallRecord, CallEnd], None] | None:
+        """What has to be told how calls end; None if the policy need not know."""
+
+    def shown(self, toolbox_server: ToolboxServer, principal: Principal) -> ToolboxServer:
+        """Return a server as a principal sees it: without the tools that are hidden from the principal."""
 
 
 class Observer(Protocol):
@@ -243,9 +262,13 @@ class Door:
 
     def __init__(self, deciders: Sequence[Decider] = (), observers: Sequence[Observer] = ()) -> None:
         self._deciders = tuple(deciders)
-        self._policy: CallPolicy | None = None
+        self.policy: CallPolicy | None = None
+        """What decides by the rules of the configuration; None if it has no rules."""
         self._on_begin = tuple(it.on_begin for it in observers if isinstance(it, BeginObserver))
-        self.on_end = tuple(it.on_end for it in observers)
+        self._observers: tuple[Callable[[CallRecord, CallEnd], None], ...] = tuple(
+            it.on_end for it in observers
+        )
+        self.on_end = self._observers
         """Told of each call that has ended, with its record and its end."""
         self._numbers = count(1)
         self.is_watched = bool(deciders or observers)
@@ -259,7 +282,10 @@ class Door:
 
     def adopt(self, policy: CallPolicy | None) -> None:
         """Decide by this policy from now on; None if the configuration has no rules."""
-        self._policy = policy
+        self.policy = policy
+        on_end = None if policy is None else policy.on_end
+        # First: an observer that fails is logged, and costs the limits nothing.
+        self.on_end = self._observers if on_end is None else (on_end, *self._observers)
         self.has_deciders = policy is not None or bool(self._deciders)
         self.is_watched = self.has_deciders or bool(self.on_end)
 
@@ -290,10 +316,10 @@ class Door:
     def decide(self, record: CallRecord, call: ServerCall) -> asyncio.Task[None] | None:
         """Ask the policy and then the deciders. None lets the call pass now; a task holds it until it ends.
 
-        Raises CallRefused, and so may the task.
+        Raises CallRefused, or ToolNotFound for a hidden tool, and so may the task.
         """
-        if self._policy is not None:
-            hold = self._ask(record, self._policy.decide, record, call)
+        if self.policy is not None:
+            hold = self._ask(record, self.policy.decide, record, call)
             if hold is not None:
                 return self._hold(hold, self._deciders, record)
         for index, decider in enumerate(self._deciders):
@@ -324,7 +350,7 @@ class Door:
         try:
             hold = decide(*about)
             return None if hold is None else asyncio.ensure_future(hold)
-        except CallRefused:
+        except (CallRefused, ToolNotFound):
             raise
         except Exception as error:
             raise self._undecided(record) from error
@@ -332,7 +358,7 @@ class Door:
     async def _wait(self, hold: asyncio.Future[None], record: CallRecord) -> None:
         try:
             await hold
-        except CallRefused:
+        except (CallRefused, ToolNotFound):
             raise
         except asyncio.CancelledError as error:
             task = asyncio.current_task()

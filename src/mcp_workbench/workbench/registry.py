@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import StrPath
     from mcp_workbench.workbench.kept.store import ResultStore
     from mcp_workbench.workbench.searching.finder import Finder
-    from mcp_workbench.workbench.toolbox_server import ToolboxServer
+    from mcp_workbench.workbench.toolbox_server import Index, ToolboxServer
 
 IN_USE_CHECK_SECONDS = 0.1
 """Seconds between two checks whether a server that is no longer configured is still in use."""
@@ -194,13 +194,20 @@ class ToolboxRegistry:
 
         if self._finder is None:
             self._finder = Finder(self._cache)
-        sources = {
+        sources = self._known_tools()
+        return [await self._finder.find(query, limit, sources, among, principal) for query in queries]
+
+    def count_tools(self, among: Container[Origin]) -> int:
+        """Return how many known tools some servers have, those that are hidden from clients included."""
+        return sum(len(index) for origin, index in self._known_tools().items() if origin in among)
+
+    def _known_tools(self) -> dict[Origin, Index]:
+        return {
             toolbox_server.origin: known.index
             for toolbox in (*self.toolboxes.values(), *([self._builtin] if self._builtin else []))
             for toolbox_server in toolbox.toolbox_servers.values()
             if (known := toolbox_server.known()) is not None
         }
-        return [await self._finder.find(query, limit, sources, among, principal) for query in queries]
 
     async def close(self) -> None:
         """End all servers, in parallel."""

@@ -127,9 +127,9 @@ class ToolboxServer(ABC):
     def explain(self, tool: str | None, error: WireError, session: Session) -> ExecutionFailed:
         """The error for a call that failed on a connection, with what can be done about it."""
 
+    @abstractmethod
     def mask(self, text: str) -> str:
-        """Return the text without the secret values of the configuration."""
-        return text
+        """The text without secret values of the configuration."""
 
     @abstractmethod
     def masked(self, error: RemoteError) -> RemoteError:

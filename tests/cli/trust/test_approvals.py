@@ -9,6 +9,7 @@ import pytest
 
 from mcp_workbench.storage.trust.approval_files import ApprovalFiles, PendingApproval
 from tests.cli.setup.terminals import run_answering
+from tests.support.configs import server, toolboxes
 
 if TYPE_CHECKING:
     from tests.cli.commands import Bench
@@ -81,3 +82,29 @@ def test_in_a_terminal_calls_are_answered_one_after_another(bench: Bench, files:
     assert "Allowed." in screen
     assert "Denied." in screen
     assert [files.state(call.id) for call in calls] == ["allowed", "denied", "open", "open"]
+
+
+def test_call_asks_in_the_terminal_that_it_has(bench: Bench) -> None:
+    bench.write(toolboxes(dev={"files": server(entry={"policy": {"*": "ask"}})}))
+    typed = [("allow [once]: ", ""), ("Send this?", "")]
+    call = ("call", "dev/files/echo", "text=hello")
+    code, screen = run_answering(call, typed, bench.directory, bench.environment())
+    assert code == 0, screen
+    assert "[workbench] Allow this call?\nTool: echo\nServer: files (toolbox dev)\n" in screen
+    assert "    1  Allow once (once)\n" in screen
+    code, screen = run_answering(call, [typed[0], ("Send this?", "n")], bench.directory, bench.environment())
+    assert code == 3
+    assert "the user was asked whether to allow it, and said no" in screen
+
+
+def test_call_without_a_terminal_says_how_to_allow_it(bench: Bench, files: ApprovalFiles) -> None:
+    bench.write(toolboxes(dev={"files": server(entry={"policy": {"*": "ask"}})}))
+    call = ("call", "dev/files/echo", "text=hello")
+    refused = bench.run(*call)
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert (
+        "this client cannot ask its user. The user can allow it with `mcp-workbench approvals`"
+        in refused.stderr
+    )
+    assert files.answer(files.pending()[0], allow=True)
+    assert [bench.run(*call).returncode for _ in range(2)] == [0, 3]

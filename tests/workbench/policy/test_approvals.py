@@ -215,7 +215,7 @@ async def test_a_client_that_cannot_ask_is_told_how_the_user_can_allow_the_call(
 async def test_a_policy_may_have_a_terminal_asked_in_place_of_the_client(case: Case) -> None:
     call = case.call(can_ask=True)
     decision = CallDecision("ask", RULE, place="console")
-    assert "which the policy wants to be given in a terminal" in await case.refusal(call, decision)
+    assert "which has to be given in a terminal" in await case.refusal(call, decision)
     assert call.ask_user.call_count == 0
 
 

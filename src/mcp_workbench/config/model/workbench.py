@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from mcp_workbench.config.model.access import HttpConfig
 from mcp_workbench.config.model.oauth import OAuthConfig
+from mcp_workbench.config.model.policy import NO_POLICY, PolicyConfig
 from mcp_workbench.config.model.results import InlineConfig, ResultsConfig
 
 Transport = Literal["stdio", "http", "sse"]
@@ -208,6 +209,14 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": 'a string, one of "auto", "legacy", "2026-07-28"'},
         ),
     ] = "auto"
+    policy: Annotated[
+        PolicyConfig,
+        Meta(
+            description="Which of its tools may be called without asking, which only after a person was "
+            "asked, and which not at all; and how often.",
+            examples=[{"delete_*": "deny"}],
+        ),
+    ] = NO_POLICY
 
     @property
     def has_authorization(self) -> bool:
@@ -232,6 +241,7 @@ _CHANGEABLE_WHILE_RUNNING = (
     "call_limit",
     "message_limit",
     "results",
+    "policy",
 )
 
 
@@ -286,6 +296,14 @@ class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             examples=[{"inlineLimit": 100000}],
         ),
     ] = InlineConfig()
+    policy: Annotated[
+        PolicyConfig,
+        Meta(
+            description="Which tools of its servers may be called without asking, which only after a person "
+            "was asked, and which not at all; and how often.",
+            examples=["careful"],
+        ),
+    ] = NO_POLICY
 
 
 class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -314,7 +332,20 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
         ResultsConfig,
         Meta(description="Which results are kept by the workbench and shown in short; false for none."),
     ] = ResultsConfig()
+    policy: Annotated[
+        PolicyConfig,
+        Meta(
+            description="Which tools may be called without asking, which only after a person was asked, and "
+            "which not at all; and how often.",
+            examples=["careful"],
+        ),
+    ] = NO_POLICY
 
 
-INHERITED = frozenset(ToolboxConfig.__struct_fields__) & frozenset(WorkbenchConfig.__struct_fields__)
-"""The fields that a toolbox takes from the file where it does not set them itself: those that both have."""
+INHERITED = (frozenset(ToolboxConfig.__struct_fields__) & frozenset(WorkbenchConfig.__struct_fields__)) - {
+    "policy"
+}
+"""The fields that a toolbox takes from the file where it does not set them itself: those that both have.
+
+Policies are not among them: all policies that concern a call are looked at.
+"""

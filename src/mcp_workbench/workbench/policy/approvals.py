@@ -126,5 +126,5 @@ def _why(decision: CallDecision) -> str:
     """Return why a person has to be asked in a terminal."""
     needed = "it needs an approval" + (f" ({decision.rule})" if decision.rule else "")
     if decision.place == "console":
-        return f"{needed}, which the policy wants to be given in a terminal"
+        return f"{needed}, which has to be given in a terminal"
     return f"{needed}, and this client cannot ask its user"
