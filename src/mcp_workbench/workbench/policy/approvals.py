@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ANSWER_SECONDS: Final = 300.0
 """How long the user of a client has for the answer."""
-MAX_OPEN: Final = 1000
+MAX_OPEN: Final = 100
 """Calls that may wait for an answer at once, if clients are not authenticated."""
 MAX_REASON_CHARACTERS: Final = 200
 

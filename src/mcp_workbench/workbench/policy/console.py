@@ -80,8 +80,12 @@ class Console:
             warn_if_unsafe(error)
             log.warning("approvals cannot be asked for in a terminal: %s: %s", self._files.path, error)
             raise refused(call, f"{why}. {UNUSABLE}") from None
-        if state in ("open", "full"):
-            raise refused(call, f"{why}. {PENDING if state == 'open' else TOO_MANY}")
+        if state == "full":
+            raise refused(call, f"{why}. {TOO_MANY}")
+        if state == "open":
+            label = {"server": f"{toolbox}/{server}"}
+            log.info("a call waits for `mcp-workbench approvals`: %s", asked.name, extra=label)
+            raise refused(call, f"{why}. {PENDING}")
         return UserAnswer("once" if state == "allowed" else "no", "console")
 
     async def _ask(self, asked: PendingApproval, bound: bytes) -> ApprovalState:
