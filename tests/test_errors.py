@@ -301,8 +301,7 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
         (
             "Call of 'n' in server 's' (toolbox 't') refused: the policy of this workbench denies it, by the "
             'rule "n": "deny" of toolbox t. Nothing was sent. Do not try it again, in another form or with '
-            "other arguments: only the person who runs the workbench can change the rule, under "
-            '"policy" in its configuration'
+            "other arguments: only the person who runs the workbench can change its policy"
         ),
     ),
     "a call over a limit of calls per minute": (

@@ -626,7 +626,7 @@ class CallDenied(CallRefused):
             toolbox,
             f"the policy of this workbench denies it, by the rule {rule}. Nothing was sent. Do not try it "
             "again, in another form or with other arguments: only the person who runs the workbench can "
-            'change the rule, under "policy" in its configuration',
+            "change its policy",
         )
 
 

@@ -30,6 +30,10 @@ ANOTHER: dict[str, object] = {
     "inherit_env": True,
     "protocol": "legacy",
     "policy": PolicyConfig(rules={"x": "deny"}),
+    "elicitation": "deny",
+    "sampling": "ask",
+    "roots": "deny",
+    "flows": {"crm/*": "deny"},
 }
 
 
@@ -55,6 +59,7 @@ def test_only_what_concerns_our_side_of_a_server_can_change_while_it_runs() -> N
         "message_limit",
         "results",
         "policy",
+        "flows",
     }
 
 

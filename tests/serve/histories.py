@@ -20,6 +20,7 @@ import msgspec
 
 from mcp_workbench.config import InlineConfig, Secrets, ServerConfig
 from mcp_workbench.config.load import LoadedConfig
+from mcp_workbench.config.model.policy import LimitsConfig, PolicyConfig
 from mcp_workbench.config.model.workbench import ToolboxConfig, WorkbenchConfig
 from mcp_workbench.config.source.reading import Stamp
 from mcp_workbench.downstream.connection import Connection
@@ -37,6 +38,8 @@ from mcp_workbench.workbench.client_view import ClientView
 from mcp_workbench.workbench.door import CallDecision, Door
 from mcp_workbench.workbench.policy.approvals import Approvals
 from mcp_workbench.workbench.policy.approver import refused
+from mcp_workbench.workbench.policy.limits import CallLimiter
+from mcp_workbench.workbench.principal import ANYONE
 from mcp_workbench.workbench.registry import ToolboxRegistry, build
 from tests.serve.relayed import written
 
@@ -142,6 +145,8 @@ class AskingPolicy:
 
     on_end = None
 
+    def confirm(self, record: CallRecord, call: ServerCall) -> None: ...
+
     def __init__(self, gatekeeper: Gatekeeper) -> None:
         self._gatekeeper = gatekeeper
         self._approvals = Approvals(NoTerminal(), Shares())
@@ -161,6 +166,25 @@ class NoTerminal:
 
     async def ask(self, call: ServerCall, rule: str, lines: list[str], why: str) -> UserAnswer:
         raise refused(call, f"{why}, by {rule}: {lines}")
+
+
+class Limiting:
+    """A decider and observer that counts calls as the limits of a policy do."""
+
+    def __init__(self) -> None:
+        self._limiter = CallLimiter()
+        self.limit_to(1_000_000)
+
+    def limit_to(self, calls: int) -> None:
+        """Allow so many calls in flight from now on."""
+        policy = PolicyConfig(limits=LimitsConfig(calls_in_flight=calls))
+        self._limiter.adopt(WorkbenchConfig(toolboxes={}, policy=policy))
+
+    def decide(self, record: CallRecord) -> None:
+        self._limiter.begin(record, ANYONE, None, continues=record.parent is not None)
+
+    def on_end(self, record: CallRecord, end: CallEnd) -> None:
+        self._limiter.on_end(record, end)
 
 
 def refusal(record: CallRecord) -> CallRefused:
@@ -428,6 +452,7 @@ class House:
     def __init__(self, kinds: list[ClientKind], *, asks: bool = False) -> None:
         self.notes = Notes()
         self.gatekeeper = Gatekeeper()
+        self.limiting = Limiting()
         self.servers: list[Downstream] = []
         self._kinds = kinds
         self._here: dict[int, Client] = {}
@@ -435,7 +460,7 @@ class House:
         """All clients that were ever there."""
         self._parking = ParkedCalls()
         self._questions = count(1)
-        door = Door([self.gatekeeper], [self.notes])
+        door = Door([self.limiting, self.gatekeeper], [self.notes, self.limiting])
         if asks:
             door.adopt(AskingPolicy(self.gatekeeper))
         with self._servers_in_memory():

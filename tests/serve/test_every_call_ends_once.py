@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_workbench.workbench.door import CallDecision
+from mcp_workbench.workbench.door import CallDecision, Door
 from tests.serve.histories import ERRORS, INPUT_TIMEOUT, RESULTS, SAID, TIMEOUT, House
 from tests.wire.loops import JumpingLoop
+from tests.workbench.test_door import Asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,6 +97,8 @@ async def live(
         assert [client.in_flight for client in house.clients if client.in_flight] == []
     await house.close(servers_first=servers_first)
     assert house.notes.ends == {record.number: 1 for record in house.notes.begun}
+    house.limiting.limit_to(1)
+    house.limiting.decide(Door().begin(Asked()))  # raises if another call is thought to be in flight
     ends = [record.end for record in house.notes.begun if record.end is not None]
     assert [end for end in ends if end.error == "InternalError"] == []
     told = [told for client in house.clients for told in client.told]

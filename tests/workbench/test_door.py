@@ -58,6 +58,7 @@ class Asked:
     parent: int | None = None
     request_bytes: int = 12
     arguments: bytes = b'{"path":"a"}'
+    sources: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass
@@ -111,6 +112,8 @@ class Rules:
     def decide(self, record: CallRecord, call: object) -> Awaitable[None] | None:
         self.asked.append((record, call))
         return self._decide(record)
+
+    def confirm(self, record: CallRecord, call: object) -> None: ...
 
     def shown(self, toolbox_server: ToolboxServer, principal: Principal) -> ToolboxServer:  # noqa: ARG002 - hides none
         return toolbox_server

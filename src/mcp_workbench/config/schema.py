@@ -67,6 +67,7 @@ def _drop_defaults(definitions: dict[str, Any]) -> None:
 def _complete_server(server: dict[str, Any]) -> None:
     properties = server["properties"]
     properties["toolFilters"]["default"] = ["*"]
+    properties["flows"]["propertyNames"] = {"pattern": "^[^!/][^/]*/[^!]"}
     properties["env"]["additionalProperties"] = {"type": ["string", "number", "null"]}
     properties["type"] = {
         "description": "Another word for `transport`, as other clients write it.",

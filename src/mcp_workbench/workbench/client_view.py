@@ -106,6 +106,11 @@ class ClientView:
         return self._workbench.mistakes
 
     @property
+    def has_read_only_tool(self) -> bool:
+        """Whether the client sees the tool that calls only what is locked as read-only."""
+        return self._workbench.has_read_only_tool and self.unusable is None
+
+    @property
     def rendering(self) -> FairSemaphore:
         """Limits the rendering of long tool lists over all clients."""
         return self._workbench.rendering

@@ -26,7 +26,10 @@ from mcp_workbench.workbench.filters import compile_filters
 from mcp_workbench.workbench.toolbox_server import NO_LIMIT, KnownTools, ToolboxServer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mcp_workbench.config import Secrets, ServerConfig
+    from mcp_workbench.config.model.policy import Action
     from mcp_workbench.downstream.connection import Connection, Tools
     from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.downstream.conversation.session import Session
@@ -120,6 +123,11 @@ class ConfiguredServer(ToolboxServer):
     def watches(self) -> ResourceWatches:
         """The resources of the server that clients are subscribed to."""
         return self.server.watches
+
+    @property
+    def flows(self) -> Mapping[str, Action]:
+        """Which other servers' results may be handed to this one, by the configuration of now."""
+        return self.server.config.flows
 
     def offers(self, capability: Capability) -> bool:
         """Whether the server is connected and has this capability."""

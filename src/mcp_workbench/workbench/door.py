@@ -126,6 +126,8 @@ class CallRecord(msgspec.Struct, eq=False):
     """The arguments as JSON, if an observer needs them (`Door.keeps_arguments`)."""
     result: msgspec.Raw | None = None
     """The result of the server, if an observer needs it (`Door.keeps_results`)."""
+    sources: tuple[Origin, ...] = ()
+    """The servers whose kept results are handed to the server of this call."""
 
     @property
     def label(self) -> str:
@@ -198,6 +200,9 @@ class CallPolicy(Protocol):
         May also raise ToolNotFound: a tool that is hidden does not exist for the client.
         """
 
+    def confirm(self, record: CallRecord, call: ServerCall) -> None:
+        """Raise CallRefused if a call that was held is denied now, because the rules have changed."""
+
     @property
     def on_end(self) -> Callable[[CallRecord, CallEnd], None] | None:
         """What has to be told how calls end; None if the policy need not know."""
@@ -256,6 +261,10 @@ class BeginningCall(Protocol):
     def arguments(self) -> Body:
         """The arguments of the request as JSON."""
 
+    @property
+    def sources(self) -> tuple[Origin, ...]:
+        """The servers whose kept results the arguments refer to."""
+
 
 class Door:
     """Where the calls of all clients of one workbench begin and end."""
@@ -306,6 +315,8 @@ class Door:
         )
         if self.keeps_arguments:
             record.arguments = call.arguments
+        if call.sources:
+            record.sources = call.sources
         for on_begin in self._on_begin:
             try:
                 on_begin(record)
@@ -321,7 +332,7 @@ class Door:
         if self.policy is not None:
             hold = self._ask(record, self.policy.decide, record, call)
             if hold is not None:
-                return self._hold(hold, self._deciders, record)
+                return self._hold(hold, self._deciders, record, call)
         for index, decider in enumerate(self._deciders):
             hold = self._ask(record, decider.decide, record)
             if hold is not None:
@@ -329,17 +340,28 @@ class Door:
         return None
 
     def _hold(
-        self, hold: asyncio.Future[None], others: Sequence[Decider], record: CallRecord
+        self,
+        hold: asyncio.Future[None],
+        others: Sequence[Decider],
+        record: CallRecord,
+        call: ServerCall | None = None,
     ) -> asyncio.Task[None]:
-        decision = asyncio.create_task(self._decide_later(hold, others, record))
+        """Wait for a decision, and then ask the others. The policy looks again at a call that it held."""
+        decision = asyncio.create_task(self._decide_later(hold, others, record, call))
         # A task that is cancelled before its first step does not get to cancel what it waits for.
         decision.add_done_callback(lambda _: _drop(hold))
         return decision
 
     async def _decide_later(
-        self, hold: asyncio.Future[None], others: Sequence[Decider], record: CallRecord
+        self,
+        hold: asyncio.Future[None],
+        others: Sequence[Decider],
+        record: CallRecord,
+        call: ServerCall | None,
     ) -> None:
         await self._wait(hold, record)
+        if call is not None and self.policy is not None:
+            self._ask(record, self.policy.confirm, record, call)
         for decider in others:
             if (another := self._ask(record, decider.decide, record)) is not None:
                 await self._wait(another, record)

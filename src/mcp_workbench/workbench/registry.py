@@ -84,6 +84,8 @@ class ToolboxRegistry:
         """The error that answers every call while the configuration file cannot be used."""
         self.mistakes = 0
         """The number of mistakes in the configuration, which is used in spite of them."""
+        self.has_read_only_tool = False
+        """Whether clients see the tool that calls only what is locked as read-only."""
         self.listing_budget = LISTING_BUDGET_TOKENS
         """Tokens that a list of tools from several toolboxes may take."""
         self._set_toolboxes(toolboxes)
@@ -169,6 +171,7 @@ class ToolboxRegistry:
         self.unusable = ConfigUnusable(loaded.path, faults.file) if faults.file else None
         self.mistakes = len(faults.all)
         self.listing_budget = loaded.config.listing_budget
+        self.has_read_only_tool = loaded.config.read_only_tool
         self.shares.adopt(loaded.config.http.shares)
         self._set_toolboxes(toolboxes)
         self._results_config = loaded.config.results

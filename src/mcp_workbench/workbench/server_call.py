@@ -51,6 +51,8 @@ class _CallState(Call, kw_only=True):
     """What the server has to offer for the request; None for tools."""
     preparation: Callable[[], Awaitable[None]] | None = None
     """Work that has to be done before the call can be sent. It may raise CallError."""
+    sources: tuple[Origin, ...] = ()
+    """The servers whose kept results the arguments refer to."""
     may_forget_arguments: bool = False
     """Whether the arguments are dropped once they are sent, if no repetition can need them."""
     extra: tuple[bytes, ...] = ()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcp_workbench.config import Origin
-    from mcp_workbench.config.model.policy import ToolHint
+    from mcp_workbench.config.model.policy import Action, ToolHint
     from mcp_workbench.downstream.connection import Connection
     from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.downstream.conversation.session import Session
@@ -80,6 +80,11 @@ class ToolboxServer(ABC):
     @abstractmethod
     def watches(self) -> ResourceWatches:
         """The resources of the server that clients are subscribed to."""
+
+    @property
+    @abstractmethod
+    def flows(self) -> Mapping[str, Action]:
+        """Which other servers' results may be handed to this one, by patterns of `toolbox/server`."""
 
     @abstractmethod
     def offers(self, capability: Capability) -> bool:

@@ -158,6 +158,8 @@ async def test_a_tool_is_allowed_for_the_session_with_any_arguments(case: Case) 
 async def test_a_session_allows_nothing_else(case: Case, other: dict[str, Any]) -> None:
     await allow_for_session(case)
     assert "this client cannot ask its user" in await case.refusal(case.call(**other))
+    # Nor what another rule asks about, such as the results of another server that the tool is handed.
+    await case.refusal(case.call(), CallDecision("ask", 'flows: "dev/mail": "ask" of server dev/fs'))
 
 
 async def test_a_changed_definition_ends_what_was_allowed(case: Case) -> None:

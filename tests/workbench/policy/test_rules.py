@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import random
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mcp_workbench.config import load_data
 from mcp_workbench.config.model.policy import HINTS, PRESETS, PolicyConfig
@@ -37,7 +38,6 @@ PATTERNS = (
     "delete_a/b",
     *plain_model.WORDS,
 )
-EXAMPLES = 300
 
 
 def config_of(*, file: Any = None, toolbox: Any = None, server: Any = None) -> WorkbenchConfig:
@@ -58,44 +58,45 @@ def decide(server_rules: ServerRules, tool: str, hint: ToolHint = "unknown") -> 
     return verdict if isinstance(verdict, CallDecision) else verdict[hint]
 
 
-def random_policy(choose: random.Random, place: str) -> dict[str, str]:
-    """Some rules, spelled as their place requires."""
-    prefixes = {
-        "file": ["", "dev/fs/", "dev/*/", "*/fs/", "*/*/", "d*/f?/", "other/fs/"],
-        "toolbox": ["", "fs/", "*/", "f*/", "git/"],
-        "server": [""],
-    }
-    policy = {}
-    for _ in range(choose.randrange(4)):
-        prefix = choose.choice(prefixes["file" if place == "token" else place])
-        tool = choose.choice(PATTERNS)
-        if prefix or place == "server" or "/" not in tool:
-            policy[prefix + tool] = choose.choice(ACTIONS)
-    if choose.random() < 0.2:
-        policy["preset"] = "careful"
-    return policy
+PREFIXES = {
+    "file": ("", "dev/fs/", "dev/*/", "*/fs/", "*/*/", "d*/f?/", "other/fs/"),
+    "toolbox": ("", "fs/", "*/", "f*/", "git/"),
+    "server": ("",),
+}
+PREFIXES["token"] = PREFIXES["file"]
 
 
-def test_every_decision_is_that_of_the_plain_model() -> None:
-    for seed in range(EXAMPLES):
-        choose = random.Random(seed)  # noqa: S311 - reproducible
-        places = ("file", "toolbox", "server", "token")
-        policies = {place: random_policy(choose, place) for place in places if choose.random() < 0.7}
-        config = config_of(**{place: policies[place] for place in policies if place != "token"})
-        written = policies.get("token", {})
-        of_token = msgspec.convert(
-            {"rules": {key: action for key, action in written.items() if action in ACTIONS}}
-            | ({"preset": "careful"} if "preset" in written else {}),
-            PolicyConfig,
-        )
-        found = rules_of(("dev", "fs"), config, PlacedPolicy("token", "token ci", of_token))
-        for tool in TOOLS:
-            for hint in HINTS:
-                asked = Asked("dev", "fs", tool, hint)
-                assert decide(found, tool, hint).action == decision(asked, policies), (seed, asked)
-        for method, kind in KIND_OF_METHOD.items():
-            asked = Asked("dev", "fs", None, kind)
-            assert found.of_methods[method].action == decision(asked, policies), (seed, asked)
+def policies_in(place: str) -> st.SearchStrategy[dict[str, str]]:
+    """Some rules, spelled as their place requires, and perhaps a preset."""
+    keys = [
+        prefix + tool
+        for prefix in PREFIXES[place]
+        for tool in PATTERNS
+        if prefix or place == "server" or "/" not in tool
+    ]
+    rules = st.dictionaries(st.sampled_from(keys), st.sampled_from(ACTIONS), max_size=4)
+    presets = st.sampled_from([{}, {}, {}, {"preset": "careful"}])
+    return st.builds(lambda rules, preset: rules | preset, rules, presets)
+
+
+@settings(max_examples=150)
+@given(st.fixed_dictionaries({}, optional={place: policies_in(place) for place in PREFIXES}))
+def test_every_decision_is_that_of_the_plain_model(policies: dict[str, dict[str, str]]) -> None:
+    config = config_of(**{place: policies[place] for place in policies if place != "token"})
+    written = policies.get("token", {})
+    of_token = msgspec.convert(
+        {"rules": {key: action for key, action in written.items() if action in ACTIONS}}
+        | ({"preset": "careful"} if "preset" in written else {}),
+        PolicyConfig,
+    )
+    found = rules_of(("dev", "fs"), config, PlacedPolicy("token", "token ci", of_token))
+    for tool in TOOLS:
+        for hint in HINTS:
+            asked = Asked("dev", "fs", tool, hint)
+            assert decide(found, tool, hint).action == decision(asked, policies), asked
+    for method, kind in KIND_OF_METHOD.items():
+        asked = Asked("dev", "fs", None, kind)
+        assert found.of_methods[method].action == decision(asked, policies), asked
 
 
 def test_the_presets_are_those_of_the_documentation() -> None:

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from mcp_workbench.config.model.access import HttpConfig
 from mcp_workbench.config.model.oauth import OAuthConfig
-from mcp_workbench.config.model.policy import NO_POLICY, PolicyConfig
+from mcp_workbench.config.model.policy import NO_POLICY, Action, PolicyConfig
 from mcp_workbench.config.model.results import InlineConfig, ResultsConfig
 
 Transport = Literal["stdio", "http", "sse"]
@@ -217,6 +217,44 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             examples=[{"delete_*": "deny"}],
         ),
     ] = NO_POLICY
+    elicitation: Annotated[
+        Literal["allow", "deny"],
+        Meta(
+            description="Whether the server may ask the client's user something in the middle of a call.",
+            examples=["deny"],
+            extra={"expected": 'a string, one of "allow", "deny"'},
+        ),
+    ] = "allow"
+    sampling: Annotated[
+        Action,
+        Meta(
+            description="Whether the server may use the client's model. With `ask`, the client's user is "
+            "asked by elicitation each time.",
+            examples=["ask"],
+            extra={"expected": 'a string, one of "allow", "ask", "deny"'},
+        ),
+    ] = "allow"
+    roots: Annotated[
+        Literal["allow", "deny"],
+        Meta(
+            description="Whether the server may learn the client's roots.",
+            examples=["deny"],
+            extra={"expected": 'a string, one of "allow", "deny"'},
+        ),
+    ] = "allow"
+    flows: Annotated[
+        dict[str, Action],
+        Meta(
+            description="Which other servers' kept results may be handed to this one, by "
+            "`toolbox/server` with globs. Default: all of them.",
+            examples=[{"crm/*": "deny"}],
+        ),
+    ] = {}
+
+    @property
+    def may_ask_anything(self) -> bool:
+        """Whether the server may use all capabilities of clients, as by default."""
+        return self.elicitation == self.sampling == self.roots == "allow"
 
     @property
     def has_authorization(self) -> bool:
@@ -242,6 +280,7 @@ _CHANGEABLE_WHILE_RUNNING = (
     "message_limit",
     "results",
     "policy",
+    "flows",
 )
 
 
@@ -327,6 +366,15 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
             extra={"expected": "a number of tokens from 500 to 10000000, in digits only"},
         ),
     ] = LISTING_BUDGET_TOKENS
+    read_only_tool: Annotated[
+        bool,
+        Meta(
+            description="Whether clients see one more tool, `use_tool_read_only`, which calls only tools "
+            "that are locked as read-only.",
+            examples=[True],
+            extra={"expected": "true or false"},
+        ),
+    ] = False
     http: Annotated[HttpConfig, Meta(description="Who may connect over HTTP.")] = HttpConfig()
     results: Annotated[
         ResultsConfig,

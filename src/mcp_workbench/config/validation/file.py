@@ -73,6 +73,11 @@ def validate(tree: dict[str, object], problems: Problems, layout: Layout | None 
         name: _read_toolbox(value, inherited, (written, name), problems, layout)
         for name, value in named.items()
     }
+    servers = {(name, server): at for name, box in toolboxes.items() for server, at in box.servers.items()}
+    if any(config.flows for config in servers.values()):
+        from mcp_workbench.config.validation.flows import warn_of_idle_flows  # noqa: PLC0415 - few files have them
+
+        warn_of_idle_flows(servers, layout.servers, problems)
     if TOOLBOX in toolboxes:
         from mcp_workbench.config.validation.results import check_name_is_free  # noqa: PLC0415 - hardly any file
 

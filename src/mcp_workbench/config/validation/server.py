@@ -61,6 +61,10 @@ def read_server(
         values["oauth"] = read_oauth(entry["oauth"], (*place, "oauth"), problems)
     values["results"] = read_results(entry, meant, results, place, problems)
     values["policy"] = read_policy_of(entry, meant, "server", place, problems, around=around)
+    if (written := meant.get("flows")) is not None:
+        from mcp_workbench.config.validation.flows import read_flows  # noqa: PLC0415 - few files have them
+
+        values["flows"] = read_flows(entry[written], (*place, written), problems)
     transport = _read_transport(entry, values, place, problems)
     given = {key for key in meant if entry.get(key, key) is not None}
     _check_target(given, transport, place, problems)

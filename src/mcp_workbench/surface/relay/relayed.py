@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import msgspec
 
 from mcp_workbench.errors import BadAnswer, CallRefused, RemoteError
+from mcp_workbench.protocol.binding import bind
 from mcp_workbench.protocol.names import (
     ELICITATION,
     INVALID_PARAMS,
@@ -215,6 +216,8 @@ class ToolCall(RelayedRequest):
 
     is_short: bool = False
     """Whether the result has been shortened already."""
+    binding: ClassVar[str] = TOOLS_CALL
+    """What ties a `requestState` to calls that are made in this way, and in no other."""
 
     def set_aside(self, result: msgspec.Raw, stamps: Stamps | None) -> bool:
         """Keep a large result for the client to read in parts, and answer with a short one."""
@@ -233,6 +236,10 @@ class ToolCall(RelayedRequest):
     def on_not_offered(self) -> None:
         """Raise AssertionError: tools need no capability, so this is never called."""
         raise AssertionError(self.name)
+
+    def bound(self) -> bytes:
+        """Return the digest of the way to call, the server, the tool and the arguments as written."""
+        return bind(self.binding, *self.origin, self.name, arguments=self.given or self.arguments)
 
     def explain(self, error: WireError) -> None:
         """Tell the model why the call failed; a missing capability of a modern client is a JSON-RPC error."""

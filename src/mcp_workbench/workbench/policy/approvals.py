@@ -65,7 +65,7 @@ class Approvals:
 
     def ask(self, record: CallRecord, call: ServerCall, decision: CallDecision) -> Awaitable[None] | None:
         """Let an approved call pass now, or hold it until a person has answered. Raises CallRefused."""
-        if self._grants.allow(call):
+        if self._grants.allow(call, decision.rule):
             record.decision = msgspec.structs.replace(decision, by="session")
             return None
         lines = description(call, decision.rule)
@@ -105,7 +105,7 @@ class Approvals:
         if answer.choice == "unreadable":
             raise refused(call, UNREADABLE)
         if answer.choice == "session":
-            self._grants.add(call)
+            self._grants.add(call, decision.rule)
 
     @contextmanager
     def _counted(self, call: ServerCall) -> Iterator[None]:

@@ -1,7 +1,7 @@
 """Gives the door the policy of the configuration and of the tokens, and takes it away where there is none.
 
 Owned by whatever serves a workbench. Nothing of the policy is loaded before a configuration or a token has
-one, and a door without a policy asks nobody.
+one, or a server has `flows`. A door without a policy asks nobody.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ConfiguredPolicy:
 
     def _apply(self) -> None:
         policies = [*policies_of(self._config), *self._of_tokens]
-        if not policies:
+        if not policies and not _has_flows(self._config):
             self._door.adopt(None)
             self._decider = None
             return
@@ -69,6 +69,10 @@ class ConfiguredPolicy:
         has_limits = any(policy.limits != _NO_LIMITS for policy in policies)
         self._decider.adopt(self._config, has_limits=has_limits)
         self._door.adopt(self._decider)
+
+
+def _has_flows(config: WorkbenchConfig) -> bool:
+    return any(server.flows for toolbox in config.toolboxes.values() for server in toolbox.servers.values())
 
 
 def policies_of(config: WorkbenchConfig) -> list[PolicyConfig]:

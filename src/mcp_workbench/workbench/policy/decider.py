@@ -1,8 +1,9 @@
 """Decides about each call by the policies of the configuration and of the principal's token.
 
 Finds the rule that decides, notes the decision in the record of the call, and lets the call pass, refuses it,
-or has a person asked. Then the limits count. The rules of each server are read once for each principal with a
-policy of its own, so that a decision is a lookup.
+or has a person asked. Where a call hands over results of other servers, the stricter of the rule and of the
+receiver's `flows` decides. Then the limits count. The rules of each server are read once for each principal
+with a policy of its own, so that a decision is a lookup.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mcp_workbench.config.model.policy import ACTIONS
 from mcp_workbench.config.model.workbench import WorkbenchConfig
 from mcp_workbench.errors import CallDenied, StartError
 from mcp_workbench.workbench.door import CallDecision
@@ -92,9 +94,19 @@ class PolicyDecider:
             else:
                 return self._decide_connected(record, call, known)
         record.decision = decision
-        if decision.action == "allow" and self._limiter is None:
+        if decision.action == "allow" and self._limiter is None and not call.sources:
             return None
         return self._enforce(record, call, decision, known)
+
+    def confirm(self, record: CallRecord, call: ServerCall) -> None:
+        """Raise CallRefused if a call that was held is denied now: the rules may have changed meanwhile."""
+        known = self._read(call.view.principal, call.toolbox_server.origin)
+        decision = _decision(call, known.rules)
+        if call.sources:
+            decision = _with_flows(call, decision, known.rules)
+        if decision.action == "deny":
+            record.decision = decision
+            self._enforce(record, call, decision, known)
 
     def shown(self, toolbox_server: ToolboxServer, principal: Principal) -> ToolboxServer:
         """Return a server as a principal sees it: without the tools that are hidden from the principal."""
@@ -122,25 +134,46 @@ class PolicyDecider:
         """Connect the server of a call, because its tools were never listed, and then decide."""
         with suppress(StartError):  # the hint stays unknown
             await call.toolbox_server.tools(modern=call.caller.is_modern)
-        verdict = known.rules.verdict(call.name)
-        if not isinstance(verdict, CallDecision):
-            verdict = verdict[call.toolbox_server.tool_hint(call.name) or "unknown"]
-        record.decision = verdict
-        if (hold := self._enforce(record, call, verdict, known)) is not None:
+        if record.end is not None:
+            return  # the call was cancelled meanwhile: nobody is to be asked, and nothing to be counted
+        record.decision = decision = _decision(call, known.rules)
+        if (hold := self._enforce(record, call, decision, known)) is not None:
             await hold
 
     def _enforce(
         self, record: CallRecord, call: ServerCall, decision: CallDecision, known: _PrincipalRules
     ) -> Awaitable[None] | None:
         """Do what was decided. Raises CallRefused, and ToolNotFound for a tool that is hidden."""
-        toolbox, server = record.origin
-        if decision.action == "deny":
-            if known.rules.hides and call.tool is not None:
-                from mcp_workbench.workbench.policy.hiding import as_missing  # noqa: PLC0415 - few policies hide
+        if decision.action == "deny" and known.rules.hides and call.tool is not None:
+            from mcp_workbench.workbench.policy.hiding import as_missing  # noqa: PLC0415 - few policies hide
 
-                raise as_missing(call, call.tool)
+            raise as_missing(call, call.tool)
+        if call.sources:
+            decision = record.decision = _with_flows(call, decision, known.rules)
+        if decision.action == "deny":
+            toolbox, server = record.origin
             raise CallDenied(record.name, server, toolbox, decision.rule)
         if self._limiter is not None:
             continues = call.parent is not None
             self._limiter.begin(record, call.view.principal, known.token, continues=continues)
         return self._approver.ask(record, call, decision) if decision.action == "ask" else None
+
+
+def _decision(call: ServerCall, rules: ServerRules) -> CallDecision:
+    """Return what the rules of a server say about a call. A tool that was never listed has no known hint."""
+    if call.capability is not None:
+        return rules.of_methods[call.method]
+    verdict = rules.verdict(call.name)
+    if isinstance(verdict, CallDecision):
+        return verdict
+    return verdict[call.toolbox_server.tool_hint(call.name) or "unknown"]
+
+
+def _with_flows(call: ServerCall, decision: CallDecision, rules: ServerRules) -> CallDecision:
+    """Return the decision about a call, or that about the results that it hands over if it is stricter."""
+    from mcp_workbench.workbench.policy.flows import flow_rule  # noqa: PLC0415 - few calls hand results over
+
+    flow = flow_rule(call)
+    if flow is None or ACTIONS.index(flow.action) <= ACTIONS.index(decision.action):
+        return decision
+    return msgspec.structs.replace(flow, place=rules.asks_at)

@@ -15,11 +15,11 @@ from mcp_workbench.workbench.toolbox_server import KnownTools, ToolboxServer
 from mcp_workbench.workbench.whereabouts import tool_not_found
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import msgspec
 
-    from mcp_workbench.config.model.policy import ToolHint
+    from mcp_workbench.config.model.policy import Action, ToolHint
     from mcp_workbench.downstream.connection import Connection
     from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.downstream.conversation.session import Session
@@ -131,6 +131,11 @@ class HidingServer(ToolboxServer):
     def watches(self) -> ResourceWatches:
         """The resources of the server that clients are subscribed to."""
         return self._whole.watches
+
+    @property
+    def flows(self) -> Mapping[str, Action]:
+        """Which other servers' results may be handed to this one."""
+        return self._whole.flows
 
     def offers(self, capability: Capability) -> bool:
         """Whether the server is open and has this capability."""

@@ -111,8 +111,8 @@ class CallLimiter:
             counters = tuple(self._counters_of(principal.name, record.origin, tool, token))
             known = self._of_calls[key] = token, counters
         counters = known[1]
-        if not counters or record.end is not None:
-            return  # a call that was cancelled meanwhile would never end
+        if not counters:
+            return
         now = self._clock()
         waits = () if continues else filter(None, [counter.wait(now) for counter in counters])
         reached = dict(waits), dict(filter(None, [counter.busy() for counter in counters]))

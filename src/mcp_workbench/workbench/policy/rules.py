@@ -102,15 +102,17 @@ class PolicyRule(msgspec.Struct, frozen=True):
 class ServerRules:
     """The rules that concern one server for one principal, and the decisions that follow from them."""
 
-    def __init__(self, rules: Sequence[PolicyRule], placed: Sequence[PlacedPolicy]) -> None:
+    def __init__(
+        self, rules: Sequence[PolicyRule], placed: Sequence[PlacedPolicy], *, is_builtin: bool = False
+    ) -> None:
         self._rules = rules
         said = [each.policy for each in reversed(placed)]
-        self._asks: Literal["client", "console"] = next(
+        self.asks_at: Literal["client", "console"] = next(
             (policy.ask for policy in said if policy.ask is not None), "client"
         )
-        self.hides = next((policy.hide for policy in said if policy.hide is not None), False) and any(
-            rule.action == "deny" for rule in rules
-        )
+        """Where a person is asked about calls of the server."""
+        hides = next((policy.hide for policy in said if policy.hide is not None), False)
+        self.hides = hides and not is_builtin and any(rule.action == "deny" for rule in rules)
         """Whether tools that are denied do not exist for the principal."""
         self.verdicts: dict[str, Verdict] = {}
         """The decisions about tools that were called or listed, by name."""
@@ -140,7 +142,7 @@ class ServerRules:
         if not counting:
             return CallDecision("allow", "")
         *_, rule = max(counting, key=lambda it: it[:3])
-        return CallDecision(rule.action, rule.words, place=self._asks)
+        return CallDecision(rule.action, rule.words, place=self.asks_at)
 
 
 def rules_of(origin: Origin, config: WorkbenchConfig, token: PlacedPolicy | None = None) -> ServerRules:
@@ -153,6 +155,7 @@ def rules_of(origin: Origin, config: WorkbenchConfig, token: PlacedPolicy | None
     return ServerRules(
         [rule for each in placed for rule in _rules_in(each, origin, by_name=by_name)],
         placed,
+        is_builtin=by_name,
     )
 
 

@@ -37,25 +37,27 @@ class SessionGrants:
     def __init__(self) -> None:
         self._grants: WeakKeyDictionary[ClientView, dict[_Key, _Grant]] = WeakKeyDictionary()
 
-    def add(self, call: ServerCall) -> None:
-        """Allow everything from now on that asks the same server for the same, for the session of a call."""
+    def add(self, call: ServerCall, rule: str) -> None:
+        """Let calls of the same target pass that this rule asks about, for the session of a call."""
         expires = time.monotonic() + SHARED_GRANT_SECONDS if call.view.is_shared else None
         grants = self._grants.setdefault(call.view, {})
-        grants.pop(_key(call), None)
-        grants[_key(call)] = _Grant(expires, _definition(call))
+        key = _key(call, rule)
+        grants.pop(key, None)
+        grants[key] = _Grant(expires, _definition(call))
         if len(grants) > MAX_GRANTS:
             del grants[next(iter(grants))]
 
-    def allow(self, call: ServerCall) -> bool:
-        """Whether a call is allowed by an earlier answer of its user."""
-        if not (grants := self._grants.get(call.view)) or (grant := grants.get(_key(call))) is None:
+    def allow(self, call: ServerCall, rule: str) -> bool:
+        """Whether a call that this rule asks about is allowed by an earlier answer of its user."""
+        key = _key(call, rule)
+        if not (grants := self._grants.get(call.view)) or (grant := grants.get(key)) is None:
             return False
         definition = _definition(call)
         if grant.definition is None:
             grant.definition = definition  # the server had never been listed when its user was asked
         has_changed = definition is not None and definition != grant.definition
         if has_changed or (grant.expires is not None and grant.expires <= time.monotonic()):
-            del grants[_key(call)]
+            del grants[key]
             return False
         return True
 
@@ -67,8 +69,9 @@ def session_title(view: ClientView) -> str:
     return "Allow for this session, with any arguments"
 
 
-def _key(call: ServerCall) -> _Key:
-    return call.method, *call.origin, call.name, call.client_name
+def _key(call: ServerCall, rule: str) -> _Key:
+    # With the rule: who allows a tool has not allowed to hand it the results of other servers.
+    return rule, call.method, *call.origin, call.name, call.client_name
 
 
 def _definition(call: ServerCall) -> bytes | None:
