@@ -38,6 +38,6 @@ async def test_a_decision_takes_few_steps(tmp_path: Path, modern: bool, policy: 
 
 async def test_without_a_policy_and_observers_a_call_has_no_record(tmp_path: Path) -> None:
     door = Door()
-    ConfiguredPolicy(door).configure(config_with(None))
+    ConfiguredPolicy(door, Person).configure(config_with(None))
     assert (door.is_watched, door.has_deciders, door.policy) == (False, False, None)
     assert steps_of_a_call(tmp_path, door, modern=True) == steps_of_a_call(tmp_path, None, modern=True)

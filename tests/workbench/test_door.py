@@ -113,6 +113,8 @@ class Rules:
         self.asked.append((record, call))
         return self._decide(record)
 
+    def confirm(self, record: CallRecord, call: object) -> None: ...
+
     def shown(self, toolbox_server: ToolboxServer, principal: Principal) -> ToolboxServer:  # noqa: ARG002 - hides none
         return toolbox_server
 

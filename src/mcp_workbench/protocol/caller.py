@@ -35,7 +35,9 @@ TASKS: Final = "io.modelcontextprotocol/tasks"
 """An extension that is not passed on: its results are fetched by requests that cannot be routed to a server.
 """
 PROGRAM_EXTENSION: Final = "io.github.mcp-workbench/program"
-"""An extension that clients declare if no model reads the answers: see `Caller.is_program`."""
+"""An extension that clients declare if no model reads the answers: see `Caller.is_program`. Its member
+`attended` is false if nobody is there to ask: see `Caller.is_attended`."""
+_FALSE: Final = msgspec.Raw(b"false")
 _NOT_PASSED_ON: Final = (TASKS, PROGRAM_EXTENSION)
 MAX_STAMPS: Final = 100
 """Stamps without denied capabilities that are remembered. Nearly all requests of a client have the same."""
@@ -70,6 +72,8 @@ class Caller(msgspec.Struct, frozen=True, eq=False):
     Results of tools stay as they are, however large, and calls that fail in the workbench are answered with a
     JSON-RPC error.
     """
+    is_attended: bool = True
+    """Whether a person answers what the client is asked. A program may say that nobody does."""
 
     def lack(self, method: str, params: msgspec.Raw) -> MissingCapability | None:
         """Return why the client cannot be asked this; None if it can."""
@@ -119,7 +123,8 @@ def modern_caller(capabilities: msgspec.Raw, log_level: int | None) -> Caller:
         others = {name: value for name, value in members.items() if name != "extensions"}
         raw = encode(others | ({"extensions": passed_on} if passed_on else {}))
     is_program = PROGRAM_EXTENSION in extensions
-    return Caller(True, askable(members), _stamp(raw, log_level), log_level, is_program)
+    is_attended = members_of(extensions.get(PROGRAM_EXTENSION, ABSENT)).get("attended") != _FALSE
+    return Caller(True, askable(members), _stamp(raw, log_level), log_level, is_program, is_attended)
 
 
 def declared_by(callers: Iterable[Caller]) -> bytes:

@@ -15,7 +15,7 @@ from mcp_workbench.serve.signals import SecondSignal
 from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.workbench.call_counts import CallCounts
 from mcp_workbench.workbench.door import Door
-from mcp_workbench.workbench.policy.configured import ConfiguredPolicy
+from mcp_workbench.workbench.policy.configured import ConfiguredPolicy, approver_of
 from mcp_workbench.workbench.registry import build
 
 if TYPE_CHECKING:
@@ -87,9 +87,6 @@ class Service:
         self.counts = CallCounts()
         """How often each tool was called, and how the calls ended."""
         door = Door(deciders, [self.counts, *observers])
-        self.policy = ConfiguredPolicy(door)
-        """Decides about calls by the configuration and the tokens."""
-        self.policy.configure(loaded.config)
         self.workbench = build(
             loaded,
             environ=environ,
@@ -97,6 +94,9 @@ class Service:
             hide=log_handler.hide,
             door=door,
         )
+        self.policy = ConfiguredPolicy(door, approver_of(loaded.path, environ, self.workbench.shares))
+        """Decides about calls by the configuration and the tokens."""
+        self.policy.configure(loaded.config)
 
     def start(self, on_reload: Callable[[LoadedConfig], None]) -> None:
         """Watch the configuration file, if there is one, and load what some servers need."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import msgspec
 
 from mcp_workbench.errors import CallError, ToolsNotFound
+from mcp_workbench.protocol.binding import bind
 from mcp_workbench.protocol.caller import NOBODY
 from mcp_workbench.protocol.names import (
     BATCHING_VERSION,
@@ -30,7 +31,6 @@ from mcp_workbench.surface.announcements import Announcements
 from mcp_workbench.surface.callers import read_level
 from mcp_workbench.surface.questions.asking import Asker
 from mcp_workbench.surface.questions.bridge import NO_RETRY, Bridge
-from mcp_workbench.surface.questions.sealing import bind
 from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.in_flight import RequestsInFlight
 from mcp_workbench.surface.relay.relayed import ToolCall

@@ -68,6 +68,7 @@ class ClientView:
         *,
         has_own_servers: bool = False,
         takes_whole_results: bool = False,
+        is_shared: bool = False,
     ) -> None:
         self._workbench = workbench
         self._has_own_servers = has_own_servers
@@ -76,6 +77,8 @@ class ClientView:
         self._listeners = Listeners()
         """The listeners of the client's own servers: only the client itself."""
         self._own: dict[Origin, ConfiguredServer] = {}
+        self.is_shared = is_shared
+        """Whether this is the view of all clients of the principal that have no session, and not of one."""
         self.principal = principal
         self.door = workbench.door
         """The deciders and observers that every call passes at its beginning and end."""

@@ -272,6 +272,10 @@ class ConfiguredServer(ToolboxServer):
         """Return the error that tells the client why a call failed on a connection."""
         return self._failure(tool, self.server.explain(error, session))
 
+    def mask(self, text: str) -> str:
+        """Return the text with configured secrets and the tokens of logins masked."""
+        return self.server.mask(text)
+
     def masked(self, error: RemoteError) -> RemoteError:
         """Return the server's own error for the client, with secrets masked."""
         mask = self.server.mask

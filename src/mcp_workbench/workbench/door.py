@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from mcp_workbench.config import Origin
-    from mcp_workbench.config.model.policy import Action
+    from mcp_workbench.config.model.policy import Action, AskPlace
     from mcp_workbench.errors import WireError
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.principal import Principal
@@ -84,8 +84,13 @@ class CallDecision(msgspec.Struct, frozen=True):
     by: str = "policy"
     """Who decided: `policy`, `user` (asked through the client), `session` (an earlier answer of the user) or
     `console` (a person in a terminal)."""
-    place: Literal["client", "console"] = "client"
-    """Where a person is asked, if the action is to ask."""
+    place: AskPlace = "client"
+    """Where a person is asked, if the action is `ask`."""
+
+    @property
+    def approved_by(self) -> str:
+        """Who has approved the call for now, for another call that continues it; empty if nobody has."""
+        return self.by if self.action == "ask" and self.by in ("user", "console") else ""
 
 
 class CallRecord(msgspec.Struct, eq=False):
@@ -194,6 +199,9 @@ class CallPolicy(Protocol):
 
         May also raise ToolNotFound: a tool that is hidden does not exist for the client.
         """
+
+    def confirm(self, record: CallRecord, call: ServerCall) -> None:
+        """Raise CallRefused if a call that was held is denied now, because the rules have changed."""
 
     @property
     def on_end(self) -> Callable[[CallRecord, CallEnd], None] | None:
@@ -324,7 +332,7 @@ class Door:
         if self.policy is not None:
             hold = self._ask(record, self.policy.decide, record, call)
             if hold is not None:
-                return self._hold(hold, self._deciders, record)
+                return self._hold(hold, self._deciders, record, call)
         for index, decider in enumerate(self._deciders):
             hold = self._ask(record, decider.decide, record)
             if hold is not None:
@@ -332,17 +340,28 @@ class Door:
         return None
 
     def _hold(
-        self, hold: asyncio.Future[None], others: Sequence[Decider], record: CallRecord
+        self,
+        hold: asyncio.Future[None],
+        others: Sequence[Decider],
+        record: CallRecord,
+        call: ServerCall | None = None,
     ) -> asyncio.Task[None]:
-        decision = asyncio.create_task(self._decide_later(hold, others, record))
+        """Wait for a decision, and then ask the others. The policy looks again at a call that it held."""
+        decision = asyncio.create_task(self._decide_later(hold, others, record, call))
         # A task that is cancelled before its first step does not get to cancel what it waits for.
         decision.add_done_callback(lambda _: _drop(hold))
         return decision
 
     async def _decide_later(
-        self, hold: asyncio.Future[None], others: Sequence[Decider], record: CallRecord
+        self,
+        hold: asyncio.Future[None],
+        others: Sequence[Decider],
+        record: CallRecord,
+        call: ServerCall | None,
     ) -> None:
         await self._wait(hold, record)
+        if call is not None and self.policy is not None:
+            self._ask(record, self.policy.confirm, record, call)
         for decider in others:
             if (another := self._ask(record, decider.decide, record)) is not None:
                 await self._wait(another, record)

@@ -133,6 +133,10 @@ class ToolboxServer(ABC):
         """The error for a call that failed on a connection, with what can be done about it."""
 
     @abstractmethod
+    def mask(self, text: str) -> str:
+        """The text without secret values of the configuration."""
+
+    @abstractmethod
     def masked(self, error: RemoteError) -> RemoteError:
         """The server's own error without secret values."""
 

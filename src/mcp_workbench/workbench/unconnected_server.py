@@ -87,6 +87,10 @@ class UnconnectedServer(ToolboxServer):
         """Return the error as it is: there are no secrets."""
         return error
 
+    def mask(self, text: str) -> str:
+        """Return the text unchanged: the server has no secrets."""
+        return text
+
     def holds_secret(self, data: bytes) -> bool:  # noqa: ARG002 - it has none
         """Return False: the server has no secrets."""
         return False

@@ -8,6 +8,7 @@ import logging
 import os
 import time
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import msgspec
 import pytest
@@ -191,7 +192,7 @@ class WatchedTokens(Disconnections):
             environ={},
             log_handler=StderrHandler(),
             clients=self,
-            policy=ConfiguredPolicy(self.door),
+            policy=ConfiguredPolicy(self.door, mock.Mock()),
         )
 
     def knows(self, token: str) -> bool:

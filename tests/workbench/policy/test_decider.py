@@ -96,23 +96,25 @@ async def test_a_call_that_was_approved_before_passes_at_once(tmp_path: Path, mo
     assert (decided.sent, len(decided.person.asked)) == (["tools/call"], 1)
 
 
+async def test_a_rule_that_denies_meanwhile_counts_more_than_the_persons_answer(
+    tmp_path: Path, modern: bool
+) -> None:
+    answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    decided = Decided(tmp_path, {"*": "ask"}, modern=modern, person=Person(answer))
+    decided.call()
+    await decided.settle()
+    decided.reload({"read": "deny"})
+    answer.set_result(None)
+    await decided.settle()
+    assert (decided.sent, decided.notes.outcomes) == ([], [("refused", "CallDenied")])
+    assert decided.notes.begun[0].decision == CallDecision("deny", '"read": "deny" of the file')
+
+
 async def test_a_person_may_say_no(tmp_path: Path, modern: bool) -> None:
     decided = Decided(tmp_path, "careful", modern=modern, person=Person(refuses=True))
     decided.call()
     assert (decided.sent, decided.notes.outcomes) == ([], [("refused", "CallRefused")])
     assert decided.text.endswith("refused: the person said no")
-
-
-async def test_where_nobody_can_be_asked_the_call_is_refused_with_what_would_allow_it(
-    tmp_path: Path,
-) -> None:
-    from mcp_workbench.workbench.policy.approver import NobodyAsked
-
-    decided = Decided(tmp_path, {"read": "ask"}, person=NobodyAsked())  # type: ignore[arg-type] # another approver
-    decided.call()
-    assert decided.sent == []
-    assert 'by the rule "read": "ask" of the file' in decided.text
-    assert decided.text.endswith('can change the rule to "allow"')
 
 
 class Unlisted:

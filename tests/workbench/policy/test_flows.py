@@ -125,6 +125,8 @@ async def test_a_call_knows_whose_results_it_hands_on_and_so_does_its_own_result
     class Policy:
         on_end = None
 
+        def confirm(self, record: CallRecord, call: ServerCall) -> None: ...
+
         def shown(self, toolbox_server: ToolboxServer, principal: Principal) -> ToolboxServer:  # noqa: ARG002 - hides none
             return toolbox_server
 

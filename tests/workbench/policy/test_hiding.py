@@ -18,7 +18,7 @@ from mcp_workbench.workbench.principal import Principal
 from mcp_workbench.workbench.registry import build
 from mcp_workbench.workbench.toolbox_server import ToolboxServer
 from tests.support.configs import server, tool, toolboxes
-from tests.workbench.policy.deciding import Decided
+from tests.workbench.policy.deciding import Decided, Person
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -77,7 +77,7 @@ async def test_a_hidden_tool_is_like_one_that_does_not_exist(workbench: Workbenc
 def view_of(config: dict[str, Any], principal: Principal, *policies: Any) -> ClientView:
     loaded = load_data(config, {})
     door = Door()
-    policy = ConfiguredPolicy(door)
+    policy = ConfiguredPolicy(door, Person)
     policy.configure(loaded.config)
     policy.adopt_tokens(policies)
     return ClientView(build(loaded, environ={}, cache="/nonexistent", door=door), principal)

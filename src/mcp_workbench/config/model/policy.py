@@ -27,6 +27,9 @@ KINDS: tuple[RequestKind, ...] = get_args(RequestKind)
 EVERYTHING = "*"
 """The pattern that matches every call of every kind."""
 
+AskPlace = Literal["client", "console"]
+"""Where a person is asked: the user of the client, or somebody in a terminal."""
+
 _Count = Annotated[int, Meta(ge=1, le=1_000_000)]
 
 
@@ -69,7 +72,7 @@ class PolicyConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The rules with a name that hold where `rules` has none with the same key."""
     hide: bool | None = None
     """Whether denied tools are hidden; None if this policy does not say."""
-    ask: Literal["client", "console"] | None = None
+    ask: AskPlace | None = None
     """Where a person is asked: through the client, or in a terminal; None if this policy does not say."""
     limits: LimitsConfig = LimitsConfig()
 

@@ -39,6 +39,7 @@ from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.metadata import passed_on
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, members_of, starts_with
+from mcp_workbench.workbench.policy.approver import UserAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,6 +65,8 @@ CROWDED: Final = (
     "too many calls already wait for an answer from their client. Answer or cancel some of them, "
     f"or try again in {RETRY_SECONDS} s"
 )
+APPROVAL: Final = "approval"
+"""The name of the question whether a call may be made, in what a modern client is asked."""
 NOBODY_TO_ASK: Final = (
     f"{SAMPLING}: the configuration of the workbench asks the user first "
     '("sampling": "ask"), and the client has not declared the capability elicitation'
@@ -78,6 +81,8 @@ class Retry(msgspec.Struct, frozen=True):
     """Members of the request for a modern server, each after a comma."""
     parent: int | None = None
     """The number of the call that was ended with the questions, if calls are recorded."""
+    approval: UserAnswer | None = None
+    """What a person has answered to the question whether the call may be made, if that was asked."""
 
 
 NO_RETRY: Final = Retry()
@@ -124,6 +129,17 @@ class Bridge:
         else:
             repeat_later(call, required)
 
+    async def ask_user(self, call: RelayedRequest, question: bytes, limit: float) -> msgspec.Raw:
+        """Ask the user of a legacy client what the workbench wants to know. Raises WireError."""
+        return await self._asker.ask_user(question, limit, call.requests.output.about(call.request_id))
+
+    def ask_before_call(self, call: RelayedRequest, question: bytes, limit: float) -> None:
+        """Answer a modern client with a question of the workbench. The retry is a new call."""
+        _, state = self._seal.seal("approve", call.bound(), limit, parent=call.number)
+        asked = {APPROVAL: {"method": ELICITATION, "params": msgspec.Raw(question)}}
+        call.ask_back(*stamping.question_result(encode({"inputRequests": asked, "requestState": state})))
+        call.end_with_question()
+
     def _put_before_retry(self, call: RelayedRequest, inquiry: Inquiry) -> None:
         """Put questions to a legacy client while no server works on its call."""
         write = call.requests.output.about(call.request_id)
@@ -161,7 +177,14 @@ class Bridge:
     def _pass_on(self, call: RelayedRequest, inquiry: InputRequired) -> None:
         """Answer a modern client with the questions of a modern server, which does not wait for it."""
         limit = inquiry.session.input_timeout
-        _, state = self._seal.seal("passed", call.bound(), limit, inquiry.state, call.number)
+        _, state = self._seal.seal(
+            "passed",
+            call.bound(),
+            limit,
+            inquiry.state,
+            parent=call.number,
+            approved_by=call.approved_by,
+        )
         result = _with_state(inquiry, state)
         call.ask_back(*stamping.modern_result(result, read_stamps(result)))
         call.end_with_question()
@@ -176,7 +199,9 @@ class Bridge:
             return False
         if call.caller.is_modern:
             limit = call.session.input_timeout
-            _, state = self._seal.seal("anew", call.bound(), limit, parent=call.number)
+            _, state = self._seal.seal(
+                "anew", call.bound(), limit, parent=call.number, approved_by=call.approved_by
+            )
             self._answer(call, questions, state)
             call.end_with_question()
         else:
@@ -204,11 +229,18 @@ class Bridge:
             # Without a state there was no question that we know of: the server decides what the answers mean.
             return Retry(tuple(b",%b" % field for field in retry_fields(answers, b"")))
         state = self._seal.open(decode_text(params.state) or "", bound)
+        if state.kind == "approve":
+            from mcp_workbench.workbench.policy.approval_form import read_answer  # noqa: PLC0415 - with a policy
+
+            answer = answers.get(APPROVAL)
+            return Retry(parent=state.parent, approval=None if answer is None else read_answer(answer))
+        # Whoever has approved the call is not asked again because its server has asked something.
+        approval = UserAnswer("once", state.approved_by) if state.approved_by else None
         if state.kind == "anew":
-            return Retry(parent=state.parent)
+            return Retry(parent=state.parent, approval=approval)
         if state.kind == "passed":
             fields = retry_fields(answers if params.responses else None, state.inner)
-            return Retry(tuple(b",%b" % field for field in fields), state.parent)
+            return Retry(tuple(b",%b" % field for field in fields), state.parent, approval)
         parked = self._parking.take(state.nonce)
         requests.resume(parked.call, request_id, caller, params.meta)
         self._resume(parked, answers)

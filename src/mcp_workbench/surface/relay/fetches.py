@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from mcp_workbench.errors import RemoteError
 from mcp_workbench.protocol.names import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND
-from mcp_workbench.surface.questions.sealing import bind
 from mcp_workbench.surface.relay.relayed import RelayedRequest
 from mcp_workbench.surface.relay.stamping import retry_after
 from mcp_workbench.wire.message import encode
@@ -18,10 +17,6 @@ if TYPE_CHECKING:
 
 class ServerFetch(RelayedRequest):
     """A client's request for a prompt or a completion. The arguments are all parameters but `_meta`."""
-
-    def bound(self) -> bytes:
-        """Return the digest of the server, the method and all parameters."""
-        return bind(self.method, *self.toolbox_server.origin, self.name, arguments=self.arguments)
 
     def on_refusal(self, error: CallError) -> None:
         """Tell the client in a JSON-RPC error why the request was not sent."""

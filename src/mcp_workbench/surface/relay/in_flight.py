@@ -155,6 +155,7 @@ class RequestsInFlight:
             may_forget_arguments=len(arguments) > MAX_KEPT_BYTES or len(self._requests) >= MAX_KEPT_CALLS,
             extra=retry.extra,
             parent=retry.parent,
+            approval=retry.approval,
         )
         if find_reference(arguments) and (client_results := self._view.client_results) is not None:
             from mcp_workbench.surface.kept.arguments import sources_of  # noqa: PLC0415 - few calls need it

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import msgspec
 
 from mcp_workbench.errors import CallRefused
 
@@ -11,6 +13,17 @@ if TYPE_CHECKING:
 
     from mcp_workbench.workbench.door import CallDecision, CallRecord
     from mcp_workbench.workbench.server_call import ServerCall
+
+Choice = Literal["once", "session", "no", "unreadable"]
+"""What a person has decided about a call. Of an answer that cannot be read, nothing is known."""
+
+
+class UserAnswer(msgspec.Struct, frozen=True):
+    """What a person has answered to the question whether a call may be made."""
+
+    choice: Choice
+    by: str = "user"
+    """Who has answered, as in `CallDecision.by`."""
 
 
 class Approver(Protocol):
@@ -24,15 +37,7 @@ class Approver(Protocol):
         """
 
 
-class NobodyAsked:
-    """Refuses all calls that a person would have to be asked about: there is no way to ask."""
-
-    def ask(self, record: CallRecord, call: ServerCall, decision: CallDecision) -> None:  # noqa: ARG002 - see above
-        """Raise CallRefused, with what would have to be changed."""
-        toolbox, server = record.origin
-        reason = (
-            f"a person has to be asked before this call, by the rule {decision.rule} in the policy of this "
-            "workbench, and nobody can be asked. Nothing was sent. The person who runs the workbench can "
-            'change the rule to "allow"'
-        )
-        raise CallRefused(record.name, server, toolbox, reason)
+def refused(call: ServerCall, reason: str) -> CallRefused:
+    """Return the error for a call that no person has approved."""
+    toolbox, server = call.origin
+    return CallRefused(call.name, server, toolbox, reason)

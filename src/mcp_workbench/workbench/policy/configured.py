@@ -12,9 +12,10 @@ from mcp_workbench.config.model.policy import NO_POLICY, LimitsConfig
 from mcp_workbench.config.model.workbench import WorkbenchConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from mcp_workbench.config.model.policy import PolicyConfig
+    from mcp_workbench.fairness import Shares
     from mcp_workbench.workbench.door import Door
     from mcp_workbench.workbench.policy.approver import Approver
     from mcp_workbench.workbench.policy.decider import PolicyDecider
@@ -22,16 +23,22 @@ if TYPE_CHECKING:
 _NO_LIMITS = LimitsConfig()
 
 
-def _refuse_all() -> Approver:
-    from mcp_workbench.workbench.policy.approver import NobodyAsked  # noqa: PLC0415 - only for a policy
+def approver_of(config: str, environ: Mapping[str, str], shares: Shares) -> Callable[[], Approver]:
+    """Return what makes the approver of a workbench, given the path of its configuration."""
 
-    return NobodyAsked()
+    def make() -> Approver:
+        from mcp_workbench.workbench.policy.approvals import Approvals  # noqa: PLC0415 - only for a policy
+        from mcp_workbench.workbench.policy.console import Console  # noqa: PLC0415 - only for a policy
+
+        return Approvals(Console(config, environ), shares)
+
+    return make
 
 
 class ConfiguredPolicy:
     """Keeps the policy of a door in step with the configuration and the tokens."""
 
-    def __init__(self, door: Door, make_approver: Callable[[], Approver] = _refuse_all) -> None:
+    def __init__(self, door: Door, make_approver: Callable[[], Approver]) -> None:
         self._door = door
         self._make_approver = make_approver
         """Makes what asks a person. Called once, when there is a policy."""

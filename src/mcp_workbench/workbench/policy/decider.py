@@ -98,6 +98,16 @@ class PolicyDecider:
             return None
         return self._enforce(record, call, decision, known)
 
+    def confirm(self, record: CallRecord, call: ServerCall) -> None:
+        """Raise CallRefused if a call that was held is denied now: the rules may have changed meanwhile."""
+        known = self._read(call.view.principal, call.toolbox_server.origin)
+        decision = _decision(call, known.rules)
+        if call.sources:
+            decision = _with_flows(call, decision, known.rules)
+        if decision.action == "deny":
+            record.decision = decision
+            self._enforce(record, call, decision, known)
+
     def shown(self, toolbox_server: ToolboxServer, principal: Principal) -> ToolboxServer:
         """Return a server as a principal sees it: without the tools that are hidden from the principal."""
         rules = self._read(principal, toolbox_server.origin).rules
@@ -126,11 +136,8 @@ class PolicyDecider:
             await call.toolbox_server.tools(modern=call.caller.is_modern)
         if record.end is not None:
             return  # the call was cancelled meanwhile: nobody is to be asked, and nothing to be counted
-        verdict = known.rules.verdict(call.name)
-        if not isinstance(verdict, CallDecision):
-            verdict = verdict[call.toolbox_server.tool_hint(call.name) or "unknown"]
-        record.decision = verdict
-        if (hold := self._enforce(record, call, verdict, known)) is not None:
+        record.decision = decision = _decision(call, known.rules)
+        if (hold := self._enforce(record, call, decision, known)) is not None:
             await hold
 
     def _enforce(
@@ -150,6 +157,16 @@ class PolicyDecider:
             continues = call.parent is not None
             self._limiter.begin(record, call.view.principal, known.token, continues=continues)
         return self._approver.ask(record, call, decision) if decision.action == "ask" else None
+
+
+def _decision(call: ServerCall, rules: ServerRules) -> CallDecision:
+    """Return what the rules of a server say about a call. A tool that was never listed has no known hint."""
+    if call.capability is not None:
+        return rules.of_methods[call.method]
+    verdict = rules.verdict(call.name)
+    if isinstance(verdict, CallDecision):
+        return verdict
+    return verdict[call.toolbox_server.tool_hint(call.name) or "unknown"]
 
 
 def _with_flows(call: ServerCall, decision: CallDecision, rules: ServerRules) -> CallDecision:

@@ -153,6 +153,10 @@ class HidingServer(ToolboxServer):
         """The server's own error without secret values."""
         return self._whole.masked(error)
 
+    def mask(self, text: str) -> str:
+        """The text without secret values of the configuration."""
+        return self._whole.mask(text)
+
     def holds_secret(self, data: bytes) -> bool:
         """Whether a secret value of the server's configuration is in this."""
         return self._whole.holds_secret(data)

@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-CAPABILITIES: Final[dict[str, object]] = {
-    "elicitation": {"form": {}, "url": {}},
-    "extensions": {PROGRAM_EXTENSION: {}},
-}
+ELICITATION: Final[dict[str, object]] = {"form": {}, "url": {}}
 FIRST_WAIT_SECONDS: Final = 0.1
 MAX_WAIT_SECONDS: Final = 5.0
 """Longest pause before a call is repeated because its server wants that, and asks for nothing."""
@@ -107,7 +104,9 @@ class McpClient:
         on_log: Callable[[Json], None] = _ignore,
         log_level: str | None = None,
         timeout: float | None = None,
+        is_attended: bool = False,
     ) -> None:
+        """Take a connection and callbacks. `is_attended` tells whether a person gives the answers."""
         self._workbench = workbench
         self._answer = answer
         self._callbacks = {"notifications/progress": on_progress, "notifications/message": on_log}
@@ -116,7 +115,10 @@ class McpClient:
         self._meta = {
             names.META_VERSION: names.MODERN,
             names.META_CLIENT: {"name": "mcp-workbench-cli", "version": __version__},
-            names.META_CAPABILITIES: CAPABILITIES,
+            names.META_CAPABILITIES: {
+                "elicitation": ELICITATION,
+                "extensions": {PROGRAM_EXTENSION: {"attended": is_attended}},
+            },
             **({} if log_level is None else {names.META_LOG_LEVEL: log_level}),
         }
 

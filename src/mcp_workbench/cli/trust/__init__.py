@@ -1,0 +1,1 @@
+"""Commands by which a person decides what may be used: scan, review, lock and approvals."""
