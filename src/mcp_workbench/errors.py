@@ -73,6 +73,7 @@ Cause = Literal[
     "port-in-use",
     "permission-denied",
     "wrong-architecture",
+    "sandbox-unavailable",
     "crashed",
     "exited-silently",
     "not-mcp",

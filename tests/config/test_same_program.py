@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from mcp_workbench.config import InlineConfig, OAuthConfig, ServerConfig, is_same_program
+from mcp_workbench.config.model.sandbox import SandboxConfig
 
 ANOTHER: dict[str, object] = {
     "command": "y",
@@ -27,6 +28,7 @@ ANOTHER: dict[str, object] = {
     "results": InlineConfig(inline_limit=1000),
     "isolation": "client",
     "inherit_env": True,
+    "sandbox": SandboxConfig(),
     "protocol": "legacy",
 }
 

@@ -216,7 +216,7 @@ PROVOCATIONS: dict[str, Callable[[Clinic], object]] = {
     "leftover-files": _leave_draft,
     "several-installs": _install_twice,
 }
-"""What makes each code appear. Orphans have tests of their own."""
+"""What makes each code appear. Orphans and sandboxes have tests of their own."""
 
 
 async def test_where_all_is_right_nothing_is_found(clinic: Clinic) -> None:
@@ -224,7 +224,7 @@ async def test_where_all_is_right_nothing_is_found(clinic: Clinic) -> None:
 
 
 def test_every_code_is_provoked() -> None:
-    assert {*PROVOCATIONS, "orphaned-processes"} == {*CODES}
+    assert {*PROVOCATIONS, "orphaned-processes", "sandbox-unavailable"} == {*CODES}
 
 
 @pytest.mark.parametrize("code", PROVOCATIONS)
