@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.setup.diagnosis import version_calls
+from mcp_workbench.setup.diagnosis import examined, version_calls
 from mcp_workbench.setup.diagnosis.findings import CODES
 from mcp_workbench.storage.login_record import Login
 from mcp_workbench.storage.logins import LoginFile
@@ -30,6 +30,7 @@ WIKI = "https://wiki.example/mcp"
 
 
 HANGING = "program-silent"
+LOCKED = "keyring-unavailable"
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +38,7 @@ def _wait_as_long_as_needed(request: pytest.FixtureRequest, monkeypatch: pytest.
     """Give the programs of a busy machine more time, but not those that never answer."""
     is_hanging = HANGING in request.node.name or "hangs" in request.node.name
     monkeypatch.setattr(version_calls, "VERSION_SECONDS", 0.3 if is_hanging else PATIENCE)
+    monkeypatch.setattr(examined, "KEYRING_SECONDS", 0.3 if LOCKED in request.node.name else PATIENCE)
 
 
 @pytest.fixture
@@ -179,7 +181,7 @@ PROVOCATIONS: dict[str, Callable[[Clinic], object]] = {
     "another-file": _add_another,
     "variable-not-set": lambda clinic: clinic.write({"gh": {**PINNED, "env": {"A": "${NOT_SET}"}}}),
     "secret-missing": lambda clinic: clinic.write({"gh": {**PINNED, "env": {"A": "${keyring:NONE}"}}}),
-    "keyring-unavailable": _keep_in_keyring,
+    LOCKED: _keep_in_keyring,
     "secret-in-plain-text": lambda clinic: clinic.write({"gh": {**PINNED, "env": {"GH_TOKEN": SECRET}}}),
     "shell-reference": lambda clinic: clinic.write({"gh": {**PINNED, "env": {"GH_TOKEN": "$GH_TOKEN"}}}),
     "timeout-in-milliseconds": lambda clinic: clinic.write({"files": {**PINNED, "timeout": 30000}}),
