@@ -53,6 +53,20 @@ def test_a_program_can_read_its_own_installation_and_that_of_its_interpreter(tmp
     assert command[command.index("--") + 1 :] == [str(tmp_path / "links" / "server"), "server"]
 
 
+def test_what_a_server_could_have_put_there_itself_gives_it_nothing_more(tmp_path: Path) -> None:
+    data, secrets = tmp_path / "data", tmp_path / "secrets"
+    secrets.mkdir()
+    script(data / "bin" / "server", f"#!{secrets}/interpreter")
+    (data / "bin" / "python").symlink_to(secrets)
+    (data / "pyvenv.cfg").touch()
+    (data / "link").symlink_to(secrets)
+    sandbox = SandboxConfig(read=[str(data / "link")], write=[str(data), str(data / "link")])
+    config = ServerConfig(command=str(data / "bin" / "server"), sandbox=sandbox)
+    command = confined_command(config, {"PATH": "/usr/bin:/bin"}, None)
+    options = command[: command.index("--")]
+    assert [word for word in options if word.startswith(str(tmp_path))] == [str(data)]
+
+
 def test_certificates_can_be_read_with_the_network_only(tmp_path: Path) -> None:
     certificates = tmp_path / "ca.pem"
     certificates.touch()

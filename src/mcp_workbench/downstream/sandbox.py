@@ -7,6 +7,7 @@ in `wire.processes.confinement`.
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import sys
@@ -21,7 +22,7 @@ from mcp_workbench.wire.processes import confinement
 from mcp_workbench.wire.threads import in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mcp_workbench.config import ServerConfig
 
@@ -67,12 +68,14 @@ def confined_command(config: ServerConfig, env: Mapping[str, str], scratch: str 
     if sandbox is None or program is None:
         raise FileNotFoundError(config.command)
     program = os.path.abspath(program)
-    allowed = [*SYSTEM_PATHS, *_paths_of(program, env.get("PATH", os.defpath))]
+    inside = _Inside(sandbox.write)
+    allowed = [*SYSTEM_PATHS, *_paths_of(program, env.get("PATH", os.defpath), inside)]
     if sandbox.network:
         allowed += [_resolver(), *(env[name] for name in CERTIFICATE_VARIABLES if env.get(name))]
     # What does not exist here cannot be allowed, and need not be.
-    read = [*filter(os.path.exists, allowed), *sandbox.read]
-    write = [*filter(os.path.exists, DEVICES), *([scratch] if scratch else []), *sandbox.write]
+    read = [*filter(os.path.exists, allowed), *itertools.filterfalse(inside.has, sandbox.read)]
+    named = itertools.filterfalse(inside.has_below, sandbox.write)
+    write = [*filter(os.path.exists, DEVICES), *([scratch] if scratch else []), *named]
     return [
         *(sys.executable, "-I", "-S", confinement.__file__),
         *(["--network"] if sandbox.network else []),
@@ -100,13 +103,32 @@ def _resolver() -> str:
     return os.path.dirname(path) if path.startswith("/run/") else path
 
 
-def _paths_of(program: str, search_path: str) -> Iterator[str]:
+class _Inside:
+    """What is in a directory that the server can write to. It can be used anyway, and is not to be trusted:
+    the server may have put a link or a script there, to be allowed more at its next start.
+    """
+
+    def __init__(self, writable: Sequence[str]) -> None:
+        self._places = {*writable, *map(os.path.realpath, writable)}
+
+    def has(self, path: str) -> bool:
+        """Whether a path is one of these directories, or in one."""
+        return path in self._places or self.has_below(path)
+
+    def has_below(self, path: str) -> bool:
+        """Whether a path is in one of these directories."""
+        directory, name = os.path.split(path)
+        places = (path, os.path.join(os.path.realpath(directory), name))
+        return any(place.startswith(f"{outer.rstrip('/')}/") for place in places for outer in self._places)
+
+
+def _paths_of(program: str, search_path: str, inside: _Inside) -> Iterator[str]:
     """Yield the files of a program: itself, what belongs to it, and the interpreter of a script."""
     seen: set[str] = set()
     waiting = [program]
     while waiting:
         path = waiting.pop()
-        if path in seen:
+        if path in seen or inside.has(path):
             continue
         seen.add(path)
         yield path
