@@ -76,6 +76,7 @@ Cause = Literal[
     "port-in-use",
     "permission-denied",
     "wrong-architecture",
+    "sandbox-unavailable",
     "crashed",
     "exited-silently",
     "not-mcp",

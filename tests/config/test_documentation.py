@@ -22,6 +22,7 @@ from mcp_workbench.config import (
     WorkbenchConfig,
     load,
 )
+from mcp_workbench.config.model.sandbox import SandboxConfig
 from mcp_workbench.config.tokens import load_tokens
 from tests.config.loading import load_content, one_server, write
 
@@ -113,6 +114,7 @@ def test_the_small_example_on_the_page_is_the_small_example_file() -> None:
         ServerConfig,
         OAuthConfig,
         ResultsConfig,
+        SandboxConfig,
     ],
 )
 def test_every_key_has_its_row_in_the_reference(struct: type[msgspec.Struct]) -> None:
@@ -127,7 +129,7 @@ def test_every_default_in_the_reference_is_the_default() -> None:
     server = ServerConfig(command="x")
     assert documented == {key: getattr(server, defaults[key].name) for key in documented}
     assert set(defaults) - set(documented) == {
-        *("command", "cwd", "envFile", "oauth", "policy", "results", "transport", "url"),
+        *("command", "cwd", "envFile", "oauth", "policy", "results", "sandbox", "transport", "url"),
     }
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from mcp_workbench.config import InlineConfig, OAuthConfig, ServerConfig, is_same_program
 from mcp_workbench.config.model.policy import PolicyConfig
+from mcp_workbench.config.model.sandbox import SandboxConfig
 
 ANOTHER: dict[str, object] = {
     "command": "y",
@@ -28,6 +29,7 @@ ANOTHER: dict[str, object] = {
     "results": InlineConfig(inline_limit=1000),
     "isolation": "client",
     "inherit_env": True,
+    "sandbox": SandboxConfig(),
     "protocol": "legacy",
     "policy": PolicyConfig(rules={"x": "deny"}),
     "elicitation": "deny",

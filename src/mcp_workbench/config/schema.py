@@ -68,6 +68,12 @@ def _complete_server(server: dict[str, Any]) -> None:
     properties = server["properties"]
     properties["toolFilters"]["default"] = ["*"]
     properties["flows"]["propertyNames"] = {"pattern": "^[^!/][^/]*/[^!]"}
+    sandbox = properties["sandbox"]
+    properties["sandbox"] = {
+        "description": sandbox["description"],
+        "examples": sandbox["examples"],
+        "anyOf": [{"$ref": "#/$defs/SandboxConfig"}, {"type": ["boolean", "null"]}],
+    }
     properties["env"]["additionalProperties"] = {"type": ["string", "number", "null"]}
     properties["type"] = {
         "description": "Another word for `transport`, as other clients write it.",

@@ -13,6 +13,7 @@ from mcp_workbench.config.model.access import HttpConfig
 from mcp_workbench.config.model.oauth import OAuthConfig
 from mcp_workbench.config.model.policy import NO_POLICY, Action, PolicyConfig
 from mcp_workbench.config.model.results import InlineConfig, ResultsConfig
+from mcp_workbench.config.model.sandbox import SandboxConfig
 
 Transport = Literal["stdio", "http", "sse"]
 
@@ -201,6 +202,15 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "true, false, or a list of variable names"},
         ),
     ] = False
+    sandbox: Annotated[
+        SandboxConfig | None,
+        Meta(
+            description="Confines the program: no network, and only the paths that are named here. True for "
+            "no network and no path but those of the system. Where the system cannot confine it, it is not "
+            "started. Default: it runs with your rights.",
+            examples=[{"network": False, "read": ["./docs"], "write": ["./data"]}],
+        ),
+    ] = None
     protocol: Annotated[
         Literal["auto", "legacy", "2026-07-28"],
         Meta(

@@ -59,6 +59,10 @@ def read_server(
     values = convert_fields(_with_env_as_text(entry), _FIELDS, place, problems)
     if entry.get("oauth") is not None:
         values["oauth"] = read_oauth(entry["oauth"], (*place, "oauth"), problems)
+    if "sandbox" in meant:
+        from mcp_workbench.config.validation.sandbox import read_sandbox  # noqa: PLC0415 - few servers have one
+
+        values["sandbox"] = read_sandbox(entry[meant["sandbox"]], (*place, meant["sandbox"]), problems)
     values["results"] = read_results(entry, meant, results, place, problems)
     values["policy"] = read_policy_of(entry, meant, "server", place, problems, around=around)
     if (written := meant.get("flows")) is not None:
@@ -160,9 +164,10 @@ def _check_target(given: set[str], transport: Transport | None, place: Place, pr
     if "oauth" in given and "url" not in given:
         what = 'is for a remote server ("url"), and this one has none'
         problems.add((*place, "oauth"), what, "Delete it.")
-    if "envFile" in given and "command" not in given:
-        what = 'is for a program to start ("command"), and this is a remote server'
-        problems.add((*place, "envFile"), what, "Delete it.")
+    for key in ("envFile", "sandbox"):
+        if key in given and "command" not in given:
+            what = 'is for a program to start ("command"), and this is a remote server'
+            problems.add((*place, key), what, "Delete it.")
 
 
 def _check_characters(values: dict[str, Any], place: Place, problems: Problems) -> None:
