@@ -29,6 +29,7 @@ MODULES: Final[dict[str, str]] = {
     "logout": "access.login",
     "move": "setup.edit",
     "remove": "setup.edit",
+    "scan": "trust.scan",
     "schema": "schema",
     "secret": "setup.secret",
     "serve": "serve",

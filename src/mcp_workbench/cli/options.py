@@ -14,6 +14,7 @@ from mcp_workbench.cli.plain import KEEP_GOING, LOG_FORMATS, LOG_LEVELS
 from mcp_workbench.cli.setup.setup_options import add_commands as add_setup_commands
 from mcp_workbench.cli.shell.shell_options import add_commands as add_shell_commands
 from mcp_workbench.cli.trust.approvals_options import add_commands as add_approvals_command
+from mcp_workbench.cli.trust.scan_options import add_commands as add_scan_command
 
 DESCRIPTION = """\
 One MCP server in front of all your MCP servers.
@@ -35,7 +36,7 @@ GROUPS: Final = {
         *("list", "add", "remove", "enable", "disable", "move"),
         *("secret", "login", "logout"),
     ),
-    "check and try": ("check", "doctor", "tools", "call", "index", "tokens"),
+    "check and try": ("check", "doctor", "scan", "tools", "call", "index", "tokens"),
     "serve": ("serve", "token"),
     "decide what may be used": ("approvals",),
     "for editors and shells": ("schema", "completion"),
@@ -87,6 +88,7 @@ def parser() -> argparse.ArgumentParser:
     add_setup_commands(commands, shared)
     add_inspection_commands(commands, shared)
     add_doctor_command(commands, shared)
+    add_scan_command(commands, shared)
     add_shell_commands(commands, shared)
     add_access_commands(commands, shared)
     add_approvals_command(commands)

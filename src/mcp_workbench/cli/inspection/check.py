@@ -53,7 +53,9 @@ def run(options: argparse.Namespace) -> int:
     elif options.connect:
         with Display(_heading(loaded), loaded.warnings, list(rows.values())) as display:
             asyncio.run(connect(loaded, rows, display.update))
-        display.conclude(f"{count_states(rows.values())}. {_next_step(rows, options.config)}")
+        display.conclude(
+            f"{count_states(rows.values())}. {_findings(rows)}{_next_step(rows, options.config)}"
+        )
     else:
         _list(loaded, rows)
     return 1 if any(row.state == "failed" for row in rows.values()) else 0
@@ -82,6 +84,11 @@ def _check_as_json(loaded: LoadedConfig, rows: Rows, *, connecting: bool) -> Non
         servers = [msgspec.to_builtins(row) for row in rows.values()]
         warnings = list(loaded.warnings)
         print_json({"file": loaded.path, "valid": True, "warnings": warnings, "servers": servers})
+
+
+def _findings(rows: Rows) -> str:
+    """Return the command that explains the findings of the scanner, if there are any."""
+    return "Findings: mcp-workbench scan. " if any(row.findings for row in rows.values()) else ""
 
 
 def _next_step(rows: Rows, config: str | None) -> str:
@@ -115,7 +122,10 @@ async def connect(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None
         async with turns:
             row.state = "starting"
             on_change()
-            row.fill_in(await attempt(toolbox_server))
+            trial = await attempt(toolbox_server)
+            row.fill_in(trial)
+            if not trial.error:
+                row.note_findings(toolbox_server)
             on_change()
             await toolbox_server.server.close()
 

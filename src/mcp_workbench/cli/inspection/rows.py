@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from mcp_workbench.cli.terminal import complain
 from mcp_workbench.workbench.text.sanitise import show_name
 from mcp_workbench.workbench.text.similar_names import similar_names
+from mcp_workbench.workbench.trust.scanner import scan_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.server import ServerState
     from mcp_workbench.errors import Cause
     from mcp_workbench.setup.trial import Trial
+    from mcp_workbench.workbench.configured_server import ConfiguredServer
+    from mcp_workbench.workbench.trust.scan_rules import Severity
 
     Rows = dict[Origin, "Row"]
 
@@ -34,6 +38,8 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
     state: ServerState | Literal["disabled"]
     """State of the server now, or at the end of the command."""
     tools: int | None = None
+    findings: dict[Severity, int] | None = None
+    """How many findings the scanner has in the listing, by severity; None if there are none."""
     seconds: float | None = None
     cause: Cause | None = None
     """Why the server cannot be used, as a code of `CAUSES`; None unless it failed."""
@@ -55,6 +61,14 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
         self.error = trial.error or None
         self.stderr = trial.stderr
         self.hint = trial.hint or None
+
+    def note_findings(self, toolbox_server: ConfiguredServer) -> None:
+        """Note how much in the listing of a server that has just listed its tools looks like an attack."""
+        known = toolbox_server.known()
+        if known is not None:
+            found = scan_server(list(known.index.values()), toolbox_server.instructions)
+            severities = Counter(one.severity for findings in found.values() for one in findings)
+            self.findings = dict(sorted(severities.items())) or None
 
 
 def rows_of(loaded: LoadedConfig) -> Rows:

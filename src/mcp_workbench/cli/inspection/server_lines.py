@@ -54,7 +54,9 @@ def server_lines(
 
 def _outcome(row: Row) -> str:
     if row.tools is not None:
-        return count(row.tools, "tool", "tools")
+        hard = (row.findings or {}).get("hard", 0)
+        found = f", {count(hard, 'hard finding', 'hard findings')}" if hard else ""
+        return count(row.tools, "tool", "tools") + found
     return row.cause or ""
 
 

@@ -83,13 +83,18 @@ def warn_of_look_alikes(names: Iterable[str], noun: str, place: Place, problems:
     """Warn of each name that looks like an earlier one; `place` is that of the object with the names."""
     seen: dict[tuple[str, str], str] = {}
     for name in names:
-        looks = _looks(name)
-        other = next((seen[look] for look in looks if look in seen), None)
-        for look in looks:
-            seen.setdefault(look, name)
+        forms = looks(name)
+        other = next((seen[form] for form in forms if form in seen), None)
+        for form in forms:
+            seen.setdefault(form, name)
         if other is not None:
             alike = f"{_spelled(other, name)} and {_spelled(name, other)}"
             problems.warn((*place, name), f"the names of the {noun} {alike} look alike: rename one of them")
+
+
+def as_latin(text: str) -> str:
+    """Return the text with Latin letters and ASCII signs in place of those that look like them."""
+    return text.translate(_table())
 
 
 def has_invisible_letters(text: str) -> bool:
@@ -107,7 +112,7 @@ def _table() -> dict[int, str]:
     return {ord(letter): like for like, letters in _LIKE.items() for letter in letters}
 
 
-def _looks(name: str) -> tuple[tuple[str, str], ...]:
+def looks(name: str) -> tuple[tuple[str, str], ...]:
     """Return a name without case, and in Latin letters: names that look alike are equal in one of these."""
     if name.isascii() and name.isprintable():
         plain = _in_one_line(name.casefold())
@@ -123,7 +128,7 @@ def _looks(name: str) -> tuple[tuple[str, str], ...]:
         one for one in visible if one.isspace() or unicodedata.category(one) not in ("Cc", "Cf")
     )
     # Before and after folding: a capital may look like a Latin letter where the small one does not.
-    latin = fold(visible.translate(_table())).translate(_table())
+    latin = as_latin(fold(as_latin(visible)))
     return ("folded", _in_one_line(fold(visible))), ("latin", _in_one_line(latin))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["clean_definition", "clean_text", "show_name", "show_text"]
+__all__ = ["clean_definition", "clean_text", "has_hidden", "show_name", "show_text"]
 
 
 def clean_definition(raw: bytes) -> tuple[bytes, int]:
@@ -34,6 +34,11 @@ def clean_text(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text  # most texts, for which the pattern is not even compiled
     return _hidden_or_shown().sub(_what_is_shown, text)
+
+
+def has_hidden(text: str) -> bool:
+    """Whether a text may have hidden characters: it has some that hide in most places."""
+    return _hidden().search(text) is not None
 
 
 def show_text(text: str, spell: Callable[[str], str] | None = None) -> str:
