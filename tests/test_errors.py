@@ -28,6 +28,7 @@ from mcp_workbench.errors import (
     InputMissing,
     InvalidCall,
     LimitReached,
+    LockUnusable,
     LoginFailed,
     LoginRequired,
     NameTaken,
@@ -82,6 +83,10 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     "a token file without tokens": (
         NoTokens(Path("t.json"), [ONE]),
         "t.json: 1 problem in the configuration\n  - toolboxes.dev: is wrong\n    Put it right.",
+    ),
+    "a lock with a problem": (
+        LockUnusable(Path("l.json"), [ONE]),
+        "l.json: 1 problem in the lock\n  - toolboxes.dev: is wrong\n    Put it right.",
     ),
     "a configuration with two": (
         ConfigError(Path("w.json"), [TWO, ONE]),

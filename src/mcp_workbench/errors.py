@@ -2,7 +2,8 @@
 
 WorkbenchError
 ├── ConfigError              the configuration file cannot be used: the user has to edit it
-│   └── NoTokens             the token file is missing or contains no token
+│   ├── NoTokens             the token file is missing or contains no token
+│   └── LockUnusable         the lock has a mistake, so what was approved is not known
 ├── DocumentError            a file of a person or a client cannot be read or edited in place
 ├── Denied                   an HTTP request is refused before it is handled
 ├── CannotListen             the HTTP server cannot listen on the address that it was given
@@ -39,6 +40,7 @@ WorkbenchError
     ├── ServerNotFound       the toolbox has no server of that name
     ├── ToolNotFound         the server has no tool of that name
     ├── ToolsNotFound        no tool is known by any of the names
+    ├── ToolHeld             the tool is held until a person releases it
     ├── NotKept              no result is kept under that handle
     ├── TooManyRequests      the client has too many requests in flight
     ├── ShareUsedUp          the principal has used its whole share of a shared resource
@@ -129,16 +131,24 @@ class Problem(msgspec.Struct, frozen=True):
 class ConfigError(WorkbenchError):
     """The configuration file cannot be used. `problems` has every mistake in it."""
 
+    _file = "configuration"
+
     def __init__(self, path: StrPath, problems: Sequence[Problem]) -> None:
         self.path = path
         self.problems = tuple(problems)
         count = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"
         lines = "\n".join(f"  - {problem.in_file(path)}" for problem in problems)
-        super().__init__(f"{path}: {count} in the configuration\n{lines}")
+        super().__init__(f"{path}: {count} in the {self._file}\n{lines}")
 
 
 class NoTokens(ConfigError):
     """The token file is missing or contains no token, so no client can authenticate with one."""
+
+
+class LockUnusable(ConfigError):
+    """The lock beside the configuration has a mistake, so nobody knows what was approved."""
+
+    _file = "lock"
 
 
 class DocumentError(WorkbenchError):
@@ -527,6 +537,20 @@ def _on_other_servers(places: Sequence[tuple[str, str, str]]) -> str:
     """Return the calls of tools that are on other servers, to follow a sentence; empty without any."""
     calls = "; ".join(call_form(*place) for place in places)
     return f" On other servers: {calls}." if calls else ""
+
+
+class ToolHeld(CallError):
+    """The definition of the tool is not the approved one, so that a person has to look at it first."""
+
+    def __init__(self, tool: str, server: str, toolbox: str, *, is_new: bool) -> None:
+        self.tool = tool
+        self.server = server
+        self.toolbox = toolbox
+        why = "nobody has approved it yet" if is_new else "its definition changed since it was approved"
+        super().__init__(
+            f"Tool '{tool}' of server '{server}' (toolbox '{toolbox}') is held: {why}. "
+            "A person can release it: mcp-workbench review"
+        )
 
 
 class ToolsNotFound(CallError):

@@ -129,7 +129,7 @@ def test_every_default_in_the_reference_is_the_default() -> None:
     server = ServerConfig(command="x")
     assert documented == {key: getattr(server, defaults[key].name) for key in documented}
     assert set(defaults) - set(documented) == {
-        *("command", "cwd", "envFile", "oauth", "policy", "results", "sandbox", "transport", "url"),
+        *("command", "cwd", "envFile", "oauth", "pin", "policy", "results", "sandbox", "transport", "url"),
     }
 
 

@@ -27,6 +27,7 @@ ANOTHER: dict[str, object] = {
     "call_limit": 1,
     "message_limit": 65_536,
     "results": InlineConfig(inline_limit=1000),
+    "pin": "strict",
     "isolation": "client",
     "inherit_env": True,
     "sandbox": SandboxConfig(),
@@ -62,6 +63,7 @@ def test_only_what_concerns_our_side_of_a_server_can_change_while_it_runs() -> N
         "results",
         "policy",
         "flows",
+        "pin",
     }
 
 

@@ -56,10 +56,11 @@ def test_undone_changes_are_marked(backups: Backups) -> None:
 
 def test_changes_that_an_undo_of_a_client_needs_are_all_kept(backups: Backups) -> None:
     backups.add("zed", "/settings.json", b"zed", b"")
+    backups.add("config", "/workbench-lock.json", b"lock", b"")
     for number in range(MAX_CLOSED_CHANGES + 3):
         backups.add("config", "/config.json", b"%d" % number, b"")
     kept = [backups.content(record) for record in backups.records()]
-    assert kept == [b"zed", *(b"%d" % number for number in range(3, MAX_CLOSED_CHANGES + 3))]
+    assert kept == [b"zed", b"lock", *(b"%d" % number for number in range(3, MAX_CLOSED_CHANGES + 3))]
     assert len(list(Path(backups.path).iterdir())) == len(kept) + 1
 
 

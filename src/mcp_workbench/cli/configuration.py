@@ -40,15 +40,19 @@ def load_or_report(options: argparse.Namespace, *, as_json: bool = False) -> Loa
     If the configuration cannot be used, report its problems and return None.
     """
     path = configuration_path(options.config)
-    log_format = options.log_format or "text"
     try:
         loaded = load(path, os.environ, lookup=secret_lookup(os.environ))
     except ConfigError as error:
-        if as_json:
-            problems = [msgspec.to_builtins(problem) for problem in error.problems]
-            print_json({"file": path, "valid": False, "problems": problems})
-        else:
-            report(error, log_format)
+        report_problems(error, options, as_json=as_json)
         return None
-    set_up(options.log_level or "off", log_format).hide(loaded.secrets)
+    set_up(options.log_level or "off", options.log_format or "text").hide(loaded.secrets)
     return loaded
+
+
+def report_problems(error: ConfigError, options: argparse.Namespace, *, as_json: bool) -> None:
+    """Report the problems of a file that cannot be used: on stderr, or as JSON on stdout."""
+    if as_json:
+        problems = [msgspec.to_builtins(problem) for problem in error.problems]
+        print_json({"file": os.fspath(error.path), "valid": False, "problems": problems})
+    else:
+        report(error, options.log_format or "text")

@@ -14,6 +14,7 @@ from mcp_workbench.cli.plain import KEEP_GOING, LOG_FORMATS, LOG_LEVELS
 from mcp_workbench.cli.setup.setup_options import add_commands as add_setup_commands
 from mcp_workbench.cli.shell.shell_options import add_commands as add_shell_commands
 from mcp_workbench.cli.trust.approvals_options import add_commands as add_approvals_command
+from mcp_workbench.cli.trust.review_options import add_commands as add_review_commands
 from mcp_workbench.cli.trust.scan_options import add_commands as add_scan_command
 
 DESCRIPTION = """\
@@ -38,7 +39,7 @@ GROUPS: Final = {
     ),
     "check and try": ("check", "doctor", "scan", "tools", "call", "index", "tokens"),
     "serve": ("serve", "token"),
-    "decide what may be used": ("approvals",),
+    "decide what may be used": ("review", "lock", "approvals"),
     "for editors and shells": ("schema", "completion"),
 }
 """The commands as the help lists them, by task."""
@@ -92,6 +93,7 @@ def parser() -> argparse.ArgumentParser:
     add_shell_commands(commands, shared)
     add_access_commands(commands, shared)
     add_approvals_command(commands)
+    add_review_commands(commands, shared)
     serve = commands.add_parser(
         "serve",
         parents=[shared],

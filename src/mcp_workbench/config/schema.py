@@ -59,6 +59,8 @@ def _drop_defaults(definitions: dict[str, Any]) -> None:
     for field in msgspec.structs.fields(ToolboxConfig):
         if field.name in INHERITED:
             toolbox[field.encode_name].pop("default", None)
+    # A server takes it from its toolbox, which may take it from the file.
+    del definitions["ServerConfig"]["properties"]["pin"]["default"]
     # The transport depends on `command` or `url`, and the scopes on what the server asks for.
     del definitions["ServerConfig"]["properties"]["transport"]["default"]
     del definitions["OAuthConfig"]["properties"]["scopes"]["default"]

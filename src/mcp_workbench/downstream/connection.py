@@ -15,7 +15,7 @@ from mcp_workbench.protocol.lists import TOOLS
 from mcp_workbench.wire.shared import outcome_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     import msgspec
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Outgoing
 
     Tools = tuple[msgspec.Raw, ...]
+    Admit = Callable[["Connection", Tools, float], Awaitable[None]]
 
 log = logging.getLogger(__name__)
 
@@ -97,6 +98,8 @@ class Connection:
         """Returns the tools that can be called over this transport, and why others cannot."""
         self.mask_definition: Callable[[str], str] = lambda text: text
         """Masks the configured secrets in the definition of a tool."""
+        self.admit: Admit = admit_all
+        """Judges a list of tools, within a time in seconds, before any of them is used."""
         self.is_clear = True
         """Whether a call can be sent at once: current list, no other call next, capacity left."""
         self.session = Session(
@@ -134,7 +137,9 @@ class Connection:
         from mcp_workbench.downstream.definitions import masked_in_time  # noqa: PLC0415 - the start does without
 
         tools, notes = self.screen(await list_all(self.session, TOOLS, limit))
-        self.listed, left_out = await masked_in_time(tools, self.mask_definition, limit)
+        listed, left_out = await masked_in_time(tools, self.mask_definition, limit)
+        await self.admit(self, listed, limit)
+        self.listed = listed
         self.notes = [*notes, *left_out]
 
     async def tools(self) -> Tools:
@@ -241,3 +246,7 @@ class Connection:
             self._refresh = None
             self._is_stale = self._changed
             self._review()
+
+
+async def admit_all(_connection: Connection, _tools: Tools, _limit: float) -> None:
+    """Use all tools: nobody judges them."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from mcp_workbench.config import Secrets
+from mcp_workbench.downstream.connection import admit_all
 from mcp_workbench.downstream.conversation.watches import ResourceWatches
 from mcp_workbench.downstream.limits.waiting_calls import WaitingCalls
 from mcp_workbench.downstream.recorder import Recorder
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp_workbench.config import ServerConfig
-    from mcp_workbench.downstream.connection import Connection
+    from mcp_workbench.downstream.connection import Admit, Connection
     from mcp_workbench.downstream.conversation.listeners import Listeners
     from mcp_workbench.downstream.conversation.negotiation import Agreed
     from mcp_workbench.downstream.conversation.offer import Offer
@@ -68,6 +69,8 @@ class Server:
         """The connections for legacy and for modern clients; None if there is none now."""
         self.before_start: Callable[[Server], None] = lambda _: None
         """Called before a process is started. May raise StartError."""
+        self.admit: Admit = admit_all
+        """Called with each list of tools before any of them is used, see `Connection.admit`."""
         self.watches = ResourceWatches()
         """The resources of the server that clients subscribe to."""
         self.offer: Offer | None = None

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mcp_workbench.config import Origin, Secrets, ServerConfig
+    from mcp_workbench.downstream.connection import Admit
     from mcp_workbench.downstream.conversation.listeners import Listeners
     from mcp_workbench.downstream.conversation.negotiation import Agreed
     from mcp_workbench.downstream.conversation.session import Session
@@ -63,6 +64,10 @@ class SupervisedServer(Protocol):
     @property
     def versions(self) -> Versions:
         """The protocol versions that the server is known to speak."""
+
+    @property
+    def admit(self) -> Admit:
+        """Judges each list of tools before any of them is used."""
 
     def mask(self, text: str) -> str:
         """Return the text with secrets masked."""
@@ -266,6 +271,7 @@ class Supervisor:
             self._origin, link, server.mask, server.config, context.listeners, shares=context.shares
         )
         connection.mask_definition = server.mask_definition
+        connection.admit = server.admit
         link.closed.add_done_callback(lambda closed: self._on_closed(connection, closed.result()))
         try:
             agreed = await start.attempt(link, connection)

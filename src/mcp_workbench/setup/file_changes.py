@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 """Size of the largest file that is read or changed."""
 
+PRIVATE_MODE: Final = 0o600
+SHARED_MODE: Final = 0o666
+"""Mode of a new file that is meant to be shared, of which the umask takes its part."""
+
 _TEMPORARY_SUFFIX: Final = ".mcp-workbench.tmp"
-_FILE_MODE: Final = 0o600
 _OUR_DIRECTORY_MODE: Final = 0o700
 _CLIENT_DIRECTORY_MODE: Final = 0o755
 _GROUP_BITS: Final = 0o070
@@ -78,13 +81,21 @@ def read_for_change(path: str) -> bytes | None:
     return _read(path, real_path(path))[0]
 
 
-def apply(change: FileChange, environ: Mapping[str, str], *, subject: str, command: str = "") -> None:
+def apply(
+    change: FileChange,
+    environ: Mapping[str, str],
+    *,
+    subject: str,
+    command: str = "",
+    file_mode: int = PRIVATE_MODE,
+) -> None:
     """Replace a file, after a backup. `subject` is the id of a client, or `config`. Raises CannotChange.
 
-    A file that is not as it was when the change was made is left alone.
+    A file that is not as it was when the change was made is left alone. A new file gets `file_mode`.
     """
     if change.before != change.after:
-        _change(change.path, change.before, change.after, environ, subject, command=command)
+        before, after = change.before, change.after
+        _change(change.path, before, after, environ, subject, command=command, file_mode=file_mode)
 
 
 def restore(
@@ -112,6 +123,7 @@ def _change(
     *,
     command: str,
     undoes: Collection[str] = (),
+    file_mode: int = PRIVATE_MODE,
 ) -> None:
     real = real_path(path)
     if after is not None and len(after) > MAX_FILE_BYTES:
@@ -124,7 +136,8 @@ def _change(
                 backups.add(subject, real, before, after, command=command, undone=command == "undo")
                 with _explained(path, "it cannot be replaced"):
                     directory_mode = _OUR_DIRECTORY_MODE if subject == CONFIG else _CLIENT_DIRECTORY_MODE
-                    _replace(path, real, before, after, directory_mode)
+                    _make_directories(os.path.dirname(real), directory_mode)
+                    _replace(path, real, before, after, file_mode)
             if undoes:
                 backups.mark_undone(undoes)
 
@@ -152,9 +165,8 @@ def _check_unchanged(path: str, real: str, before: bytes | None) -> os.stat_resu
     return status
 
 
-def _replace(path: str, real: str, before: bytes | None, after: bytes | None, directory_mode: int) -> None:
+def _replace(path: str, real: str, before: bytes | None, after: bytes | None, file_mode: int) -> None:
     directory, name = os.path.split(real)
-    _make_directories(directory, directory_mode)
     _remove_leftovers(real)
     if after is None:
         _check_unchanged(path, real, before)
@@ -162,7 +174,7 @@ def _replace(path: str, real: str, before: bytes | None, after: bytes | None, di
     else:
         draft = os.path.join(directory, f".{name}.{os.urandom(6).hex()}{_TEMPORARY_SUFFIX}")
         try:
-            _write_draft(draft, after, real if before is not None else None)
+            _write_draft(draft, after, real if before is not None else None, file_mode)
             _check_unchanged(path, real, before)
             os.replace(draft, real)
         except BaseException:
@@ -172,16 +184,17 @@ def _replace(path: str, real: str, before: bytes | None, after: bytes | None, di
     _sync_directory(directory)
 
 
-def _write_draft(draft: str, data: bytes, model: str | None) -> None:
+def _write_draft(draft: str, data: bytes, model: str | None, new_mode: int) -> None:
     """Write a temporary file with the mode, the group and the attributes of the file that it replaces."""
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN_FLAGS, _FILE_MODE)
+    mode = PRIVATE_MODE if model is not None else new_mode
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN_FLAGS, mode)
     with open(descriptor, "wb") as file:
         file.write(data)
         file.flush()
         if model is not None:
             _copy_rights(model, draft)
-        elif sys.platform != "win32":
-            os.fchmod(descriptor, _FILE_MODE)  # an unusual umask
+        elif sys.platform != "win32" and mode == PRIVATE_MODE:
+            os.fchmod(descriptor, mode)  # an unusual umask
         os.fsync(descriptor)
 
 

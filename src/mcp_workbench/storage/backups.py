@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
 CONFIG: Final = "config"
-"""Subject of changes of the configuration and of token files. The other subjects are the ids of clients."""
+"""Subject of changes of our own files: configurations, locks, token files. Others are the ids of clients."""
 MAX_CLOSED_CHANGES: Final = 50
-"""Number of changes kept that no undo of a client needs: undone ones, and those of the configuration."""
+"""Number of changes of a file that are kept although no undo of a client needs them: undone ones, and those
+of our own files."""
 LOCK_SECONDS: Final = 10.0
 """Seconds to wait for another command that changes files."""
 
@@ -177,6 +178,9 @@ class Backups:
 
 def _within_bounds(records: list[ChangeRecord]) -> list[ChangeRecord]:
     """Return the changes without the oldest of those that no undo of a client needs."""
-    closed = [record.id for record in records if record.undone or record.subject == CONFIG]
-    dropped = set(closed[:-MAX_CLOSED_CHANGES])
+    closed: dict[str, list[str]] = {}
+    for record in records:
+        if record.undone or record.subject == CONFIG:
+            closed.setdefault(record.path, []).append(record.id)
+    dropped = {one for ids in closed.values() for one in ids[:-MAX_CLOSED_CHANGES]}
     return [record for record in records if record.id not in dropped]

@@ -176,7 +176,7 @@ class ClientView:
             if own is not None:
                 # Subscriptions stay valid: the client does not know that the program has changed.
                 another.watches = own.server.watches
-            own = ConfiguredServer(shared.origin[0], another)
+            own = ConfiguredServer(shared.origin[0], another, shared.trusts)
             self._workbench.own_servers.add(another, self)
         self._own[shared.origin] = own
         return own

@@ -17,6 +17,7 @@ from mcp_workbench.errors import (
     RemoteError,
     RequestTimeout,
     StartError,
+    ToolHeld,
     ToolNotFound,
     WireError,
 )
@@ -24,12 +25,13 @@ from mcp_workbench.protocol.lists import MAX_DEPTH, decode_named, is_deep
 from mcp_workbench.wire.message import is_json
 from mcp_workbench.workbench.filters import compile_filters
 from mcp_workbench.workbench.toolbox_server import NO_LIMIT, KnownTools, ToolboxServer
+from mcp_workbench.workbench.trust.judging.judgement import NOTHING_HELD, Judgement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from mcp_workbench.config import Secrets, ServerConfig
-    from mcp_workbench.config.model.policy import Action
+    from mcp_workbench.config.model.policy import Action, ToolHint
     from mcp_workbench.downstream.connection import Connection, Tools
     from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.downstream.conversation.session import Session
@@ -37,8 +39,11 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.server import Server
     from mcp_workbench.protocol.lists import Entries, Kind
     from mcp_workbench.storage.catalogue import Record
+    from mcp_workbench.storage.trust.pin_records import HeldTool
     from mcp_workbench.workbench.server_call import ServerCall
     from mcp_workbench.workbench.toolbox_server import Index
+    from mcp_workbench.workbench.trust.pinning import ServerTrust
+    from mcp_workbench.workbench.trust.trust_context import TrustContext
 
 
 MAX_SHOWN_HIDDEN = 5
@@ -60,23 +65,40 @@ class _Listing(msgspec.Struct, frozen=True, eq=False):
     """The tools that clients can see, by name."""
     notes: list[str]
     """What had to be repaired in the list to make it usable."""
+    judgement: Judgement = NOTHING_HELD
+    """What is held of the list."""
+
+
+class _Recalled(msgspec.Struct, frozen=True, eq=False):
+    """The tools of a server that is not connected, as the catalogue has them."""
+
+    record: Record | None
+    known: KnownTools | None
+    judgement: Judgement = NOTHING_HELD
+    """What is held of the tools in the record."""
 
 
 NO_LISTING = _Listing((), {}, [])
+NOT_RECALLED = _Recalled(None, None)
 
 
 class ConfiguredServer(ToolboxServer):
     """A configured server of one toolbox, with its tools by name."""
 
-    def __init__(self, toolbox: str, server: Server) -> None:
+    def __init__(self, toolbox: str, server: Server, trusts: TrustContext | None = None) -> None:
         self._toolbox = toolbox
+        self.trusts = trusts
+        """What was approved of servers; None if nothing is pinned or held."""
+        self._known_trust: ServerTrust | None = None
         self._log = logging.LoggerAdapter(log, {"server": f"{toolbox}/{server.name}"})
         self._is_shown = compile_filters(server.config.tool_filters)
         self._listings = [NO_LISTING, NO_LISTING]
         """The tools for legacy clients, and those for modern clients."""
-        self._recalled: tuple[Record | None, KnownTools | None] = None, None
-        """The record of the catalogue that was read last, and the tools that it contains."""
+        self._recalled = NOT_RECALLED
+        """What was read last in the catalogue."""
         self.server = server
+        if trusts is not None:
+            server.admit = self._admit
         self.origin = toolbox, server.name
         self.is_required = server.config.required
         self.inline_limit = _inline_limit(server.config)
@@ -86,11 +108,17 @@ class ConfiguredServer(ToolboxServer):
         """Adopt the changed configuration of a server whose program is the same."""
         if config.tool_filters != self.server.config.tool_filters:
             self._is_shown = compile_filters(config.tool_filters)
-            self._listings = [NO_LISTING, NO_LISTING]
-            self._recalled = None, None
+            self.forget_listings()
         self.inline_limit = _inline_limit(config)
         self.is_required = config.required
         self.server.adopt(config, secrets)
+        if self._known_trust is not None:
+            self._known_trust.adopt(config)
+
+    def forget_listings(self) -> None:
+        """Read the lists of tools again at their next use: others are shown or held now."""
+        self._listings = [NO_LISTING, NO_LISTING]
+        self._recalled = NOT_RECALLED
 
     @property
     def notes(self) -> list[str]:
@@ -102,7 +130,11 @@ class ConfiguredServer(ToolboxServer):
     def instructions(self) -> str:
         """What the server told models in its last handshake, now or as the catalogue has it."""
         said = self.server.offer or self.server.recalled()
-        return "" if said is None else self.server.mask_definition(said.instructions)
+        if said is None or not said.instructions:
+            return ""
+        text = self.server.mask_definition(said.instructions)
+        withheld = (judgement.withheld for judgement in self._judgements())
+        return "" if any(one is not None and one.text == text for one in withheld) else text
 
     @property
     def is_up(self) -> bool:
@@ -147,7 +179,7 @@ class ConfiguredServer(ToolboxServer):
             connection = self.server.connections[modern]
             if connection is not None and connection.listed:
                 listing = self._listing(connection, modern=modern)
-                if listing.index or listing.notes:
+                if listing.index or listing.notes or listing.judgement.held:
                     return None
                 names = [decode_named(tool).name for tool in listing.listed]
                 more = ", …" if len(names) > MAX_SHOWN_HIDDEN else ""
@@ -156,6 +188,24 @@ class ConfiguredServer(ToolboxServer):
                 hint = 'Correct "toolFilters", or write ["*"] to show all tools.'
                 return StartError(self.server.name, reason, hint=hint, cause="all-tools-hidden")
         return None
+
+    def held(self) -> Mapping[str, HeldTool]:
+        """Return the tools that are held, by name."""
+        return {
+            name: tool
+            for judgement in self._judgements()
+            for name, tool in judgement.held.items()
+            if self._is_shown(name)
+        }
+
+    def tool_hint(self, tool: str) -> ToolHint | None:
+        """Return what the approved hints of a tool claim; None if the server was never listed."""
+        for listing in self._listings:
+            if (hint := listing.judgement.hints.get(tool)) is not None:
+                return hint
+        if (trust := self._trust) is None or trust.is_off:
+            return "unknown"
+        return trust.hint(tool) or ("unknown" if self.server.up else None)
 
     def known(self) -> KnownTools | None:
         """Return the server's tools without starting it; None if they were never listed.
@@ -166,12 +216,16 @@ class ConfiguredServer(ToolboxServer):
             if (connection := self.server.connections[modern]) is not None:
                 return KnownTools(self._listing(connection, modern=modern).index, None)
         record = self.server.recalled()
-        if record is not self._recalled[0]:
-            known = (
-                None if record is None else KnownTools(self._index_tools(record.tools, []), record.listed_at)
-            )
-            self._recalled = record, known
-        return self._recalled[1]
+        if record is not self._recalled.record:
+            self._recalled = NOT_RECALLED if record is None else self._read_record(record)
+        return self._recalled.known
+
+    def _judgements(self) -> list[Judgement]:
+        """Return what is held of the lists that clients can see now."""
+        self.known()  # reads the lists that were not read yet
+        if self.server.up:
+            return [listing.judgement for listing in self._listings]
+        return [self._recalled.judgement]
 
     def ready(self, tool: str | None, modern: bool, principal: str = "") -> Connection | None:
         """Return the connection that takes a call of a modern or a legacy client at once, or None.
@@ -222,14 +276,25 @@ class ConfiguredServer(ToolboxServer):
     async def _connect(self, tool: str | None, principal: str, *, modern: bool) -> Connection:
         for _ in range(MAX_CONNECT_ATTEMPTS):
             connection = await self.server.connect(modern=modern)
-            index = self._listing(connection, modern=modern).index
+            listing = self._listing(connection, modern=modern)
+            index = listing.index
             if tool is not None and tool not in index:
+                self._refuse_held(tool, listing.judgement)
                 from mcp_workbench.workbench.text.similar_names import similar_names  # noqa: PLC0415 - only for a mistaken call
 
                 raise ToolNotFound(tool, self.server.name, self._toolbox, similar_names(tool, index))
             if await self._wait_for_turn(tool, connection, principal):
                 return connection
         raise self._failure(tool, "the server ended, again and again, as soon as it had listed its tools")
+
+    def _refuse_held(self, tool: str, judgement: Judgement) -> None:
+        """Raise ToolHeld if the tool is held."""
+        held = judgement.held.get(tool)
+        if held is None or not self._is_shown(tool):
+            return
+        from mcp_workbench.workbench.text.sanitise import show_name  # noqa: PLC0415 - only for such a call
+
+        raise ToolHeld(show_name(tool), self.server.name, self._toolbox, is_new=not held.approved)
 
     async def _wait_for_turn(self, tool: str | None, connection: Connection, principal: str) -> bool:
         try:
@@ -302,19 +367,47 @@ class ConfiguredServer(ToolboxServer):
         # Skip NO_LISTING: all empty tuples are the same object.
         read = (listing for listing in self._listings if listing is not NO_LISTING)
         known = next((listing for listing in read if listing.listed is listed), None)
-        self._listings[modern] = listing = known or self._read(listed, [*connection.notes])
-        return listing
+        if known is None:
+            instructions = self.server.mask_definition(connection.session.offer.instructions)
+            known = self._read(listed, instructions, [*connection.notes])
+        self._listings[modern] = known
+        return known
 
-    def _read(self, listed: Tools, notes: list[str]) -> _Listing:
-        index = self._index_tools(listed, notes)
+    def _read(self, listed: Tools, instructions: str, notes: list[str]) -> _Listing:
+        judgement = self._judgement(listed, instructions)
+        index = self._index_tools(listed, judgement.held, notes)
         if len(notes) > MAX_NOTES:
             notes[MAX_NOTES:] = [f"and {len(notes) - MAX_NOTES} more like these"]
         for note in notes:
             self._log.warning("%s", note)
-        return _Listing(listed, index, notes)
+        return _Listing(listed, index, notes, judgement)
 
-    def _index_tools(self, listed: Tools, notes: list[str]) -> Index:
-        """Return the usable tools by name, and add a note for each tool that is left out."""
+    def _read_record(self, record: Record) -> _Recalled:
+        judgement = self._judgement(record.tools, self.server.mask_definition(record.instructions))
+        index = self._index_tools(record.tools, judgement.held, [])
+        return _Recalled(record, KnownTools(index, record.listed_at), judgement)
+
+    @property
+    def _trust(self) -> ServerTrust | None:
+        """What was approved of the server; None if nothing is pinned or held."""
+        if self._known_trust is None and self.trusts is not None:
+            self._known_trust = self.trusts.trust(self.origin, self.server.config, self.server.mask)
+            self._known_trust.add_user(self)
+        return self._known_trust
+
+    async def _admit(self, connection: Connection, listed: Tools, limit: float) -> None:
+        """Judge a list of tools that the server has just sent, before any of them is used."""
+        if (trust := self._trust) is not None:
+            session = connection.session
+            instructions = self.server.mask_definition(session.offer.instructions)
+            await trust.admit(listed, instructions, limit, modern=session.is_modern)
+
+    def _judgement(self, listed: Tools, instructions: str) -> Judgement:
+        trust = self._trust
+        return NOTHING_HELD if trust is None else trust.judgement(listed, instructions)
+
+    def _index_tools(self, listed: Tools, held: Container[str], notes: list[str]) -> Index:
+        """Return the usable tools by name, and add a note for each that cannot be used."""
         index: dict[str, msgspec.Raw] = {}
         for tool in listed:
             try:
@@ -328,7 +421,7 @@ class ConfiguredServer(ToolboxServer):
                 notes.append("left out a tool whose name is empty")
             elif name in index:
                 notes.append(f"the server lists '{name}' twice; the first counts")
-            elif self._is_shown(name):
+            elif self._is_shown(name) and name not in held:
                 index[name] = tool
         return index
 

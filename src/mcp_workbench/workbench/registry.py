@@ -19,12 +19,14 @@ from mcp_workbench.downstream.supervisor import ServerContext
 from mcp_workbench.errors import ConfigUnusable, ToolboxUnusable
 from mcp_workbench.fairness import FairSemaphore
 from mcp_workbench.storage.catalogue import Catalogue
+from mcp_workbench.storage.directories import data_directory
 from mcp_workbench.storage.protocol_versions import VersionMemory
 from mcp_workbench.wire.processes.guard import Guard
 from mcp_workbench.workbench.configured_server import ConfiguredServer
 from mcp_workbench.workbench.door import Door
 from mcp_workbench.workbench.own_servers import OwnServers
 from mcp_workbench.workbench.toolbox import Toolbox
+from mcp_workbench.workbench.trust.trust_context import TrustContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -56,8 +58,11 @@ class ToolboxRegistry:
         context: ServerContext,
         cache: StrPath = os.devnull,
         door: Door | None = None,
+        trusts: TrustContext | None = None,
     ) -> None:
         self._context = context
+        self._trusts = trusts
+        """What was approved of servers; None if nothing is pinned or held."""
         self.door = door or Door()
         """The deciders and observers that every call passes at its beginning and end."""
         self._cache = cache
@@ -138,7 +143,7 @@ class ToolboxRegistry:
             server = Server(toolbox, name, config, loaded.secrets, self._context)
             # Subscriptions stay valid: clients do not know that another program serves the resources now.
             server.watches = self._watches.setdefault((toolbox, name), server.watches)
-            return ConfiguredServer(toolbox, server)
+            return ConfiguredServer(toolbox, server, self._trusts)
 
         faults = loaded.faults
 
@@ -215,6 +220,8 @@ class ToolboxRegistry:
     async def close(self) -> None:
         """End all servers, in parallel."""
         self._is_closed = True
+        if self._trusts is not None:
+            self._trusts.close()
         if self._store is not None:
             self._store.close()
         for task in self._ending.values():
@@ -267,15 +274,18 @@ def build(
     cache: StrPath,
     hide: Callable[[Secrets], None] = lambda _: None,
     door: Door | None = None,
+    keeps_pins: bool = True,
 ) -> ToolboxRegistry:
     """Return the toolboxes and servers of a configuration. Starts nothing.
 
     Files between runs are kept in the directory `cache`. `hide` is called with secrets that no log may
-    contain. Every call passes the deciders and observers of `door`.
+    contain. Every call passes the deciders and observers of `door`. Without `keeps_pins` nothing is pinned,
+    and all tools are shown as their servers list them.
     """
     context = ServerContext(
         environ, VersionMemory(cache), Catalogue(cache), Guard(environ), FlowControl(), Listeners(), hide
     )
-    workbench = ToolboxRegistry([], context, cache, door)
+    trusts = TrustContext(data_directory(environ), loaded) if keeps_pins else None
+    workbench = ToolboxRegistry([], context, cache, door, trusts)
     workbench.reconfigure(loaded)
     return workbench

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.conversation.watches import ResourceWatches
     from mcp_workbench.errors import ExecutionFailed, RemoteError, WireError
     from mcp_workbench.protocol.lists import Entries, Kind
+    from mcp_workbench.storage.trust.pin_records import HeldTool
     from mcp_workbench.workbench.server_call import ServerCall
 
     Index = Mapping[str, msgspec.Raw]
@@ -102,9 +103,13 @@ class ToolboxServer(ABC):
     def definition(self, tool: str) -> msgspec.Raw | None:
         """The definition of a tool that the server is known to have."""
 
-    def tool_hint(self, tool: str) -> ToolHint | None:  # noqa: ARG002 - for servers whose tools are locked
+    @abstractmethod
+    def held(self) -> Mapping[str, HeldTool]:
+        """The tools that are not shown or callable until a person releases them, by name."""
+
+    @abstractmethod
+    def tool_hint(self, tool: str) -> ToolHint | None:
         """What the locked annotations of a tool claim that it does; None if the server was never listed."""
-        return "unknown"
 
     @abstractmethod
     def ready(self, tool: str | None, modern: bool, principal: str = "") -> Connection | None:

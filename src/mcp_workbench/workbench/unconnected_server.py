@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcp_workbench.config import Origin
-    from mcp_workbench.config.model.policy import Action
+    from mcp_workbench.config.model.policy import Action, ToolHint
     from mcp_workbench.downstream.connection import Connection
     from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.downstream.conversation.session import Session
     from mcp_workbench.errors import Cause, Problem, RemoteError, WireError
     from mcp_workbench.protocol.lists import Entries, Kind
+    from mcp_workbench.storage.trust.pin_records import HeldTool
     from mcp_workbench.workbench.server_call import ServerCall
     from mcp_workbench.workbench.toolbox_server import Index, KnownTools
 
@@ -67,6 +68,14 @@ class UnconnectedServer(ToolboxServer):
     def offers(self, capability: Capability) -> bool:  # noqa: ARG002 - it has none of them
         """Return False: without a connection there are no capabilities."""
         return False
+
+    def held(self) -> Mapping[str, HeldTool]:
+        """Return nothing: no tool of it was ever listed, or all are built in."""
+        return {}
+
+    def tool_hint(self, tool: str) -> ToolHint | None:  # noqa: ARG002 - it has none
+        """Return None: nothing was ever listed."""
+        return None
 
     def ready(self, tool: str | None, modern: bool, principal: str = "") -> None:
         """Return None: calls are handled by `take`, without a connection."""

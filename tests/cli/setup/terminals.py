@@ -10,7 +10,7 @@ from tests.cli.commands import MODULE
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     Answer = tuple[str, str]
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run_answering(
-    args: Sequence[str], answers: Sequence[Answer], directory: Path, environ: Mapping[str, str]
+    args: Sequence[str], answers: Iterable[Answer], directory: Path, environ: Mapping[str, str]
 ) -> tuple[int, str]:
     """Return the exit code, and all that went to the terminal."""
     ours, theirs = os.openpty()

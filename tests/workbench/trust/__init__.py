@@ -1,0 +1,1 @@
+"""Tests of trust in servers: findings, pins and differences."""

@@ -203,6 +203,7 @@ _NAMES: Final[dict[str, Callable[[KnownNames, list[str], str], Iterator[Any]]]] 
     "enable": _servers,
     "check": _toolboxes_and_servers,
     "index": _toolboxes_and_servers,
+    "lock": _toolboxes_and_servers,
     "login": _servers,
     "logout": _servers,
     "move": _move,

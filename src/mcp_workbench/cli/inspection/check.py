@@ -109,13 +109,21 @@ def _next_step(rows: Rows, config: str | None) -> str:
     return f"{lead} {show_name(shlex.join(words))}"
 
 
-async def connect(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None]) -> Catalogue:
+async def connect(
+    loaded: LoadedConfig,
+    rows: Rows,
+    on_change: Callable[[], None],
+    on_listed: Callable[[ConfiguredServer], None] | None = None,
+    *,
+    keeps_pins: bool = True,
+) -> Catalogue:
     """Start the servers of these rows, a few at a time, and fill in the rows.
 
-    Each server is stopped when it has listed its tools. Return the catalogue, which has the lists.
+    Each server is stopped when it has listed its tools. Before that, `on_listed` is called if it works.
+    Without `keeps_pins` nothing is pinned or held. Return the catalogue, which has the lists.
     """
     cancel_on_request_to_end()
-    workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
+    workbench = build(loaded, environ=os.environ, cache=cache_directory(os.environ), keeps_pins=keeps_pins)
     turns = asyncio.Semaphore(MAX_RUNNING_SERVERS)
 
     async def try_one(toolbox_server: ConfiguredServer, row: Row) -> None:
@@ -127,6 +135,8 @@ async def connect(loaded: LoadedConfig, rows: Rows, on_change: Callable[[], None
             if not trial.error:
                 row.note_findings(toolbox_server)
             on_change()
+            if on_listed is not None and not trial.error:
+                on_listed(toolbox_server)
             await toolbox_server.server.close()
 
     try:

@@ -20,6 +20,9 @@ DEFAULT_ROWS: Final = 24
 MIN_COLUMNS: Final = 40
 BOLD: Final = "\x1b[1m"
 DIM: Final = "\x1b[2m"
+RED: Final = "\x1b[31m"
+GREEN: Final = "\x1b[32m"
+YELLOW: Final = "\x1b[33m"
 _RESET: Final = "\x1b[0m"
 
 
@@ -44,15 +47,23 @@ class Page:
         """Print a line that is not cut, so that it can be copied."""
         print(show_name(text))
 
-    def paragraph(self, text: str, indent: str = "", hanging: str | None = None) -> None:
+    def paragraph(
+        self,
+        text: str,
+        indent: str = "",
+        hanging: str | None = None,
+        *,
+        style: str = "",
+        breaks_words: bool = False,
+    ) -> None:
         """Print a text of several lines, wrapped on a terminal. Its second line is indented by `hanging`."""
         shown = show_text(text)
         if self.is_terminal:
-            lines = wrap(shown, self._columns, indent, hanging)
+            lines = wrap(shown, self._columns, indent, hanging, breaks_words=breaks_words)
         else:
             lines = [f"{indent}{line}".rstrip() for line in shown.splitlines()]
         for line in lines:
-            print(line)
+            print(f"{style}{line}{_RESET}" if style and self._has_styles else line)
 
     def rows(self, rows: Sequence[Sequence[str]], indent: str = "") -> None:
         """Print aligned columns on a terminal, the last one cut; with tabs between them in a pipe."""

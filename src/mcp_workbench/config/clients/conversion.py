@@ -21,6 +21,7 @@ from mcp_workbench.config.entries.tool_lists import own_filters
 from mcp_workbench.config.entries.translate import is_variable, translate
 from mcp_workbench.config.entries.vocabulary import DECORATIONS, UNKNOWN_LIMIT
 from mcp_workbench.config.model.results import OFF
+from mcp_workbench.config.model.workbench import DEFAULT_PIN
 from mcp_workbench.config.validation.problems import Problems
 from mcp_workbench.config.validation.server import TRANSPORT_OF_TYPE, read_server
 
@@ -193,7 +194,7 @@ def _check(entry: dict[str, object], problems: Problems) -> None:
         url = stand_in.get("url")
         if isinstance(url, str) and url != entry.get("url"):
             stand_in["url"] = "http://x"
-        read_server(stand_in, OFF, (), problems)
+        read_server(stand_in, OFF, DEFAULT_PIN, (), problems)
 
 
 def _stand_in(node: object, text: str) -> object:

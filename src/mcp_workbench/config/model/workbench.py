@@ -16,6 +16,10 @@ from mcp_workbench.config.model.results import InlineConfig, ResultsConfig
 from mcp_workbench.config.model.sandbox import SandboxConfig
 
 Transport = Literal["stdio", "http", "sse"]
+PinLevel = Literal["scan", "strict", "off"]
+"""What happens to a tool whose definition is no longer the one that was approved."""
+DEFAULT_PIN: PinLevel = "scan"
+"""The level of pins where the configuration does not say."""
 
 Text = Annotated[str, Meta(pattern=r"\S")]
 # Bounded, because a call with an infinite timeout could hang forever.
@@ -184,6 +188,16 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             examples=[{"inlineLimit": 100000}],
         ),
     ] = InlineConfig()
+    pin: Annotated[
+        PinLevel,
+        Meta(
+            description="What happens to a tool whose definition changes: it is held if the change may be "
+            'an attack ("scan"), after any change and if it is new ("strict"), or never ("off"). '
+            "Default: as the toolbox has it.",
+            examples=["strict"],
+            extra={"expected": 'a string, one of "scan", "strict", "off"'},
+        ),
+    ] = DEFAULT_PIN
     isolation: Annotated[
         Literal["shared", "client"],
         Meta(
@@ -291,6 +305,7 @@ _CHANGEABLE_WHILE_RUNNING = (
     "results",
     "policy",
     "flows",
+    "pin",
 )
 
 
@@ -353,6 +368,15 @@ class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             examples=["careful"],
         ),
     ] = NO_POLICY
+    pin: Annotated[
+        PinLevel,
+        Meta(
+            description="The `pin` of the toolbox's servers that have none of their own. "
+            "Default: the `pin` of the whole file.",
+            examples=["strict"],
+            extra={"expected": 'a string, one of "scan", "strict", "off"'},
+        ),
+    ] = DEFAULT_PIN
 
 
 class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -398,6 +422,16 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
             examples=["careful"],
         ),
     ] = NO_POLICY
+    pin: Annotated[
+        PinLevel,
+        Meta(
+            description="The `pin` of the toolboxes that have none of their own: what happens to a tool "
+            'whose definition changes. It is held if the change may be an attack ("scan"), after any change '
+            'and if it is new ("strict"), or never ("off").',
+            examples=["strict"],
+            extra={"expected": 'a string, one of "scan", "strict", "off"'},
+        ),
+    ] = DEFAULT_PIN
 
 
 INHERITED = (frozenset(ToolboxConfig.__struct_fields__) & frozenset(WorkbenchConfig.__struct_fields__)) - {

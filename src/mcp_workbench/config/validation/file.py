@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from mcp_workbench.config.faults import Layout
 from mcp_workbench.config.model.access import HttpConfig
 from mcp_workbench.config.model.results import TOOLBOX, InlineConfig, ResultsConfig
-from mcp_workbench.config.model.workbench import INHERITED, ServerConfig, ToolboxConfig, WorkbenchConfig
+from mcp_workbench.config.model.workbench import (
+    DEFAULT_PIN,
+    INHERITED,
+    ServerConfig,
+    ToolboxConfig,
+    WorkbenchConfig,
+)
 from mcp_workbench.config.validation.fields import (
     as_object,
     check_keys,
@@ -25,6 +31,7 @@ from mcp_workbench.config.validation.text import check_name, check_names_differ,
 if TYPE_CHECKING:
     from msgspec.structs import FieldInfo
 
+    from mcp_workbench.config.model.workbench import PinLevel
     from mcp_workbench.config.validation.problems import Place, Problems
 
 _NESTING = '{ "toolboxes": { "dev": { "description": "What it is for", "mcpServers": { … } } } }'
@@ -147,13 +154,14 @@ def _read_toolbox(
     layout.server_lists[inside] = place[-1]
     servers = {}
     if written is not None:
-        servers = _read_servers(toolbox[written], results, inside, problems)
+        pin = settings.get("pin", DEFAULT_PIN)
+        servers = _read_servers(toolbox[written], results, pin, inside, problems)
         layout.servers |= {(*inside, name): (place[-1], name) for name in servers}
     return ToolboxConfig(servers=servers, **({"description": NO_DESCRIPTION} | settings))
 
 
 def _read_servers(
-    value: object, results: InlineConfig, place: Place, problems: Problems
+    value: object, results: InlineConfig, pin: PinLevel, place: Place, problems: Problems
 ) -> dict[str, ServerConfig]:
     entries = as_object(value, place, f'{{ "my-server": {_SERVER} }}', problems)
     if entries == {}:
@@ -166,6 +174,6 @@ def _read_servers(
         servers[name] = (
             ServerConfig()
             if entry is None
-            else read_server(entry, results, (*place, name), problems, (str(place[1]), name))
+            else read_server(entry, results, pin, (*place, name), problems, around=(str(place[1]), name))
         )
     return servers

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config.model.policy import PolicyConfig, PolicyPlace
     from mcp_workbench.config.model.results import InlineConfig
+    from mcp_workbench.config.model.workbench import PinLevel
     from mcp_workbench.config.validation.problems import Place, Problems
 
 TRANSPORT_OF_TYPE: dict[str, Transport] = {
@@ -46,17 +47,19 @@ _FIELDS = plain_fields(ServerConfig)
 def read_server(
     entry: dict[str, object],
     results: InlineConfig,
+    pin: PinLevel,
     place: Place,
     problems: Problems,
+    *,
     around: Sequence[str] = (),
 ) -> ServerConfig:
     """Return the server of an entry. Report every mistake in it, and leave what is wrong at its default.
 
-    `results` are those of the toolbox, which hold if the entry has none of its own. `around` are the names of
-    the toolbox and the server.
+    `results` and `pin` are those of the toolbox, which hold if the entry has none of its own. `around` are
+    the names of the toolbox and the server.
     """
     meant = check_keys(entry, _KEYS, place, problems)
-    values = convert_fields(_with_env_as_text(entry), _FIELDS, place, problems)
+    values = {"pin": pin} | convert_fields(_with_env_as_text(entry), _FIELDS, place, problems)
     if entry.get("oauth") is not None:
         values["oauth"] = read_oauth(entry["oauth"], (*place, "oauth"), problems)
     if "sandbox" in meant:

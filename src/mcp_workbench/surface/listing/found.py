@@ -21,7 +21,7 @@ from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.text.similar_names import MAX_COMPARED_NAMES, similar_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from mcp_workbench.config import Origin
     from mcp_workbench.surface.listing.detail import Key
@@ -123,20 +123,22 @@ def add_named(
     *,
     where: str,
     unknown: Sequence[str] = (),
+    held: Collection[str] = (),
 ) -> None:
     """Add the tools that are asked for by name, by default with their schemas.
 
-    `unknown` are the servers whose tools could not be listed. Raises ToolsNotFound.
+    `unknown` are the servers whose tools could not be listed, and `held` are names of held tools. Raises
+    ToolsNotFound.
     """
     chosen = [tool for tool in tools if tool.name in wanted.names]
-    found = {tool.name for tool in chosen}
+    found = {tool.name for tool in chosen} | {name for name in wanted.names if name in held}
     all_names = list(dict.fromkeys(tool.name for tool in tools))
     max_suggestions = max(MAX_COMPARED_NAMES // max(len(all_names), 1), 1)
     missing = {
         name: similar_names(name, all_names) if number < max_suggestions else []
         for number, name in enumerate(name for name in wanted.names if name not in found)
     }
-    if not chosen:
+    if not found:
         raise ToolsNotFound(where, missing, unknown)
     level = SCHEMAS if wanted.detail == "auto" else DetailLevel(wanted.detail)
     document.add(b'"tools":[')

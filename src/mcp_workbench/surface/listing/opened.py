@@ -15,6 +15,7 @@ from mcp_workbench.surface.listing.listing_result import ListingResult
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.text.estimate import estimate_tokens
 from mcp_workbench.workbench.text.sanitise import clean_text
+from mcp_workbench.workbench.text.shortening import shorten
 from mcp_workbench.workbench.text.signatures import leading
 
 if TYPE_CHECKING:
@@ -34,6 +35,13 @@ INSTRUCTIONS_SHARE: Final = 0.15
 """Part of the budget for what servers tell models about their tools."""
 INSTRUCTION_WIDTHS: Final = (2000, 1000, 400, 200, 100)
 """Characters of what each server tells. The longest is taken with which all fit, and else none is shown."""
+
+
+MAX_HELD_NAMES: Final = 20
+"""Held tools of a server that are named."""
+HELD_NAME_CHARACTERS: Final = 64
+"""Length of the name of a held tool, which nobody has approved."""
+HELD_HINT: Final = "Held tools cannot be used until a person releases them: mcp-workbench review"
 
 
 class _Remembered(msgspec.Struct, frozen=True):
@@ -109,7 +117,9 @@ def _write(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
     instructions: dict[str, str] = {}
     if wanted.names:
         unknown = [*(failure.server for failure in opening.failures), *opening.starting]
-        add_named(document, tools, wanted, reader, where=f"toolbox '{toolbox.name}'", unknown=unknown)
+        held = {name for toolbox_server, _ in opening.tools for name in toolbox_server.held()}
+        where = f"toolbox '{toolbox.name}'"
+        add_named(document, tools, wanted, reader, where=where, unknown=unknown, held=held)
     else:
         instructions = _instructions(opening, wanted, toolbox.listing_budget * INSTRUCTIONS_SHARE)
         said = _tokens_of(instructions)
@@ -126,10 +136,23 @@ def _write(opening: Opening, wanted: OpenRequest) -> tuple[Body, ...]:
             "starting_servers": [_starting(server, toolbox.open_deadline) for server in opening.starting],
             "failed_servers": [_failure(failure) for failure in opening.failures],
             "notes": notes + reader.notes(),
+            **_held(opening, wanted),
         }
     )
     document.add(b"}")
     return document.result()
+
+
+def _held(opening: Opening, wanted: OpenRequest) -> dict[str, object]:
+    """Return the names of held tools by server, and who can release them; nothing if none is held."""
+    held: dict[str, list[str]] = {}
+    for toolbox_server, _ in opening.tools:
+        names = [name for name in toolbox_server.held() if not wanted.names or name in wanted.names]
+        if names:
+            more = [f"and {len(names) - MAX_HELD_NAMES} more"] if len(names) > MAX_HELD_NAMES else []
+            shown = (shorten(clean_text(name), HELD_NAME_CHARACTERS) for name in names[:MAX_HELD_NAMES])
+            held[toolbox_server.name] = [*shown, *more]
+    return {"held_tools": held, "held_hint": HELD_HINT} if held else {}
 
 
 def _fit(tools: list[ListedTool], wanted: OpenRequest, budget: float, reader: DefinitionReader) -> Fit:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mcp_workbench.downstream.conversation.watches import ResourceWatches
     from mcp_workbench.errors import ExecutionFailed, RemoteError, WireError
     from mcp_workbench.protocol.lists import Entries, Kind
+    from mcp_workbench.storage.trust.pin_records import HeldTool
     from mcp_workbench.workbench.policy.rules import ServerRules
     from mcp_workbench.workbench.server_call import ServerCall
     from mcp_workbench.workbench.toolbox_server import Index
@@ -78,6 +79,10 @@ class HidingServer(ToolboxServer):
     def definition(self, tool: str) -> msgspec.Raw | None:
         """The definition of a tool that is not hidden."""
         return None if self.is_hidden(tool) else self._whole.definition(tool)
+
+    def held(self) -> Mapping[str, HeldTool]:
+        """The held tools that are not hidden, by name."""
+        return {name: held for name, held in self._whole.held().items() if not self.is_hidden(name)}
 
     def tool_hint(self, tool: str) -> ToolHint | None:
         """What the locked annotations of a tool claim that it does; None if the server was never listed."""

@@ -1,0 +1,264 @@
+"""Pins and approved texts: two files for each server, in the data directory.
+
+Owns the formats of these files, and how several processes change them: under one lock, each file replaced in
+one step. What has to be held is decided in `workbench.trust`, and written by `held_files`. `review` approves
+and rejects what is held by `PinStore.approve`, `PinStore.reject` and, with a lock, `PinStore.release`.
+
+If nothing can be written, that is logged once, and pins are kept in memory until the process ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from mcp_workbench.config.source.reading import Stamp, stamp_of
+from mcp_workbench.storage.private_files import POLL_SECONDS, PrivateDirectory, try_lock, warn_if_unsafe
+from mcp_workbench.storage.trust.held_files import HeldFiles
+from mcp_workbench.storage.trust.pin_records import (
+    INSTRUCTIONS,
+    PinPlace,
+    ServerPin,
+    approved_pin,
+    approved_texts,
+    file_name,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from mcp_workbench.errors import StrPath
+    from mcp_workbench.storage.trust.pin_records import HeldServer
+
+MAX_FILE_BYTES: Final = 128 * 1024 * 1024
+"""Size above which a file is not read: twice the longest list of tools that the catalogue keeps."""
+MAX_REJECTED: Final = 20
+"""Rejected definitions that are remembered for each tool; the oldest are forgotten."""
+MAX_JUDGED: Final = 4
+"""Lists that are remembered as exactly what was approved: a server may have one in each protocol version."""
+LOCK_TIMEOUT_SECONDS: Final = 10.0
+"""Seconds that a change waits for that of another process, because a file system may hang."""
+
+_LOCK: Final = "lock"
+
+log = logging.getLogger(__name__)
+
+
+class PinRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What is remembered about one server: its pin, and what a person has rejected."""
+
+    pin: ServerPin | None = None
+    rejected: dict[str, tuple[str, ...]] = {}
+    """The rejected definitions of each tool, see `HeldTool.version`; the digests of rejected instructions."""
+    judged: tuple[str, ...] = ()
+    """Digests of pins with lists of tools that are exactly what these pins approve."""
+    is_damaged: bool = False
+    """Whether there was a file that cannot be read, so that nobody knows what was approved."""
+
+
+class _PinFile(msgspec.Struct, kw_only=True):
+    format: Literal[1] = 1
+    place: PinPlace
+    pin: ServerPin | None = None
+    rejected: dict[str, tuple[str, ...]] = {}
+    judged: tuple[str, ...] = ()
+
+
+class _TextFile(msgspec.Struct, kw_only=True):
+    format: Literal[1] = 1
+    texts: dict[str, msgspec.Raw]
+    """Approved definitions, and approved instructions as JSON strings, by their digests."""
+
+
+_NOTHING: Final = PinRecord()
+_decode_pin = msgspec.json.Decoder(_PinFile).decode
+_decode_texts = msgspec.json.Decoder(_TextFile).decode
+
+
+class PinStore:
+    """The pins, approved texts and held tools of all servers of a user. The methods block."""
+
+    def __init__(self, data: StrPath) -> None:
+        self._pins = PrivateDirectory(data, "pins")
+        self._texts = PrivateDirectory(data, "texts")
+        self.held = HeldFiles(data)
+        """What is held of each server."""
+        self._known: dict[str, tuple[Stamp, PinRecord]] = {}
+        self._unwritten: dict[str, tuple[PinRecord, dict[str, msgspec.Raw]]] = {}
+        """Pins and texts that could not be written. They count until the process ends."""
+        self._changing = threading.RLock()
+        self._has_warned = False
+
+    def read(self, place: PinPlace) -> PinRecord:
+        """Return what is remembered about a server. The object stays the same until that changes."""
+        name = file_name(place)
+        if (unwritten := self._unwritten.get(name)) is not None:
+            return unwritten[0]
+        try:
+            stamp = stamp_of(os.lstat(os.path.join(self._pins.path, name)))
+        except (FileNotFoundError, NotADirectoryError):
+            return _NOTHING
+        except OSError:
+            return PinRecord(is_damaged=True)
+        known = self._known.get(name)
+        if known is None or known[0] != stamp:
+            known = self._known[name] = stamp, self._read(name)
+        return known[1]
+
+    def texts(self, place: PinPlace) -> Mapping[str, msgspec.Raw]:
+        """Return the approved definitions, and the instructions as JSON, by digest. Some may be lost."""
+        name = file_name(place)
+        if (unwritten := self._unwritten.get(name)) is not None:
+            return unwritten[1]
+        with suppress(OSError, ValueError, RecursionError):
+            if (found := self._texts.read(name, max_bytes=MAX_FILE_BYTES)) is not None:
+                return _decode_texts(found[0]).texts
+        return {}
+
+    def change(
+        self,
+        place: PinPlace,
+        change: Callable[[PinRecord], PinRecord],
+        texts: Mapping[str, msgspec.Raw],
+    ) -> PinRecord:
+        """Change what is remembered about a server, and return it.
+
+        `change` gets what is remembered at that moment; if it returns the same object, nothing is written.
+        `texts` has the definitions and instructions that the change approves, by digest.
+        """
+        name = file_name(place)
+        with self._changing:
+            try:
+                with self._locked():
+                    return self._change(place, name, change, texts)
+            except OSError as error:
+                self._warn(error)
+            record = change(before := self.read(place))
+            if record is not before:
+                self._unwritten[name] = record, _needed(record.pin, {**self.texts(place), **texts})
+            return record
+
+    def keep_held(self, place: PinPlace, held: HeldServer | None) -> None:
+        """Write what is held of a server, or that nothing is. That it cannot be written is logged once."""
+        try:
+            self.held.keep(place, held)
+        except OSError as error:
+            if held is not None:
+                self._warn(error)
+
+    def approve(self, held: HeldServer, names: Collection[str], *, by: str = "review") -> None:
+        """Approve what a person was shown: tools by their names, and `INSTRUCTIONS`.
+
+        Only the definitions in `held` are approved. If the server lists others by now, they stay held.
+        Raises OSError if that cannot be written.
+        """
+        texts = approved_texts(held, names)
+
+        def change(record: PinRecord) -> PinRecord:
+            rejected = {name: versions for name, versions in record.rejected.items() if name not in names}
+            pin = approved_pin(held, record.pin, names, by=by, now=time.time())
+            return msgspec.structs.replace(record, pin=pin, rejected=rejected, is_damaged=False)
+
+        with self._changing, self._locked():
+            self._change(held.place, file_name(held.place), change, texts, durable=True)
+            self.held.settle(held, names)
+
+    def release(self, held: HeldServer, names: Collection[str]) -> None:
+        """Take tools and `INSTRUCTIONS` off what is held: the lock approves them now. Raises OSError."""
+        with self._changing, self._locked():
+            self.held.settle(held, names)
+
+    def reject(self, held: HeldServer, names: Collection[str]) -> None:
+        """Remember that a person rejected definitions. They stay held, and do not wait for anybody.
+
+        Raises OSError if that cannot be written.
+        """
+        versions = {name: tool.version for name, tool in held.tools.items() if name in names}
+        if held.instructions is not None and INSTRUCTIONS in names:
+            versions[INSTRUCTIONS] = held.instructions.digest
+
+        def change(record: PinRecord) -> PinRecord:
+            rejected = dict(record.rejected)
+            for name, version in versions.items():
+                others = (other for other in rejected.get(name, ()) if other != version)
+                rejected[name] = (*others, version)[-MAX_REJECTED:]
+            return msgspec.structs.replace(record, rejected=rejected)
+
+        with self._changing, self._locked():
+            self._change(held.place, file_name(held.place), change, {}, durable=True)
+            self.held.settle(held, names, is_rejected=True)
+
+    def _change(
+        self,
+        place: PinPlace,
+        name: str,
+        change: Callable[[PinRecord], PinRecord],
+        texts: Mapping[str, msgspec.Raw],
+        *,
+        durable: bool = False,
+    ) -> PinRecord:
+        record = change(before := self.read(place))
+        if record is before:
+            return record
+        # The texts go first, those of the pin before included: whichever pin is there finds its texts.
+        kept = self.texts(place)
+        needed = _needed(before.pin, kept) | _needed(record.pin, {**kept, **texts})
+        if needed != kept:
+            self._texts.replace(name, [msgspec.json.encode(_TextFile(texts=needed))])
+        file = _PinFile(place=place, pin=record.pin, rejected=record.rejected, judged=record.judged)
+        self._pins.replace(name, [msgspec.json.encode(file)], durable=durable)
+        # Other processes wait for the lock meanwhile.
+        self._known[name] = stamp_of(os.lstat(os.path.join(self._pins.path, name))), record
+        self._unwritten.pop(name, None)
+        return record
+
+    def _read(self, name: str) -> PinRecord:
+        try:
+            found = self._pins.read(name, max_bytes=MAX_FILE_BYTES)
+            if found is None:
+                return _NOTHING
+            file = _decode_pin(found[0])
+        except (OSError, ValueError, RecursionError) as error:
+            log.debug("a pin cannot be read: %s", error)
+            return PinRecord(is_damaged=True)
+        return PinRecord(pin=file.pin, rejected=file.rejected, judged=file.judged)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock that excludes other processes. Raises TimeoutError, which is an OSError."""
+        descriptor = self._pins.open_lock(_LOCK)
+        try:
+            deadline = time.monotonic() + LOCK_TIMEOUT_SECONDS
+            while os.name != "nt" and not try_lock(descriptor):
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"another process has locked {self._pins.path} for too long")
+                time.sleep(POLL_SECONDS)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _warn(self, error: OSError) -> None:
+        warn_if_unsafe(error)
+        if not self._has_warned:
+            self._has_warned = True
+            log.warning(
+                "what was approved of servers cannot be written: %s. Changed tools are held only until this"
+                " process ends",
+                error,
+            )
+
+
+def _needed(pin: ServerPin | None, texts: Mapping[str, msgspec.Raw]) -> dict[str, msgspec.Raw]:
+    """Return the texts that a pin refers to, as far as they are there."""
+    if pin is None:
+        return {}
+    digests = {pin.instructions, pin.instructions_before}
+    for tool in pin.tools.values():
+        digests |= {tool.digest, tool.before}
+    return {digest: text for digest, text in texts.items() if digest in digests}

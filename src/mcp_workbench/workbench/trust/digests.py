@@ -1,0 +1,177 @@
+"""Digests of what is approved: definitions of tools, instructions, and which program a server is.
+
+Owns the canonical form of a definition: the members that a model reads, with sorted keys, white space in
+texts reduced to single spaces, and the values of `required`, `enum` and `type` sorted where they are schema
+keywords. Two definitions have the same digest only if that is all in which they differ.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import msgspec
+
+    from mcp_workbench.config import ServerConfig
+    from mcp_workbench.config.model.policy import ToolHint
+
+PINNED_MEMBERS: Final = ("name", "title", "description", "inputSchema", "outputSchema")
+"""The members of a definition that its digest is about."""
+HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+"""The annotations that say what a tool does."""
+TWICE: Final = "\x00twice"
+"""Stands for an object with two members of one name: the members follow it in a list."""
+
+_TEXTS: Final = frozenset(("title", "description", "$comment"))
+_SETS: Final = frozenset(("required", "enum", "type"))
+_SCHEMAS_BY_NAME: Final = frozenset(
+    ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+)
+_SCHEMAS: Final = frozenset(
+    (
+        *("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"),
+        *("additionalProperties", "unevaluatedProperties", "propertyNames"),
+        *("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contentSchema"),
+    )
+)
+
+
+def definition_digest(definition: msgspec.Raw) -> str:
+    """Return the digest of a definition in its canonical form, without annotations."""
+    return tree_digest(parsed(definition))
+
+
+def tree_digest(tree: dict[str, Any]) -> str:
+    """Return the digest of a definition that `parsed` has read."""
+    return _digest(_canonical(pinned_part(tree)))
+
+
+def text_digest(text: str) -> str:
+    """Return the digest of instructions, whatever white space is in them; empty if there are none."""
+    words = _words(text)
+    return _digest(words) if words else ""
+
+
+def list_digest(tools: Iterable[msgspec.Raw], *more: str) -> str:
+    """Return the digest of a list of tools as it stands, byte by byte, and of more texts."""
+    digest = hashlib.sha256()
+    for text in more:
+        data = text.encode(errors="surrogatepass")
+        digest.update(b"%d:%b" % (len(data), data))
+    for tool in tools:
+        digest.update(b"%d:" % len(tool))
+        digest.update(tool)
+    return digest.hexdigest()
+
+
+def parsed(definition: msgspec.Raw) -> dict[str, Any]:
+    """Return a definition as data. An object with two members of one name becomes a list, see `TWICE`.
+
+    Parsers differ on which of the two counts, and a model reads both.
+    """
+    tree = json.loads(bytes(definition).decode(errors="replace"), object_pairs_hook=_object, strict=False)
+    return tree if isinstance(tree, dict) else {TWICE: tree}
+
+
+def pinned_part(tree: dict[str, Any]) -> dict[str, Any]:
+    """Return the members of a definition that its digest is about."""
+    return {member: tree[member] for member in (*PINNED_MEMBERS, TWICE) if member in tree}
+
+
+def hints_of(tree: dict[str, Any]) -> dict[str, bool]:
+    """Return the annotations of a definition that say what the tool does."""
+    annotations = tree.get("annotations")
+    if not isinstance(annotations, dict):
+        return {}
+    return {name: annotations[name] for name in HINTS if isinstance(annotations.get(name), bool)}
+
+
+def claim_of(hints: dict[str, bool]) -> ToolHint:
+    """Return what hints claim that a tool does."""
+    reads_only, destroys = hints.get("readOnlyHint"), hints.get("destructiveHint")
+    if reads_only and not destroys:
+        return "read-only"
+    if destroys:
+        return "destructive"
+    if destroys is False:
+        return "additive"
+    # By the specification, what is not read-only destroys, unless the tool says otherwise.
+    return "unknown" if reads_only is None else "destructive"
+
+
+def program_of(config: ServerConfig, mask: Callable[[str], str]) -> str:
+    """Return which program a server is: its command and arguments without values, or its URL's origin."""
+    if config.url is not None:
+        parts = urlsplit(config.url)
+        return mask(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower())
+    words = [mask(config.command or ""), *(_without_value(mask(argument)) for argument in config.args)]
+    return " ".join(json.dumps(word, ensure_ascii=False) if _needs_quotes(word) else word for word in words)
+
+
+def program_digest(program: str) -> str:
+    """Return the digest of a program, see `program_of`."""
+    return _digest(program)
+
+
+def _without_value(argument: str) -> str:
+    """Return an argument such as `--port=80` without its value."""
+    return argument.partition("=")[0] if argument.startswith("-") else argument
+
+
+def _needs_quotes(word: str) -> bool:
+    return not word or not word.isprintable() or any(character in word for character in ' "\\')
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Any:
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else [TWICE, *map(list, pairs)]
+
+
+def _canonical(definition: dict[str, Any]) -> dict[str, Any]:
+    canonical: dict[str, Any] = {}
+    for member, value in definition.items():
+        if member in _TEXTS:
+            canonical[member] = _text(value)
+        else:
+            canonical[member] = _schema(value) if member.endswith("Schema") else value
+    return canonical
+
+
+def _schema(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_schema(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    canonical: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        if keyword in _TEXTS:
+            canonical[keyword] = _text(value)
+        elif keyword in _SETS and isinstance(value, list):
+            canonical[keyword] = sorted(value, key=_json)
+        elif keyword in _SCHEMAS_BY_NAME and isinstance(value, dict):
+            canonical[keyword] = {name: _schema(one) for name, one in value.items()}
+        else:
+            canonical[keyword] = _schema(value) if keyword in _SCHEMAS else value
+    return canonical
+
+
+def _text(value: Any) -> Any:
+    return _words(value) if isinstance(value, str) else value
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _json(value: Any) -> str:
+    # With ASCII only: a lone surrogate of a server has no UTF-8.
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _digest(value: Any) -> str:
+    return f"sha256:{hashlib.sha256(_json(value).encode()).hexdigest()}"

@@ -1,0 +1,164 @@
+"""What changed between the approved definition of a tool and the one that its server lists now.
+
+Owns which changes may be an attack, so that the tool is held under `"pin": "scan"`, and their words.
+`differences` shows a person the whole difference.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from mcp_workbench.workbench.text.sanitise import show_name
+from mcp_workbench.workbench.text.shortening import shorten
+from mcp_workbench.workbench.trust.digests import TWICE, claim_of, tree_digest
+from mcp_workbench.workbench.trust.judging.parameters import TooManyParameters, parameters_of
+from mcp_workbench.workbench.trust.scanner import scan_text, scan_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from mcp_workbench.config.model.policy import ToolHint
+    from mcp_workbench.workbench.trust.scanner import ScanFinding
+
+NAME_CHARACTERS: Final = 60
+"""Length of a parameter's name in the words of a change."""
+MAX_NAMED: Final = 5
+"""Changes of one kind that are named one by one."""
+
+_RANKS: Final[dict[ToolHint, int]] = {"read-only": 0, "additive": 1, "unknown": 2, "destructive": 2}
+"""How much a claim promises: the lower, the more."""
+
+
+class DefinitionChange(msgspec.Struct, frozen=True):
+    """One thing in which a definition is not the approved one any more."""
+
+    words: str
+    """What changed, as a phrase about the tool, without texts of the server but cleaned names."""
+    is_held: bool
+    """Whether the change may be an attack, so that a person has to see it."""
+
+
+class ToolVersion(msgspec.Struct, frozen=True):
+    """A definition of a tool with what is compared of it."""
+
+    definition: msgspec.Raw
+    tree: Mapping[str, Any]
+    """The definition as data, see `digests.parsed`."""
+    hints: dict[str, bool]
+
+
+def changes(approved: ToolVersion, new: ToolVersion, siblings: Collection[str]) -> list[DefinitionChange]:
+    """Return what changed; empty if the difference is only cosmetic.
+
+    `siblings` are the names of all tools of the server.
+    """
+    found = [*_hint_changes(approved.hints, new.hints)]
+    if approved.definition != new.definition:
+        gained = gained_findings(
+            scan_tool(approved.definition, siblings), scan_tool(new.definition, siblings)
+        )
+        found += [held(_finding_words(finding)) for finding in gained]
+        old_tree, new_tree = dict(approved.tree), dict(new.tree)
+        if tree_digest(old_tree) != tree_digest(new_tree):
+            found += _tree_changes(old_tree, new_tree)
+    return found
+
+
+def instruction_changes(approved: str, new: str) -> list[DefinitionChange]:
+    """Return what changed in a server's instructions, which are not the approved ones."""
+    place = "instructions"
+    gained = gained_findings(scan_text(place, approved), scan_text(place, new))
+    found = [held(_finding_words(finding)) for finding in gained]
+    return found or [clean("its words changed")]
+
+
+def hard_findings(definition: msgspec.Raw, siblings: Collection[str]) -> list[str]:
+    """Return the hard findings in a definition, in words."""
+    found = scan_tool(definition, siblings)
+    return [_finding_words(finding) for finding in found if finding.severity == "hard"]
+
+
+def hard_findings_in_text(text: str) -> list[str]:
+    """Return the hard findings in a server's instructions, in words."""
+    found = scan_text("instructions", text)
+    return [_finding_words(finding) for finding in found if finding.severity == "hard"]
+
+
+def locked_hints(approved: dict[str, bool], new: dict[str, bool]) -> dict[str, bool]:
+    """Return the hints that count after an accepted change: a claim never becomes more harmless by itself."""
+    return approved if _RANKS[claim_of(new)] < _RANKS[claim_of(approved)] else new
+
+
+def gained_findings(approved: Iterable[ScanFinding], new: Iterable[ScanFinding]) -> list[ScanFinding]:
+    """Return the findings of kinds that the approved text does not have, or not as hard: one of each kind."""
+    known = {(finding.code, finding.severity) for finding in approved}
+    known |= {(code, "soft") for code, _ in known}
+    gained = [finding for finding in new if (finding.code, finding.severity) not in known]
+    return list({finding.code: finding for finding in gained}.values())
+
+
+def held(words: str) -> DefinitionChange:
+    """Return a change that may be an attack."""
+    return DefinitionChange(words, is_held=True)
+
+
+def clean(words: str) -> DefinitionChange:
+    """Return a change that is accepted."""
+    return DefinitionChange(words, is_held=False)
+
+
+def _hint_changes(approved: dict[str, bool], new: dict[str, bool]) -> Iterator[DefinitionChange]:
+    before, now = claim_of(approved), claim_of(new)
+    if approved == new:
+        return
+    if before != now and (_RANKS[now] > _RANKS[before] or before == "destructive"):
+        yield held(f"claimed to be {before}, and now claims to be {now}")
+    elif locked_hints(approved, new) == approved:
+        yield clean(f"claims to be {now}, and still counts as {before}")
+    else:
+        yield clean("its hints changed")
+
+
+def _tree_changes(approved: dict[str, Any], new: dict[str, Any]) -> Iterator[DefinitionChange]:
+    if _has_twice(new) and not _has_twice(approved):
+        yield held("has two members of the same name, so that not everybody reads the same")
+    try:
+        before, now = parameters_of(approved.get("inputSchema")), parameters_of(new.get("inputSchema"))
+    except TooManyParameters:
+        yield held("has too many parameters to compare them")
+        return
+    required = [path for path, one in now.items() if one.is_required and not _is_required(before, path)]
+    free = [path for path, one in now.items() if one.is_free and not _is_free(before, path)]
+    yield from _named(required, "requires a parameter that it did not require before")
+    yield from _named([path for path in free if path not in required], "takes any text in a parameter")
+    others = [path for path in now if path not in before and path not in required and path not in free]
+    if others:
+        yield clean("has new optional parameters")
+    yield clean("its words or schemas changed")
+
+
+def _is_required(parameters: Mapping[str, Any], path: str) -> bool:
+    return path in parameters and parameters[path].is_required
+
+
+def _is_free(parameters: Mapping[str, Any], path: str) -> bool:
+    return path in parameters and parameters[path].is_free
+
+
+def _named(paths: list[str], what: str) -> Iterator[DefinitionChange]:
+    for path in paths[:MAX_NAMED]:
+        yield held(f"{what}: '{shorten(show_name(path), NAME_CHARACTERS)}'")
+    if len(paths) > MAX_NAMED:
+        yield held(f"{what}: {len(paths) - MAX_NAMED} more")
+
+
+def _has_twice(value: Any) -> bool:
+    if isinstance(value, dict):
+        return TWICE in value or any(map(_has_twice, value.values()))
+    return isinstance(value, list) and (value[:1] == [TWICE] or any(map(_has_twice, value)))
+
+
+def _finding_words(finding: ScanFinding) -> str:
+    return f"{finding.why} ({finding.code} in {shorten(show_name(finding.place), NAME_CHARACTERS)})"

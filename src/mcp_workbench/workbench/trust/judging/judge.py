@@ -1,0 +1,308 @@
+"""Judges a list of tools by what was approved of their server: which are held, and what is approved by it.
+
+Owns the rules of `"pin"`: what `scan` and `strict` hold, and what they accept. Reads and writes nothing: the
+outcome says what should be kept.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from mcp_workbench.protocol.lists import decode_named, is_deep
+from mcp_workbench.storage.trust.pin_records import (
+    INSTRUCTIONS,
+    HeldInstructions,
+    HeldTool,
+    ServerPin,
+    ToolPin,
+    version_of,
+)
+from mcp_workbench.workbench.text.sanitise import show_name
+from mcp_workbench.workbench.text.shortening import shorten
+from mcp_workbench.workbench.trust.digests import (
+    claim_of,
+    hints_of,
+    list_digest,
+    parsed,
+    text_digest,
+    tree_digest,
+)
+from mcp_workbench.workbench.trust.judging.approved import basis_of
+from mcp_workbench.workbench.trust.judging.comparing import (
+    NAME_CHARACTERS,
+    ToolVersion,
+    changes,
+    hard_findings,
+    hard_findings_in_text,
+    instruction_changes,
+    locked_hints,
+)
+from mcp_workbench.workbench.trust.judging.judgement import Judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from mcp_workbench.config.model.policy import ToolHint
+    from mcp_workbench.workbench.trust.judging.approved import Basis, Seen, ServerIdentity, Texts
+    from mcp_workbench.workbench.trust.judging.comparing import DefinitionChange
+
+MAX_PINNED_TOOLS: Final = 10_000
+"""Tools that the pin of one server has. Of more, those are forgotten that are not listed any more."""
+
+IS_NEW: Final = "is new"
+REJECTED: Final = "was rejected by a person"
+LOST: Final = "changed, and the approved definition is lost"
+CHANGED: Final = "changed"
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """What is held of a list of tools, and what it approves."""
+
+    held: Mapping[str, HeldTool]
+    withheld: HeldInstructions | None
+    pin: ServerPin
+    """What is approved now: the same object as before if nothing has changed."""
+    texts: Mapping[str, msgspec.Raw]
+    """The texts of what is newly approved, by digest."""
+    accepted: Sequence[str]
+    """What was accepted, in words, but for a first list."""
+    suspicious: Sequence[str]
+    """Hard findings in what was accepted at first sight, in words."""
+
+
+class Verdict(msgspec.Struct, frozen=True, eq=False):
+    """The judgement of a list of tools, and how it came about."""
+
+    judgement: Judgement
+    basis: Basis
+    outcome: Outcome | None
+    """What the list approves; None if it is known to be exactly what was approved."""
+
+
+def verdict_on(
+    seen: Seen,
+    identity: ServerIdentity,
+    read_texts: Callable[[], Texts],
+    listed: Sequence[msgspec.Raw],
+    instructions: str,
+) -> Verdict:
+    """Return what may be used of a list of tools."""
+    basis = basis_of(seen, identity, read_texts)
+    pin = basis.pin
+    if pin is not None and not basis.refusal and exact_key(pin, listed, instructions) in seen.record.judged:
+        return Verdict(Judgement(hints=claims_of(pin)), basis, None)
+    outcome = judge(basis, listed, instructions, time.time())
+    # What the lock does not have is not approved, even if it was accepted.
+    approved = pin if basis.is_locked and pin is not None else outcome.pin
+    hints = {} if basis.refusal else claims_of(approved)
+    return Verdict(Judgement(held=outcome.held, withheld=outcome.withheld, hints=hints), basis, outcome)
+
+
+def exact_key(pin: ServerPin, listed: Iterable[msgspec.Raw], instructions: str) -> str:
+    """Return a digest of a pin and a list, by which the list is known to be exactly what the pin approves."""
+    return list_digest(listed, instructions, msgspec.json.encode(pin).decode())
+
+
+def judge(basis: Basis, listed: Iterable[msgspec.Raw], instructions: str, now: float) -> Outcome:
+    """Return what is held of the tools and instructions of a server."""
+    return _Judge(basis, now).judge(usable_tools(listed), instructions)
+
+
+def usable_tools(listed: Iterable[msgspec.Raw]) -> dict[str, msgspec.Raw]:
+    """Return the tools that can be called, by name. The first of several with one name counts."""
+    found: dict[str, msgspec.Raw] = {}
+    for tool in listed:
+        try:
+            name = decode_named(tool).name
+        except (msgspec.DecodeError, RecursionError):
+            continue
+        if name and name not in found and not is_deep(tool):
+            found[name] = tool
+    return found
+
+
+def version(definition: msgspec.Raw) -> ToolVersion:
+    """Return a definition with what is compared of it."""
+    tree = parsed(definition)
+    return ToolVersion(definition, tree, hints_of(tree))
+
+
+class _Judge:
+    """Judges one list of tools."""
+
+    def __init__(self, basis: Basis, now: float) -> None:
+        self._basis = basis
+        self._now = now
+        self._is_first = basis.pin is None
+        identity = basis.identity
+        self._approved = basis.pin or ServerPin(identity=identity.digest, program=identity.program)
+        self._names: Collection[str] = ()
+        """The names of all tools in the list."""
+        self._held: dict[str, HeldTool] = {}
+        self._pins: dict[str, ToolPin] = {}
+        """The tools that are newly approved."""
+        self._texts: dict[str, msgspec.Raw] = {}
+        self._accepted: list[str] = []
+        self._suspicious: list[str] = []
+
+    @cached_property
+    def _known_texts(self) -> Texts:
+        return self._basis.read_texts()
+
+    def judge(self, tools: Mapping[str, msgspec.Raw], instructions: str) -> Outcome:
+        """Return what is held of the tools and instructions."""
+        self._names = frozenset(tools)
+        for name, definition in tools.items():
+            self._judge_tool(name, version(definition))
+        withheld = self._judge_instructions(instructions)
+        said = text_digest(instructions)
+        pin = self._approved
+        if self._pins or self._is_first:
+            pin = msgspec.structs.replace(pin, tools=self._all_pins(tools))
+        if withheld is None and said and said not in (pin.instructions, pin.instructions_before):
+            before = pin.instructions
+            pin = msgspec.structs.replace(pin, instructions=said, instructions_before=before)
+        return Outcome(
+            held=self._held,
+            withheld=withheld,
+            pin=pin,
+            texts=self._texts,
+            accepted=self._accepted,
+            suspicious=self._suspicious,
+        )
+
+    def _all_pins(self, tools: Mapping[str, msgspec.Raw]) -> dict[str, ToolPin]:
+        pins = self._approved.tools | self._pins
+        if len(pins) > MAX_PINNED_TOOLS:
+            pins = {name: pin for name, pin in pins.items() if name in tools}
+        return pins
+
+    def _judge_tool(self, name: str, new: ToolVersion) -> None:
+        digest = tree_digest(dict(new.tree))
+        pin = self._approved.tools.get(name)
+        if self._basis.refusal:
+            self._hold(name, new, digest, [self._basis.refusal])
+        elif version_of(digest, new.hints) in self._basis.rejected.get(name, ()):
+            self._hold(name, new, digest, [REJECTED])
+        elif pin is None:
+            self._judge_new(name, new, digest)
+        else:
+            self._judge_known(name, new, digest, pin)
+
+    def _judge_new(self, name: str, new: ToolVersion, digest: str) -> None:
+        hard = hard_findings(new.definition, self._names)
+        if self._is_first:
+            if hard and self._basis.is_strict:
+                self._hold(name, new, digest, hard)
+                return
+            self._suspicious += [f"{_shown(name)}: {words}" for words in hard]
+        elif hard or self._basis.is_strict:
+            self._hold(name, new, digest, [IS_NEW, *hard])
+            return
+        else:
+            self._accepted.append(f"{_shown(name)} {IS_NEW}")
+        by = "first" if self._is_first else "scan"
+        self._approve(name, ToolPin(digest=digest, hints=new.hints, since=self._now, by=by), new)
+
+    def _judge_known(self, name: str, new: ToolVersion, digest: str, pin: ToolPin) -> None:
+        is_approved = digest in (pin.digest, pin.before)
+        if is_approved and new.hints == pin.hints and self._known_texts.get(digest) in (None, new.definition):
+            return
+        found = self._changes(new, digest, pin)
+        is_strict = self._basis.is_strict and not (is_approved and new.hints == pin.hints)
+        if found is None or is_strict or any(change.is_held for change in found):
+            words = [LOST] if found is None else [change.words for change in found]
+            self._hold(name, new, digest, words or [CHANGED])
+        elif not is_approved or locked_hints(pin.hints, new.hints) != pin.hints:
+            self._accepted.append(f"{_shown(name)} {CHANGED}: {'; '.join(change.words for change in found)}")
+            before = pin.before if is_approved else pin.digest
+            hints = locked_hints(pin.hints, new.hints)
+            changed = ToolPin(
+                digest=pin.digest if is_approved else digest,
+                hints=hints,
+                since=self._now,
+                by="scan",
+                before=before,
+            )
+            self._approve(name, changed, new if not is_approved else None)
+
+    def _changes(self, new: ToolVersion, digest: str, pin: ToolPin) -> list[DefinitionChange] | None:
+        """Return what changed since the approved definition that is nearest; None if none is there."""
+        texts = (self._known_texts.get(known) for known in (pin.digest, pin.before) if known)
+        approved = [ToolVersion(text, dict(parsed(text)), pin.hints) for text in texts if text is not None]
+        found = [changes(before, new, self._names) for before in approved]
+        if digest in (pin.digest, pin.before):
+            found.append(changes(ToolVersion(new.definition, new.tree, pin.hints), new, self._names))
+        return min(found, key=lambda one: (sum(change.is_held for change in one), len(one)), default=None)
+
+    def _approve(self, name: str, pin: ToolPin, new: ToolVersion | None) -> None:
+        self._pins[name] = pin
+        if new is not None:
+            self._texts[pin.digest] = new.definition
+
+    def _hold(self, name: str, new: ToolVersion, digest: str, reasons: Sequence[str]) -> None:
+        pin = self._approved.tools.get(name)
+        is_rejected = version_of(digest, new.hints) in self._basis.rejected.get(name, ())
+        self._held[name] = HeldTool(
+            reasons=tuple(reasons),
+            definition=new.definition,
+            digest=digest,
+            hints=new.hints,
+            approved="" if pin is None else pin.digest,
+            since=self._now,
+            is_rejected=is_rejected,
+        )
+
+    def _judge_instructions(self, text: str) -> HeldInstructions | None:
+        digest, pin = text_digest(text), self._approved
+        if not digest:
+            return None
+        is_rejected = digest in self._basis.rejected.get(INSTRUCTIONS, ())
+        reasons = [REJECTED] if is_rejected else self._reasons_against(text, digest)
+        if not reasons:
+            if digest not in (pin.instructions, pin.instructions_before):
+                self._texts[digest] = msgspec.Raw(msgspec.json.encode(text))
+            return None
+        return HeldInstructions(
+            reasons=tuple(reasons),
+            text=text,
+            digest=digest,
+            approved=pin.instructions,
+            since=self._now,
+            is_rejected=is_rejected,
+        )
+
+    def _reasons_against(self, text: str, digest: str) -> list[str]:
+        """Return why instructions are withheld; empty if they are not."""
+        basis, pin = self._basis, self._approved
+        if basis.refusal:
+            return [basis.refusal]
+        if digest in (pin.instructions, pin.instructions_before):
+            return []
+        if self._is_first:
+            hard = hard_findings_in_text(text)
+            if basis.is_strict:
+                return hard
+            self._suspicious += [f"the instructions: {words}" for words in hard]
+            return []
+        approved = self._known_texts.get(pin.instructions) if pin.instructions else msgspec.Raw(b'""')
+        if approved is None:
+            return [LOST]
+        found = instruction_changes(msgspec.json.decode(approved, type=str), text)
+        if basis.is_strict or any(change.is_held for change in found):
+            return [change.words for change in found]
+        self._accepted.append("the instructions changed")
+        return []
+
+
+def _shown(name: str) -> str:
+    return f"'{shorten(show_name(name), NAME_CHARACTERS)}'"
+
+
+def claims_of(pin: ServerPin) -> dict[str, ToolHint]:
+    """Return what the approved hints of each tool claim, by name."""
+    return {name: claim_of(tool.hints) for name, tool in pin.tools.items()}

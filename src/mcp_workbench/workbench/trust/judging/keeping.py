@@ -1,0 +1,147 @@
+"""Keeps and logs what judging the lists of one server comes to: its pin, and what is held of it."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+
+from mcp_workbench.storage.trust.pin_records import HeldInstructions, HeldServer, HeldTool
+from mcp_workbench.storage.trust.pins import MAX_JUDGED, PinRecord
+from mcp_workbench.workbench.text.sanitise import show_name
+from mcp_workbench.workbench.text.shortening import shorten
+from mcp_workbench.workbench.trust.judging.comparing import NAME_CHARACTERS
+from mcp_workbench.workbench.trust.judging.judge import exact_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from mcp_workbench.config.model.workbench import PinLevel
+    from mcp_workbench.storage.trust.pin_records import PinPlace
+    from mcp_workbench.storage.trust.pins import PinStore
+    from mcp_workbench.workbench.trust.judging.approved import ServerIdentity
+    from mcp_workbench.workbench.trust.judging.judge import Verdict
+    from mcp_workbench.workbench.trust.judging.judgement import Judgement
+
+MAX_LOGGED: Final = 10
+"""Tools that are named one by one in the log for one list."""
+
+_Held = TypeVar("_Held", HeldTool, HeldInstructions)
+
+log = logging.getLogger(__name__)
+
+
+class TrustKeeper:
+    """Writes the pin and the held tools of one server. The methods block."""
+
+    def __init__(self, store: PinStore, place: PinPlace, identity: ServerIdentity) -> None:
+        self._store = store
+        self._place = place
+        self._identity = identity
+        self._log = logging.LoggerAdapter(log, {"server": f"{place.toolbox}/{place.server}"})
+        self._has_written = False
+        self._logged: set[str] = set()
+        """What was logged as held, so that it is logged once."""
+
+    def keep(
+        self, record: PinRecord, verdict: Verdict, tools: Sequence[msgspec.Raw], instructions: str
+    ) -> PinRecord | None:
+        """Write what a list approves, and return what is remembered now.
+
+        Return None if another process has changed that meanwhile, so that the list has to be judged again.
+        """
+        basis, outcome = verdict.basis, verdict.outcome
+        if outcome is None or basis.refusal:
+            return record
+        pin = record.pin if basis.is_locked else outcome.pin
+        judged = record.judged
+        if not outcome.held and outcome.withheld is None and outcome.pin is (basis.pin or outcome.pin):
+            judged = (*judged, exact_key(outcome.pin, tools, instructions))[-MAX_JUDGED:]
+        # Some servers list their tools in another order every time: that need not be written every time.
+        if pin is record.pin and (judged == record.judged or self._has_written):
+            self._log_outcome(verdict)
+            return record
+        is_current = True
+
+        def change(current: PinRecord) -> PinRecord:
+            nonlocal is_current
+            is_current = current is record
+            if not is_current:
+                return current
+            return PinRecord(pin=pin, rejected=record.rejected, judged=judged)
+
+        kept = self._store.change(self._place, change, outcome.texts)
+        if not is_current:
+            return None
+        self._has_written = True
+        self._log_outcome(verdict)
+        return kept
+
+    def keep_held(self, level: PinLevel, judgements: Iterable[Judgement]) -> None:
+        """Write what is held of the server now, for `review`, and log what was not held before."""
+        tools: dict[str, HeldTool] = {}
+        text: HeldInstructions | None = None
+        for judgement in judgements:
+            tools |= judgement.held
+            text = text or judgement.withheld
+        if level == "off" or not (tools or text):
+            self._store.keep_held(self._place, None)
+            return
+        before = self._store.held.of(self._place)
+        if before is not None:
+            tools = {name: _since(tool, before.tools.get(name)) for name, tool in tools.items()}
+            text = None if text is None else _since(text, before.instructions)
+        pin = self._store.read(self._place).pin
+        held = HeldServer(
+            place=self._place,
+            level=level,
+            identity=self._identity.digest,
+            program=self._identity.program,
+            approved_program=pin.program if pin is not None and pin.identity != self._identity.digest else "",
+            tools=tools,
+            instructions=text,
+        )
+        if held != before:
+            self._store.keep_held(self._place, held)
+        self._log_held(held)
+
+    def _log_outcome(self, verdict: Verdict) -> None:
+        outcome = verdict.outcome
+        if outcome is None:
+            return
+        if verdict.basis.warning:
+            self._log.warning("%s", verdict.basis.warning)
+        for words in _few(outcome.suspicious):
+            self._log.warning("looks like an attack, and is used all the same: %s", words)
+        for words in _few(outcome.accepted):
+            self._log.info("accepted: %s", words)
+
+    def _log_held(self, held: HeldServer) -> None:
+        new = [
+            f"the tool '{shorten(show_name(name), NAME_CHARACTERS)}' is held: {'; '.join(tool.reasons)}"
+            for name, tool in held.tools.items()
+            if not tool.is_rejected and self._is_new(f"{name} {tool.version}")
+        ]
+        text = held.instructions
+        if text is not None and not text.is_rejected and self._is_new(text.digest):
+            new.append(f"its instructions are withheld: {'; '.join(text.reasons)}")
+        for words in _few(new):
+            self._log.warning("%s. Look at it with: mcp-workbench review", words)
+
+    def _is_new(self, what: str) -> bool:
+        is_new = what not in self._logged
+        self._logged.add(what)
+        return is_new
+
+
+def _since(held: _Held, before: _Held | None) -> _Held:
+    """Return what is held with the time at which it was first held."""
+    if before is None or before.digest != held.digest:
+        return held
+    return msgspec.structs.replace(held, since=before.since)
+
+
+def _few(lines: Sequence[str]) -> list[str]:
+    more = len(lines) - MAX_LOGGED
+    return [*lines[:MAX_LOGGED], *([f"{more} more"] if more > 0 else [])]

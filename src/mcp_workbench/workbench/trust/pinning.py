@@ -1,0 +1,198 @@
+"""The trust in one server: which of its listed tools may be used, by what was approved of it.
+
+Owns when a list is judged; `judging` has the rules. A list is judged in a thread before it is used. Judging
+it again, byte by byte the same, costs one digest. What was judged is judged again when the pin, the lock or
+the level changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
+from weakref import WeakSet
+
+import msgspec
+
+from mcp_workbench.errors import BadAnswer
+from mcp_workbench.wire.threads import in_thread
+from mcp_workbench.workbench.trust.digests import claim_of, list_digest, program_digest, program_of
+from mcp_workbench.workbench.trust.judging.approved import Seen, ServerIdentity, pin_in_force
+from mcp_workbench.workbench.trust.judging.judge import verdict_on
+from mcp_workbench.workbench.trust.judging.judgement import NOTHING_HELD, Judgement
+from mcp_workbench.workbench.trust.judging.keeping import TrustKeeper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_workbench.config import Origin, ServerConfig
+    from mcp_workbench.config.model.policy import ToolHint
+    from mcp_workbench.downstream.connection import Tools
+    from mcp_workbench.workbench.trust.judging.judge import Verdict
+    from mcp_workbench.workbench.trust.trust_context import TrustContext
+
+MAX_JUDGED_LISTS: Final = 4
+"""Lists whose judgement is remembered for each server: clients may have their own, in two versions."""
+MAX_ATTEMPTS: Final = 3
+"""How often a list is judged if another process changes the pin meanwhile."""
+REFRESH_TIMEOUT_SECONDS: Final = 60.0
+"""Seconds for judging a list again after a person has decided."""
+
+log = logging.getLogger(__name__)
+
+
+class TrustUser(Protocol):
+    """Shows the tools of a server to clients."""
+
+    def forget_listings(self) -> None:
+        """Read the lists of tools again: other tools are held now."""
+
+
+class _LiveList(msgspec.Struct, frozen=True, eq=False):
+    """The list that a server sent last in one protocol version."""
+
+    tools: Tools
+    instructions: str
+    judgement: Judgement
+
+
+class ServerTrust:
+    """What was approved of one server, and what is held of the tools that it lists."""
+
+    def __init__(
+        self, context: TrustContext, origin: Origin, config: ServerConfig, mask: Callable[[str], str]
+    ) -> None:
+        self._context = context
+        self._log = logging.LoggerAdapter(log, {"server": "/".join(origin)})
+        self.config = config
+        """The configuration of the server that counts now."""
+        program = program_of(config, mask)
+        self._identity = ServerIdentity(origin, program_digest(program), program)
+        self._place = context.place(self._identity)
+        self._keeper = TrustKeeper(context.store, self._place, self._identity)
+        self._users: WeakSet[TrustUser] = WeakSet()
+        self._seen: Seen | None = None
+        self._judged: dict[str, Judgement] = {}
+        """The judgements of the last lists, by their digests, as far as `_seen` still holds."""
+        self._live: dict[bool, _LiveList] = {}
+        """The last list for legacy, and for modern clients."""
+        self._judging = threading.Lock()
+        """Held by threads that judge. The event loop never waits for it."""
+        self._refreshing: asyncio.Task[None] | None = None
+
+    @property
+    def is_off(self) -> bool:
+        """Whether nothing of the server is pinned or held."""
+        return self.config.pin == "off"
+
+    def add_user(self, user: TrustUser) -> None:
+        """Tell an object that shows the server's tools when other tools are held."""
+        self._users.add(user)
+
+    def adopt(self, config: ServerConfig) -> None:
+        """Apply a changed configuration of the same program."""
+        before, self.config = self.config.pin, config
+        if config.pin != before and self._seen is not None:
+            self._begin_to_refresh()
+
+    async def admit(self, tools: Tools, instructions: str, limit: float, *, modern: bool) -> None:
+        """Judge a list that a server has just sent, before it is used. Raises BadAnswer."""
+        if self.is_off:
+            self._keeper.keep_held(self.config.pin, ())
+            return
+        self._context.watch()
+        try:
+            await in_thread(partial(self._admit, tools, instructions, modern=modern), limit)
+        except TimeoutError:
+            reason = f"its list of tools could not be compared with what was approved within {limit:g} s"
+            raise BadAnswer(reason) from None
+
+    def judgement(self, tools: Tools, instructions: str) -> Judgement:
+        """Return what may be used of a list. Keeps nothing: that is done when a server sends it."""
+        if self.is_off:
+            return NOTHING_HELD
+        self._context.watch()
+        known = self._judged.get(list_digest(tools, instructions))
+        if known is not None:
+            return known
+        seen = self._look()
+        self._seen = self._seen or seen
+        return self._judge(seen, tools, instructions).judgement
+
+    def hint(self, tool: str) -> ToolHint | None:
+        """Return what the approved hints of a tool claim; None if it was never listed."""
+        if self.is_off:
+            return "unknown"
+        pin = pin_in_force(self._look(), self._identity)
+        return None if pin is None or tool not in pin.tools else claim_of(pin.tools[tool].hints)
+
+    def look(self) -> None:
+        """Judge the lists again if a person has approved or rejected something, or the lock has changed."""
+        if self._seen is not None and not self._look().is_same(self._seen):
+            self._begin_to_refresh()
+
+    def _begin_to_refresh(self) -> None:
+        if self._refreshing is None:
+            self._refreshing = asyncio.create_task(self._refresh())
+
+    async def _refresh(self) -> None:
+        try:
+            await in_thread(self._judge_again, REFRESH_TIMEOUT_SECONDS)
+        except TimeoutError:
+            self._log.warning("its tools could not be judged again within %g s", REFRESH_TIMEOUT_SECONDS)
+        finally:
+            self._refreshing = None
+        for user in [*self._users]:
+            user.forget_listings()
+
+    def _judge_again(self) -> None:
+        if self.is_off:
+            with self._judging:
+                self._seen = self._look()
+                self._judged.clear()
+                self._keeper.keep_held(self.config.pin, ())
+            return
+        for modern, live in [*self._live.items()]:
+            self._admit(live.tools, live.instructions, modern=modern)
+        with self._judging:
+            self._seen = self._look()
+
+    def _look(self) -> Seen:
+        return Seen(self.config.pin, self._context.store.read(self._place), self._context.lock())
+
+    def _admit(self, tools: Tools, instructions: str, *, modern: bool) -> None:
+        key = list_digest(tools, instructions)
+        with self._judging:
+            seen = self._look()
+            if not seen.is_same(self._seen):
+                self._judged.clear()
+            judgement = self._judged.get(key)
+            if judgement is None:
+                judgement = self._judge_and_keep(seen, tools, instructions)
+                if len(self._judged) >= MAX_JUDGED_LISTS:
+                    self._judged.pop(next(iter(self._judged)))
+                self._judged[key] = judgement
+            before = self._live.get(modern)
+            self._live[modern] = _LiveList(tools, instructions, judgement)
+            if before is None or before.judgement is not judgement:
+                judgements = [live.judgement for live in self._live.values()]
+                self._keeper.keep_held(self.config.pin, judgements)
+
+    def _judge_and_keep(self, seen: Seen, tools: Tools, instructions: str) -> Judgement:
+        verdict = self._judge(seen, tools, instructions)
+        for _ in range(MAX_ATTEMPTS):
+            record = self._keeper.keep(seen.record, verdict, tools, instructions)
+            if record is not None:
+                seen = msgspec.structs.replace(seen, record=record)
+                break
+            # Another process has changed the pin meanwhile.
+            seen = self._look()
+            verdict = self._judge(seen, tools, instructions)
+        self._seen = seen
+        return verdict.judgement
+
+    def _judge(self, seen: Seen, tools: Tools, instructions: str) -> Verdict:
+        read_texts = partial(self._context.store.texts, self._place)
+        return verdict_on(seen, self._identity, read_texts, tools, instructions)

@@ -1,0 +1,175 @@
+"""What a person decides takes effect in running workbenches, and the lock counts where there is one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_workbench.storage.trust.lock_file import LockedServer, LockedTool, encode_lock
+from mcp_workbench.storage.trust.pin_records import INSTRUCTIONS
+from mcp_workbench.workbench.trust.digests import definition_digest, program_digest
+from mcp_workbench.workbench.trust.judging.judge import REJECTED
+from tests.support.waiting import poll
+from tests.workbench.trust.pinned import ORIGIN, POISON, Pinned, tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import msgspec
+
+BAD = tool(description=POISON)
+
+
+class User:
+    """Shows the tools of a server, and is told when others are held."""
+
+    def __init__(self, pinned: Pinned) -> None:
+        self.times = 0
+        pinned.trust.add_user(self)
+
+    def forget_listings(self) -> None:
+        self.times += 1
+
+
+async def held_tool(home: Path) -> Pinned:
+    """A workbench that holds a tool and its server's instructions."""
+    await Pinned(home).lists(tool())
+    pinned = Pinned(home)
+    assert (await pinned.lists(BAD, instructions=POISON)).held
+    return pinned
+
+
+async def test_an_approval_is_noticed_without_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_workbench.workbench.trust.trust_context.LOOK_SECONDS", 0.01)
+    pinned = await held_tool(tmp_path)
+    user = User(pinned)
+    held = pinned.written
+    assert held is not None
+    assert held.is_pending
+    pinned.store.approve(held, ["read", INSTRUCTIONS])
+    await poll(lambda: user.times)
+    judgement = pinned.trust.judgement((BAD,), POISON)
+    assert (judgement.held, judgement.withheld, pinned.written) == ({}, None, None)
+    pinned.context.close()
+
+    assert not (await Pinned(tmp_path).lists(BAD, instructions=POISON)).held
+    assert not (await Pinned(tmp_path).lists(tool())).held
+
+
+async def test_only_what_was_shown_is_approved(tmp_path: Path) -> None:
+    pinned = await held_tool(tmp_path)
+    shown = pinned.written
+    assert shown is not None
+    worse = tool(description=f"{POISON} And worse.", title="Worse")
+    await pinned.lists(worse)
+    pinned.store.approve(shown, ["read"])
+    assert (await Pinned(tmp_path, "strict").lists(worse)).held.keys() == {"read"}
+    assert not (await Pinned(tmp_path, "strict").lists(BAD)).held
+
+
+async def test_a_rejected_definition_stays_held_and_waits_for_nobody(tmp_path: Path) -> None:
+    pinned = await held_tool(tmp_path)
+    held = pinned.written
+    assert held is not None
+    pinned.store.reject(held, ["read", INSTRUCTIONS])
+    for process in (pinned, Pinned(tmp_path)):
+        judgement = await process.lists(BAD, instructions=POISON)
+        assert judgement.held["read"].reasons == (REJECTED,)
+        assert judgement.withheld is not None
+        assert process.written is not None
+        assert not process.written.is_pending
+    assert not (await Pinned(tmp_path).lists(tool())).held
+
+
+def locked(home: Path, read: msgspec.Raw, program: str = "fs-server") -> Path:
+    """Write a lock that approves a tool named `read`; without a program, a lock that has no server."""
+    tools = {"read": LockedTool(definition=read, digest=definition_digest(read))}
+    server = LockedServer(identity=program_digest(program), program=program, tools=tools)
+    path = home / "workbench-lock.json"
+    path.write_bytes(encode_lock({ORIGIN: server} if program else {}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("level", "program", "held"),
+    [
+        ("scan", "fs-server", {"read"}),
+        ("strict", "fs-server", {"read"}),
+        # What the lock does not have is pinned in the data directory, or held.
+        ("scan", "", set()),
+        ("strict", "", {"read"}),
+        ("scan", "other", set()),
+        ("strict", "other", {"read"}),
+        ("off", "fs-server", set()),
+    ],
+)
+async def test_the_lock_says_what_was_approved(
+    level: str, program: str, held: set[str], tmp_path: Path
+) -> None:
+    await Pinned(tmp_path, level).lists(BAD)
+    lock = locked(tmp_path, tool(), program)
+    pinned, before = Pinned(tmp_path, level), lock.read_bytes()
+    assert (await pinned.lists(BAD)).held.keys() == held
+    clean = await pinned.lists(tool(description="Reads one file."))
+    assert bool(clean.held) == (level == "strict")
+    assert lock.read_bytes() == before
+
+
+async def test_a_changed_lock_is_noticed_without_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_workbench.workbench.trust.trust_context.LOOK_SECONDS", 0.01)
+    pinned = Pinned(tmp_path)
+    assert not (await pinned.lists(BAD)).held
+    user = User(pinned)
+    locked(tmp_path, tool())
+    await poll(lambda: user.times)
+    assert pinned.trust.judgement((BAD,), "").held.keys() == {"read"}
+    pinned.context.close()
+
+
+@pytest.mark.parametrize(("level", "held"), [("scan", set()), ("strict", {"read"})])
+async def test_a_lock_that_cannot_be_read_approves_nothing(
+    level: str, held: set[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "workbench-lock.json").write_text("<<<<<<< ours\n", encoding="utf-8")
+    assert (await Pinned(tmp_path, level).lists(tool())).held.keys() == held
+    assert "the lock cannot be used" in caplog.text
+
+
+@pytest.mark.parametrize(("level", "held"), [("scan", set()), ("strict", {"read"})])
+async def test_a_damaged_pin_is_said_and_not_taken_for_a_first_sight(
+    level: str, held: set[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await Pinned(tmp_path, level).lists(tool())
+    for file in (tmp_path / "data" / "pins").glob("*.json"):
+        file.write_bytes(file.read_bytes()[:-20])
+    pinned = Pinned(tmp_path, level)
+    assert (await pinned.lists(tool())).held.keys() == held
+    if level == "scan":
+        assert "cannot be read any more; its tools are pinned anew" in caplog.text
+        assert (await Pinned(tmp_path, level).lists(BAD)).held
+    else:
+        assert pinned.written is not None
+        pinned.store.approve(pinned.written, ["read"])
+        assert not (await Pinned(tmp_path, level).lists(tool())).held
+
+
+async def test_texts_that_are_lost_hold_what_changed_and_nothing_else(tmp_path: Path) -> None:
+    await Pinned(tmp_path).lists(tool())
+    for file in (tmp_path / "data" / "texts").glob("*.json"):
+        file.unlink()
+    assert not (await Pinned(tmp_path).lists(tool())).held
+    assert (await Pinned(tmp_path).lists(tool(description="Reads one file."))).held
+
+
+async def test_a_list_of_the_same_bytes_is_not_judged_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await Pinned(tmp_path).lists(tool(), tool("write"))
+    monkeypatch.setattr("mcp_workbench.workbench.trust.judging.judge.judge", None)
+    judgement = await Pinned(tmp_path).lists(tool(), tool("write"))
+    assert (judgement.held, judgement.hints) == ({}, {"read": "unknown", "write": "unknown"})

@@ -1,0 +1,200 @@
+"""A definition that changes for the worse is held, and goes back to work when the old one comes back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+import pytest
+
+from tests.workbench.trust.pinned import POISON, Pinned, taking, tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Fate = Literal["passes", "noted", "held"]
+READ_ONLY = {"readOnlyHint": True}
+FREE, LIMITED = {"type": "string"}, {"enum": ["utf-8", "latin-1"]}
+
+
+class Pull(msgspec.Struct, frozen=True):
+    """What becomes of a tool when its server lists another definition of it."""
+
+    after: msgspec.Raw
+    under_scan: Fate
+    under_strict: Fate = "held"
+    before: msgspec.Raw = tool()
+
+
+PULLS = {
+    "white space": Pull(tool(description=" Reads\n a   file. "), "passes", "passes"),
+    "icons": Pull(tool(icons=[{"src": "https://x.example/i.png"}], _meta={"v": 2}), "passes", "passes"),
+    "order": Pull(
+        tool(inputSchema=dict(reversed(taking(("b", "path"), b=FREE).items()))),
+        "passes",
+        "passes",
+        before=tool(inputSchema=taking(("path", "b"), b=FREE)),
+    ),
+    "a clean rewording": Pull(tool(description="Reads one file."), "noted"),
+    "a new optional parameter": Pull(tool(inputSchema=taking(encoding=LIMITED)), "noted"),
+    "a new optional number": Pull(tool(inputSchema=taking(lines={"type": "integer"})), "noted"),
+    "an output schema": Pull(tool(outputSchema={"type": "object"}), "noted"),
+    "poison in the text": Pull(tool(description=f"Reads a file. {POISON}"), "held"),
+    "poison in a parameter": Pull(
+        tool(inputSchema=taking(encoding={**LIMITED, "description": POISON})), "held"
+    ),
+    "poison in the title": Pull(tool(title=POISON), "held"),
+    "a required parameter": Pull(tool(inputSchema=taking(("path", "mode"), mode=LIMITED)), "held"),
+    "a parameter becomes required": Pull(
+        tool(inputSchema=taking(("path", "note"), note=FREE)),
+        "held",
+        before=tool(inputSchema=taking(note=FREE)),
+    ),
+    "a free text": Pull(tool(inputSchema=taking(note=FREE)), "held"),
+    "any data": Pull(tool(inputSchema=taking(context={})), "held"),
+    "a free text inside": Pull(
+        tool(inputSchema=taking(options={"type": "object", "properties": {"note": FREE}})), "held"
+    ),
+    "a free text by reference": Pull(
+        tool(inputSchema={**taking(note={"$ref": "#/$defs/n"}), "$defs": {"n": FREE}}), "held"
+    ),
+    "a limit that is gone": Pull(
+        tool(inputSchema=taking(encoding=FREE)), "held", before=tool(inputSchema=taking(encoding=LIMITED))
+    ),
+    "read-only no more": Pull(
+        tool(annotations={"readOnlyHint": False}), "held", before=tool(annotations=READ_ONLY)
+    ),
+    "hints that are gone": Pull(tool(), "held", before=tool(annotations=READ_ONLY)),
+    "destructive no more": Pull(
+        tool(annotations={"destructiveHint": False}),
+        "held",
+        before=tool(annotations={"destructiveHint": True}),
+    ),
+    "two members of one name": Pull(
+        msgspec.Raw(
+            bytes(tool()).replace(
+                b'"type": "string"', b'"description": "Hi", "type": "string", "description": "Ho"'
+            )
+        ),
+        "held",
+    ),
+    "a claim to be read-only": Pull(tool(annotations=READ_ONLY), "passes"),
+}
+
+
+@pytest.mark.parametrize("modern", [True, False], ids=["modern", "legacy"])
+@pytest.mark.parametrize("level", ["scan", "strict", "off"])
+@pytest.mark.parametrize("pull", PULLS.values(), ids=PULLS.keys())
+async def test_a_changed_tool_is_held_if_the_level_says_so(
+    pull: Pull, level: str, modern: bool, tmp_path: Path
+) -> None:
+    first = Pinned(tmp_path, level)
+    other = tool("write")
+    assert not (await first.lists(pull.before, other, modern=modern)).held
+    fate = {"scan": pull.under_scan, "strict": pull.under_strict, "off": "passes"}[level]
+
+    again = Pinned(tmp_path, level)
+    judgement = await again.lists(pull.after, other, modern=modern)
+    assert judgement.held.keys() == ({"read"} if fate == "held" else set())
+    pin = again.store.read(again.place).pin
+    assert (pin is not None and pin.tools["read"].by == "scan") == (fate == "noted")
+    shown = again.written
+    assert (shown.tools if shown else {}) == judgement.held
+    if fate == "held":
+        assert all(judgement.held["read"].reasons)
+        assert judgement.hints["write"] == "unknown"
+
+    assert not (await again.lists(pull.before, other, modern=modern)).held
+    assert again.written is None
+
+
+async def test_a_claim_never_becomes_more_harmless_by_itself(tmp_path: Path) -> None:
+    pinned = Pinned(tmp_path)
+    assert (await pinned.lists(tool())).hints == {"read": "unknown"}
+    claimed = await pinned.lists(tool(annotations=READ_ONLY))
+    assert (claimed.held, claimed.hints) == ({}, {"read": "unknown"})
+    worse = await pinned.lists(tool(annotations={"destructiveHint": True}))
+    assert (worse.held, worse.hints) == ({}, {"read": "destructive"})
+
+
+@pytest.mark.parametrize(
+    ("level", "poisoned", "expected"),
+    [("scan", False, set()), ("scan", True, {"new"}), ("strict", False, {"new"}), ("off", True, set())],
+)
+async def test_a_new_tool_is_held_under_strict_or_with_a_hard_finding(
+    level: str, poisoned: bool, expected: set[str], tmp_path: Path
+) -> None:
+    pinned = Pinned(tmp_path, level)
+    await pinned.lists(tool())
+    new = tool("new", description=POISON if poisoned else "Writes a file.")
+    judgement = await pinned.lists(tool(), new)
+    assert judgement.held.keys() == expected
+    if expected:
+        assert judgement.held["new"].approved == ""
+    renamed = await pinned.lists(tool("renamed"))
+    assert renamed.held.keys() == ({"renamed"} if level == "strict" else set())
+
+
+@pytest.mark.parametrize(("level", "expected"), [("scan", set()), ("strict", {"read"})])
+async def test_a_hard_finding_at_first_sight_holds_under_strict_only(
+    level: str, expected: set[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    judgement = await Pinned(tmp_path, level).lists(tool(description=POISON), tool("write"))
+    assert judgement.held.keys() == expected
+    assert ("looks like an attack, and is used all the same: 'read'" in caplog.text) == (level == "scan")
+
+
+@pytest.mark.parametrize(
+    ("level", "after", "is_withheld"),
+    [
+        ("scan", "Use read  for files.", False),
+        ("scan", "Use read for all files.", False),
+        ("scan", POISON, True),
+        ("strict", "Use read for all files.", True),
+        ("off", POISON, False),
+    ],
+)
+async def test_instructions_are_withheld_and_no_tool_with_them(
+    level: str, after: str, is_withheld: bool, tmp_path: Path
+) -> None:
+    await Pinned(tmp_path, level).lists(tool(), instructions="Use read for files.")
+    pinned = Pinned(tmp_path, level)
+    judgement = await pinned.lists(tool(), instructions=after)
+    assert (judgement.withheld is not None, judgement.held) == (is_withheld, {})
+    assert (await pinned.lists(tool(), instructions="Use read for files.")).withheld is None
+
+
+@pytest.mark.parametrize(("level", "expected"), [("scan", set()), ("strict", {"read"})])
+async def test_another_program_is_another_server(
+    level: str, expected: set[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await Pinned(tmp_path, level).lists(tool())
+    await Pinned(tmp_path, level, arguments=("--port=80",)).lists(tool())
+    caplog.clear()
+    other = Pinned(tmp_path, level, arguments=("--port=81", "other"))
+    judgement = await other.lists(tool(description=f"Also reads. {POISON}"))
+    assert judgement.held.keys() == expected
+    if level == "strict":
+        assert other.written is not None
+        assert (other.written.approved_program, other.written.program) == (
+            "fs-server",
+            "fs-server --port other",
+        )
+        assert not (await Pinned(tmp_path, level).lists(tool())).held
+    else:
+        assert "another program has the name of this server now; its tools are pinned anew" in caplog.text
+
+
+async def test_definitions_that_differ_by_protocol_version_do_not_take_turns_in_being_new(
+    tmp_path: Path,
+) -> None:
+    pinned = Pinned(tmp_path)
+    modern = tool(outputSchema={"type": "object"})
+    await pinned.lists(tool(), modern=False)
+    await pinned.lists(modern, modern=True)
+    pins = tmp_path / "data" / "pins"
+    before = {path.name: path.stat().st_ino for path in pins.glob("*.json")}
+    for _ in range(2):
+        assert not (await pinned.lists(tool(), modern=False)).held
+        assert not (await pinned.lists(modern, modern=True)).held
+    assert {path.name: path.stat().st_ino for path in pins.glob("*.json")} == before
