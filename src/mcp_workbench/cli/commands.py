@@ -31,7 +31,7 @@ MODULES: Final[dict[str, str]] = {
     "move": "setup.edit",
     "remove": "setup.edit",
     "review": "trust.review",
-    "scan": "trust.scan",
+    "scan": "scanning.scan",
     "schema": "schema",
     "secret": "setup.secret",
     "serve": "serve",

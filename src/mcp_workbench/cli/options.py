@@ -11,11 +11,11 @@ from mcp_workbench.cli.doctor.doctor_options import add_commands as add_doctor_c
 from mcp_workbench.cli.inspection.inspection_options import add_commands as add_inspection_commands
 from mcp_workbench.cli.parsing import CommandParser, TopParser
 from mcp_workbench.cli.plain import KEEP_GOING, LOG_FORMATS, LOG_LEVELS
+from mcp_workbench.cli.scanning.scan_options import add_commands as add_scan_command
 from mcp_workbench.cli.setup.setup_options import add_commands as add_setup_commands
 from mcp_workbench.cli.shell.shell_options import add_commands as add_shell_commands
 from mcp_workbench.cli.trust.approvals_options import add_commands as add_approvals_command
 from mcp_workbench.cli.trust.review_options import add_commands as add_review_commands
-from mcp_workbench.cli.trust.scan_options import add_commands as add_scan_command
 
 DESCRIPTION = """\
 One MCP server in front of all your MCP servers.
