@@ -133,13 +133,17 @@ def _scan(texts: Collection[tuple[str, str]], names: NamesOfTool | None) -> Iter
                 yield finding("hidden-characters", "hard", place, text[padded.end() - 1 :])
     is_long = has_long_run(whole)
     # Most tools have too few of the words that the rules need: they cost nothing more.
-    may_attack = may_be_judged(readable(whole))
+    may_attack = may_be_judged(readable("\n".join(text for place, text in texts if place != "name")))
     if may_attack or is_long:
         for place, text in texts:
             if may_attack:
                 yield from _judged(place, text, names)
             if is_long and has_long_run(text):
                 yield from _encoded(place, text, names)
+    if not may_attack:  # names look like those of others, and so were not asked
+        for place, text in texts:
+            if place == "name":
+                yield from _judged(place, text, names)
     for parameter in sorted(names.parameters) if names is not None else ():
         if len(parameter) <= MAX_PARAMETER_CHARACTERS and _COLLECTING.fullmatch(parameter):
             yield finding("collects-context", "soft", f"inputSchema.properties.{parameter}", parameter)
