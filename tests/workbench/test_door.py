@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 
     from mcp_workbench.errors import CallError, WireError
     from mcp_workbench.workbench.door import CallEnd, CallRecord
+    from mcp_workbench.workbench.principal import Principal
     from mcp_workbench.workbench.server_call import ServerCall
+    from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
 
 @dataclass
@@ -56,6 +58,7 @@ class Asked:
     parent: int | None = None
     request_bytes: int = 12
     arguments: bytes = b'{"path":"a"}'
+    sources: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass
@@ -104,10 +107,16 @@ class Rules:
     def __init__(self, decide: Callable[[CallRecord], Awaitable[None] | None]) -> None:
         self._decide = decide
         self.asked: list[tuple[CallRecord, object]] = []
+        self.on_end: Callable[[CallRecord, CallEnd], None] | None = None
 
     def decide(self, record: CallRecord, call: object) -> Awaitable[None] | None:
         self.asked.append((record, call))
         return self._decide(record)
+
+    def confirm(self, record: CallRecord, call: object) -> None: ...
+
+    def shown(self, toolbox_server: ToolboxServer, principal: Principal) -> ToolboxServer:  # noqa: ARG002 - hides none
+        return toolbox_server
 
 
 def decide(door: Door) -> asyncio.Task[None] | None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MODULES: Final[dict[str, str]] = {
     "add": "setup.add",
+    "approvals": "trust.approvals",
     "call": "shell.call",
     "check": "inspection.check",
     "completion": "completion.scripts",

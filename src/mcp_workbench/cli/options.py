@@ -13,6 +13,7 @@ from mcp_workbench.cli.parsing import CommandParser, TopParser
 from mcp_workbench.cli.plain import KEEP_GOING, LOG_FORMATS, LOG_LEVELS
 from mcp_workbench.cli.setup.setup_options import add_commands as add_setup_commands
 from mcp_workbench.cli.shell.shell_options import add_commands as add_shell_commands
+from mcp_workbench.cli.trust.approvals_options import add_commands as add_approvals_command
 from mcp_workbench.cli.trust.scan_options import add_commands as add_scan_command
 
 DESCRIPTION = """\
@@ -37,6 +38,7 @@ GROUPS: Final = {
     ),
     "check and try": ("check", "doctor", "scan", "tools", "call", "index", "tokens"),
     "serve": ("serve", "token"),
+    "decide what may be used": ("approvals",),
     "for editors and shells": ("schema", "completion"),
 }
 """The commands as the help lists them, by task."""
@@ -89,6 +91,7 @@ def parser() -> argparse.ArgumentParser:
     add_scan_command(commands, shared)
     add_shell_commands(commands, shared)
     add_access_commands(commands, shared)
+    add_approvals_command(commands)
     serve = commands.add_parser(
         "serve",
         parents=[shared],

@@ -15,6 +15,7 @@ from mcp_workbench.serve.signals import SecondSignal
 from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.workbench.call_counts import CallCounts
 from mcp_workbench.workbench.door import Door
+from mcp_workbench.workbench.policy.configured import ConfiguredPolicy, approver_of
 from mcp_workbench.workbench.registry import build
 
 if TYPE_CHECKING:
@@ -85,23 +86,33 @@ class Service:
         self._reloader: Reloader | None = None
         self.counts = CallCounts()
         """How often each tool was called, and how the calls ended."""
+        door = Door(deciders, [self.counts, *observers])
         self.workbench = build(
             loaded,
             environ=environ,
             cache=cache_directory(environ),
             hide=log_handler.hide,
-            door=Door(deciders, [self.counts, *observers]),
+            door=door,
         )
+        self.policy = ConfiguredPolicy(door, approver_of(loaded.path, environ, self.workbench.shares))
+        """Decides about calls by the configuration and the tokens."""
+        self.policy.configure(loaded.config)
 
     def start(self, on_reload: Callable[[LoadedConfig], None]) -> None:
         """Watch the configuration file, if there is one, and load what some servers need."""
+
+        def apply(reloaded: LoadedConfig) -> None:
+            # First: what clients see depends on it.
+            self.policy.configure(reloaded.config)
+            on_reload(reloaded)
+
         if self.loaded.is_from_file:
             reloader = Reloader(
                 self.loaded,
                 self.environ,
                 self.workbench,
                 self.log_handler,
-                on_reload,
+                apply,
                 keeps_going=self._keeps_going,
             )
             self._reloader = reloader

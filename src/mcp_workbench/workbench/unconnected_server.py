@@ -11,9 +11,10 @@ from mcp_workbench.errors import ExecutionFailed, StartError
 from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mcp_workbench.config import Origin
+    from mcp_workbench.config.model.policy import Action
     from mcp_workbench.downstream.connection import Connection
     from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.downstream.conversation.session import Session
@@ -58,6 +59,11 @@ class UnconnectedServer(ToolboxServer):
         """The resources that clients are subscribed to, of which there are none."""
         return self._watches
 
+    @property
+    def flows(self) -> Mapping[str, Action]:
+        """Return no rules: nothing that it is handed leaves the workbench."""
+        return {}
+
     def offers(self, capability: Capability) -> bool:  # noqa: ARG002 - it has none of them
         """Return False: without a connection there are no capabilities."""
         return False
@@ -80,6 +86,10 @@ class UnconnectedServer(ToolboxServer):
     def masked(self, error: RemoteError) -> RemoteError:
         """Return the error as it is: there are no secrets."""
         return error
+
+    def mask(self, text: str) -> str:
+        """Return the text unchanged: the server has no secrets."""
+        return text
 
     def holds_secret(self, data: bytes) -> bool:  # noqa: ARG002 - it has none
         """Return False: the server has no secrets."""

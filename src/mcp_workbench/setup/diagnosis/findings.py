@@ -161,6 +161,11 @@ _CODES_OF_PROGRAMS: Final = {
     "directory-missing": FindingCode(
         "problem", "The working directory (`cwd`) of a server does not exist.", "`mkdir -p DIRECTORY`"
     ),
+    "sandbox-unavailable": FindingCode(
+        "problem",
+        "A server has a `sandbox`, and this system cannot confine it.",
+        "an edit: without `sandbox` the server runs with your rights",
+    ),
     "program-too-old": FindingCode(
         "warning", "A program is too old for most servers.", "installing a newer version"
     ),

@@ -146,16 +146,21 @@ class RequestsInFlight:
         *,
         caller: Caller,
         retry: Retry,
+        form: type[ToolCall] = ToolCall,
     ) -> None:
-        """Call a tool. Raises CallError."""
+        """Call a tool, in one of the forms of such calls. Raises CallError."""
         toolbox_server = self._view.toolbox_server(tool.toolbox, tool.server)
-        call = ToolCall(
+        call = form(
             *(caller, self._view, toolbox_server, tool.tool, arguments, meta, self, request_id),
             may_forget_arguments=len(arguments) > MAX_KEPT_BYTES or len(self._requests) >= MAX_KEPT_CALLS,
             extra=retry.extra,
             parent=retry.parent,
+            approval=retry.approval,
         )
         if find_reference(arguments) and (client_results := self._view.client_results) is not None:
+            from mcp_workbench.surface.kept.arguments import sources_of  # noqa: PLC0415 - few calls need it
+
+            call.sources = sources_of(arguments, client_results)
             call.preparation = partial(_fill_in, call, client_results)
         self.begin(call)
 

@@ -235,7 +235,7 @@ class SharedLists:
         if request.caller.is_modern and (params.state or params.responses):
             retry = self._bridge.retry(self._requests, request.id, request.caller, params, fetch.bound())
         if retry is not None:
-            fetch.extra, fetch.parent = retry.extra, retry.parent
+            fetch.extra, fetch.parent, fetch.approval = retry.extra, retry.parent, retry.approval
             self._requests.begin(fetch)
 
     HANDLERS: ClassVar[dict[str, Callable[[SharedLists, ClientRequest], None]]] = {

@@ -15,6 +15,7 @@ from mcp_workbench.workbench.unconnected_server import UnconnectedServer
 if TYPE_CHECKING:
     import msgspec
 
+    from mcp_workbench.config.model.policy import ToolHint
     from mcp_workbench.workbench.server_call import ServerCall
     from mcp_workbench.workbench.toolbox_server import Index
 
@@ -43,6 +44,10 @@ class BuiltinServer(UnconnectedServer):
     def definition(self, tool: str) -> msgspec.Raw | None:
         """The definition of a tool that reads or searches kept results."""
         return definitions.TOOLS.get(tool)
+
+    def tool_hint(self, tool: str) -> ToolHint | None:
+        """The tools only read what the client has got already. Of any other tool nothing is known."""
+        return "read-only" if tool in definitions.TOOLS else None
 
     async def take(self, call: ServerCall) -> None:
         """Answer a call with the kept results of its client. Raises CallError."""

@@ -18,6 +18,7 @@ from mcp_workbench.surface.questions.parking import ParkedCalls
 from mcp_workbench.surface.questions.sealing import Seal
 from mcp_workbench.wire.message import encode, notification_line, request_line
 from mcp_workbench.workbench.client_view import ClientView
+from mcp_workbench.workbench.policy.configured import ConfiguredPolicy, approver_of
 from mcp_workbench.workbench.registry import build
 from mcp_workbench.workbench.toolbox import Opening
 
@@ -109,9 +110,15 @@ class OwnWorkbench:
 
 
 @asynccontextmanager
-async def own_workbench(loaded: LoadedConfig) -> AsyncIterator[OwnWorkbench]:
-    """Make a workbench of a configuration. No server starts before it is used, and all end with it."""
+async def own_workbench(loaded: LoadedConfig, *, has_policy: bool = True) -> AsyncIterator[OwnWorkbench]:
+    """Make a workbench of a configuration. No server starts before it is used, and all end with it.
+
+    Without the policy all tools can be seen, those that are hidden from clients too.
+    """
     toolboxes = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
+    if has_policy:
+        approver = approver_of(loaded.path, os.environ, toolboxes.shares)
+        ConfiguredPolicy(toolboxes.door, approver).configure(loaded.config)
     try:
         workbench = OwnWorkbench(ClientView(toolboxes, takes_whole_results=True), ParkedCalls())
         try:

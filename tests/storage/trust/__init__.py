@@ -1,0 +1,1 @@
+"""Tests of what is kept of trust: pins, held tools and the lock."""
