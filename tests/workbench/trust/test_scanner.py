@@ -6,7 +6,6 @@ import base64
 import json
 import re
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,6 +22,8 @@ from mcp_workbench.workbench.trust.scanner import (
     scan_together,
     scan_tool,
 )
+
+from tests.structure.package import ROOT
 
 if TYPE_CHECKING:
     from mcp_workbench.workbench.trust.scanner import ScanFinding
@@ -284,5 +285,5 @@ def test_the_rules_are_complete_and_documented() -> None:
     used = {signal for rule in RULES for signal in (*rule.needs, *rule.points, *rule.unless)}
     assert used == set(SIGNALS)
     assert {rule.code for rule in RULES} <= WHY.keys()
-    page = Path("docs/scan.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "scan.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(WHY)
