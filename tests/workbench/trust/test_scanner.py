@@ -22,7 +22,6 @@ from mcp_workbench.workbench.trust.scanner import (
     scan_together,
     scan_tool,
 )
-
 from tests.structure.package import ROOT
 
 if TYPE_CHECKING:
