@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.serve.histories import ERRORS, INPUT_TIMEOUT, RESULTS, TIMEOUT, House
+from tests.storage.audit.lines import read
 from tests.wire.loops import JumpingLoop
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     Step = tuple[str, int, str]
 
 KINDS: Final[list[ClientKind]] = ["legacy", "modern", "modern over HTTP"]
-CALLS: Final = ["tool"] * 6 + ["no tool", "built-in", "read", "prompt", "complete"]
+CALLS: Final = ["tool"] * 6 + ["no tool", "no server", "built-in", "read", "prompt", "complete"]
 ANSWERS: Final = [*RESULTS, *RESULTS, *ERRORS, "garbage", "no object", "odd type"]
 WAYS: Final[dict[str, tuple[int, list[str]]]] = {
     "call": (10, CALLS),
@@ -74,9 +77,9 @@ async def take(house: House, step: Step) -> None:
 
 
 async def live(
-    kinds: list[ClientKind], what: list[Step], *, ends_by_itself: bool, servers_first: bool
+    kinds: list[ClientKind], what: list[Step], home: Path, *, ends_by_itself: bool, servers_first: bool
 ) -> House:
-    house = House(kinds)
+    house = House(kinds, home)
     for step in what:
         await take(house, step)
         assert set(house.notes.ends.values()) <= {1}, "a call has ended twice"
@@ -96,8 +99,38 @@ async def live(
 def run(
     kinds: list[ClientKind], what: list[Step], *, ends_by_itself: bool = True, servers_first: bool = False
 ) -> House:
-    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
-        return runner.run(live(kinds, what, ends_by_itself=ends_by_itself, servers_first=servers_first))
+    with TemporaryDirectory() as directory:
+        home = Path(directory)
+        with asyncio.Runner(loop_factory=JumpingLoop) as runner:
+            house = runner.run(
+                live(kinds, what, home, ends_by_itself=ends_by_itself, servers_first=servers_first)
+            )
+        # Not while time jumps: a thread writes it.
+        asyncio.run(house.audit.close())
+        assert recorded(home) == ended(house)
+    return house
+
+
+def ended(house: House) -> list[tuple[object, ...]]:
+    """What is known of each call, by its number."""
+    return [
+        (it.number, it.method, *it.origin, it.name, it.end and it.end.outcome, it.parent or 0)
+        for it in house.notes.begun
+    ]
+
+
+MEMBERS: Final = ("number", "method", "toolbox", "server", "name", "outcome")
+
+
+def recorded(home: Path) -> list[tuple[object, ...]]:
+    """What the audit has of each call, by its number."""
+    return [
+        (
+            *(it[key] for key in ("number", "method", "toolbox", "server", "name", "outcome")),
+            it.get("parent", 0),
+        )
+        for it in sorted(read(home), key=lambda line: line["number"])
+    ]
 
 
 @settings(max_examples=300)

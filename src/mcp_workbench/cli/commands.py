@@ -24,6 +24,7 @@ MODULES: Final[dict[str, str]] = {
     "index": "inspection.index",
     "install": "setup.clients.install",
     "list": "setup.listing",
+    "log": "audit.log",
     "login": "access.login",
     "logout": "access.login",
     "move": "setup.edit",

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from mcp_workbench import __version__
 from mcp_workbench.cli.access.access_options import add_commands as add_access_commands
+from mcp_workbench.cli.audit.audit_options import add_commands as add_audit_command
 from mcp_workbench.cli.doctor.doctor_options import add_commands as add_doctor_command
 from mcp_workbench.cli.inspection.inspection_options import add_commands as add_inspection_commands
 from mcp_workbench.cli.parsing import CommandParser, TopParser
@@ -34,7 +35,7 @@ GROUPS: Final = {
         *("list", "add", "remove", "enable", "disable", "move"),
         *("secret", "login", "logout"),
     ),
-    "check and try": ("check", "doctor", "tools", "call", "index", "tokens"),
+    "check and try": ("check", "doctor", "tools", "call", "log", "index", "tokens"),
     "serve": ("serve", "token"),
     "for editors and shells": ("schema", "completion"),
 }
@@ -86,6 +87,7 @@ def parser() -> argparse.ArgumentParser:
     add_inspection_commands(commands, shared)
     add_doctor_command(commands, shared)
     add_shell_commands(commands, shared)
+    add_audit_command(commands, shared)
     add_access_commands(commands, shared)
     serve = commands.add_parser(
         "serve",

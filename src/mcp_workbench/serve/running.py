@@ -8,6 +8,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config.load import STATE_KEY
+from mcp_workbench.serve.audit.call_audit import CallAudit
 from mcp_workbench.serve.logs import call_log
 from mcp_workbench.serve.logs.call_log import CallLog
 from mcp_workbench.serve.reload import Reloader, log_faults
@@ -85,23 +86,27 @@ class Service:
         self._reloader: Reloader | None = None
         self.counts = CallCounts()
         """How often each tool was called, and how the calls ended."""
+        door = Door(deciders, [self.counts, *observers])
+        self._audit = CallAudit(door, environ, log_handler)
+        self._audit.set_level(loaded.config.audit)
         self.workbench = build(
-            loaded,
-            environ=environ,
-            cache=cache_directory(environ),
-            hide=log_handler.hide,
-            door=Door(deciders, [self.counts, *observers]),
+            loaded, environ=environ, cache=cache_directory(environ), hide=log_handler.hide, door=door
         )
 
     def start(self, on_reload: Callable[[LoadedConfig], None]) -> None:
         """Watch the configuration file, if there is one, and load what some servers need."""
+
+        def reconfigure(reloaded: LoadedConfig) -> None:
+            self._audit.set_level(reloaded.config.audit)
+            on_reload(reloaded)
+
         if self.loaded.is_from_file:
             reloader = Reloader(
                 self.loaded,
                 self.environ,
                 self.workbench,
                 self.log_handler,
-                on_reload,
+                reconfigure,
                 keeps_going=self._keeps_going,
             )
             self._reloader = reloader
@@ -118,8 +123,9 @@ class Service:
         await work
 
     async def close(self) -> None:
-        """End all servers in good order."""
+        """End all servers in good order, and write what is recorded of the last calls."""
         await self.workbench.close()
+        await self._audit.close()
 
 
 class ProcessService(Service):

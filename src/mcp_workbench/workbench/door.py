@@ -104,6 +104,8 @@ class CallRecord(msgspec.Struct, eq=False):
     """Whether the server got the call. Before that, a tool's name is only what the client says."""
     end: CallEnd | None = None
     """How the call ended; None while it is in flight."""
+    has_server: bool = True
+    """Whether the server exists. If not, its name and that of the toolbox are only what the client says."""
     decision: CallDecision | None = None
     """What the policy decided; None if there is no policy."""
     arguments: Body | None = None
@@ -231,6 +233,23 @@ class BeginningCall(Protocol):
         """The arguments of the request as JSON."""
 
 
+class LostCall(msgspec.Struct, frozen=True):
+    """A call to a toolbox or a server that does not exist, as the door has to know it."""
+
+    method: str
+    origin: Origin
+    name: str
+    principal: str
+    client_name: str
+    arguments: Body
+    parent: int | None = None
+
+    @property
+    def request_bytes(self) -> int:
+        """The size of the arguments."""
+        return len(self.arguments)
+
+
 class Door:
     """Where the calls of all clients of one workbench begin and end."""
 
@@ -255,6 +274,23 @@ class Door:
         self._policy = policy
         self.has_deciders = policy is not None or bool(self._deciders)
         self.is_watched = self.has_deciders or bool(self.on_end)
+
+    def add_observer(self, observer: Observer) -> None:
+        """Tell this observer too how calls end, from now on."""
+        self.on_end = (*self.on_end, observer.on_end)
+        self.is_watched = True
+
+    def remove_observer(self, observer: Observer) -> None:
+        """Tell this observer no more of calls."""
+        self.on_end = tuple(on_end for on_end in self.on_end if on_end != observer.on_end)
+        self.is_watched = self.has_deciders or bool(self.on_end)
+
+    def turn_away(self, call: LostCall, error: CallError) -> None:
+        """Tell the observers of a call to a server that does not exist: it begins, and is refused at once."""
+        if self.is_watched:
+            record = self.begin(call)
+            record.has_server = False
+            record.failed(error)
 
     def begin(self, call: BeginningCall) -> CallRecord:
         """Begin a call: make its record and tell the observers."""
