@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
 from hypothesis import settings
 
+from mcp_workbench.serve.logs.log_times import local_parts
 from tests.support.authorizing import running_authority
 from tests.support.client import Json, RawClient, clean_environment, serve_command, write_config
 from tests.support.journal import Journal
@@ -53,6 +55,21 @@ def _home_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         for name in ("WORKBENCH_CONFIG", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
             patch.delenv(name, raising=False)
         yield
+
+
+@pytest.fixture
+def local_time_zone() -> Iterator[Callable[[str], None]]:
+    """Sets the time zone of this process, as POSIX writes it, until the test ends."""
+    with pytest.MonkeyPatch.context() as patch:
+
+        def set_zone(zone: str) -> None:
+            patch.setenv("TZ", zone)
+            time.tzset()
+            local_parts.cache_clear()
+
+        yield set_zone
+    time.tzset()
+    local_parts.cache_clear()
 
 
 @pytest.fixture(params=["legacy", "modern"])

@@ -28,6 +28,8 @@ from mcp_workbench.downstream.conversation.offer import Offer
 from mcp_workbench.downstream.server import Server
 from mcp_workbench.errors import CallRefused, StartError
 from mcp_workbench.fairness import Shares
+from mcp_workbench.library.log_masking import MaskingHandler
+from mcp_workbench.serve.audit.call_audit import CallAudit
 from mcp_workbench.surface.client_connection import ClientConnection
 from mcp_workbench.surface.client_session import ClientSession
 from mcp_workbench.surface.http.clients import BACKPRESSURE
@@ -45,6 +47,7 @@ from tests.serve.relayed import written
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
+    from pathlib import Path
 
     from mcp_workbench.downstream.supervisor import ServerContext
     from mcp_workbench.wire.message import Outgoing
@@ -449,7 +452,7 @@ class Client:
 class House:
     """The workbench, its clients and its servers."""
 
-    def __init__(self, kinds: list[ClientKind], *, asks: bool = False) -> None:
+    def __init__(self, kinds: list[ClientKind], home: Path, *, asks: bool = False) -> None:
         self.notes = Notes()
         self.gatekeeper = Gatekeeper()
         self.limiting = Limiting()
@@ -463,6 +466,8 @@ class House:
         door = Door([self.limiting, self.gatekeeper], [self.notes, self.limiting])
         if asks:
             door.adopt(AskingPolicy(self.gatekeeper))
+        self.audit = CallAudit(door, {"XDG_DATA_HOME": str(home)}, MaskingHandler())
+        self.audit.set_level("metadata")
         with self._servers_in_memory():
             self.workbench: ToolboxRegistry = build(
                 configured("a"), environ={}, cache="/nonexistent", door=door
@@ -493,6 +498,8 @@ class House:
                 client.request("tools/call", use("dev", server, "read"))
             case "no tool":
                 client.request("tools/call", use("dev", server, "nothing"))
+            case "no server":
+                client.request("tools/call", use("dev", "nobody", "read"))
             case "built-in":
                 arguments = {"handle": client.handles[-1] if client.handles else "h"}
                 client.request("tools/call", use("workbench", "results", "read_result", arguments))

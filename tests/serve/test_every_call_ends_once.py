@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from mcp_workbench.workbench.door import CallDecision, Door
 from tests.serve.histories import ERRORS, INPUT_TIMEOUT, RESULTS, SAID, TIMEOUT, House
+from tests.storage.audit.lines import read
 from tests.wire.loops import JumpingLoop
 from tests.workbench.test_door import Asked
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     Step = tuple[str, int, str]
 
 KINDS: Final[list[ClientKind]] = ["legacy", "modern", "modern over HTTP"]
-CALLS: Final = ["tool"] * 6 + ["no tool", "built-in", "read", "prompt", "complete"]
+CALLS: Final = ["tool"] * 6 + ["no tool", "no server", "built-in", "read", "prompt", "complete"]
 ANSWERS: Final = [*RESULTS, *RESULTS, *ERRORS, "garbage", "no object", "odd type"]
 WAYS: Final[dict[str, tuple[int, list[str]]]] = {
     "call": (10, CALLS),
@@ -85,9 +88,15 @@ async def take(house: House, step: Step) -> None:
 
 
 async def live(
-    kinds: list[ClientKind], what: list[Step], *, ends_by_itself: bool, servers_first: bool, asks: bool
+    kinds: list[ClientKind],
+    what: list[Step],
+    home: Path,
+    *,
+    ends_by_itself: bool,
+    servers_first: bool,
+    asks: bool,
 ) -> House:
-    house = House(kinds, asks=asks)
+    house = House(kinds, home, asks=asks)
     for step in what:
         await take(house, step)
         assert set(house.notes.ends.values()) <= {1}, "a call has ended twice"
@@ -114,10 +123,38 @@ def run(
     servers_first: bool = False,
     asks: bool = False,
 ) -> House:
-    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
-        return runner.run(
-            live(kinds, what, ends_by_itself=ends_by_itself, servers_first=servers_first, asks=asks)
+    with TemporaryDirectory() as directory:
+        home = Path(directory)
+        with asyncio.Runner(loop_factory=JumpingLoop) as runner:
+            house = runner.run(
+                live(kinds, what, home, ends_by_itself=ends_by_itself, servers_first=servers_first, asks=asks)
+            )
+        # Not while time jumps: a thread writes it.
+        asyncio.run(house.audit.close())
+        assert recorded(home) == ended(house)
+    return house
+
+
+def ended(house: House) -> list[tuple[object, ...]]:
+    """What is known of each call, by its number."""
+    return [
+        (it.number, it.method, *it.origin, it.name, it.end and it.end.outcome, it.parent or 0)
+        for it in house.notes.begun
+    ]
+
+
+MEMBERS: Final = ("number", "method", "toolbox", "server", "name", "outcome")
+
+
+def recorded(home: Path) -> list[tuple[object, ...]]:
+    """What the audit has of each call, by its number."""
+    return [
+        (
+            *(it[key] for key in ("number", "method", "toolbox", "server", "name", "outcome")),
+            it.get("parent", 0),
         )
+        for it in sorted(read(home), key=lambda line: line["number"])
+    ]
 
 
 @settings(max_examples=300)

@@ -99,6 +99,14 @@ async def test_nothing_that_is_for_kept_results_or_for_limits_is_loaded_without_
     assert {name for name in loaded if any(part in name for part in optional)} == set()
 
 
+async def test_nothing_of_the_audit_is_loaded_or_written_before_a_call(tmp_path: Path) -> None:
+    loaded = await loaded_when_serving(tmp_path)
+    ours = {name for name in loaded if f"{PACKAGE}." in name and "audit" in name}
+    assert ours == {f"{PACKAGE}.serve.audit", f"{PACKAGE}.serve.audit.call_audit"}
+    assert not (tmp_path / ".local").exists()
+    assert f"{PACKAGE}.serve.audit.audit_writer" in await loaded_when_used(tmp_path)
+
+
 async def test_using_a_tool_loads_no_package_of_others(tmp_path: Path) -> None:
     extra = await loaded_when_used(tmp_path) - loaded_by_the_foundation(tmp_path)
     packages = {name.partition(".")[0] for name in extra}

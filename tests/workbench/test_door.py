@@ -311,6 +311,27 @@ def test_a_policy_makes_a_door_watched_for_as_long_as_there_is_one() -> None:
     assert (door.is_watched, door.has_deciders) == (False, False)
 
 
+@pytest.mark.parametrize("policy_first", [True, False])
+async def test_a_policy_and_an_observer_come_and_go_without_the_other(policy_first: bool) -> None:
+    door, notes, rules = Door(), Notes(), Rules(passing)
+    counted: list[CallRecord] = []
+    rules.on_end = lambda record, _: counted.append(record)
+    if policy_first:
+        door.adopt(rules)
+    door.add_observer(notes)
+    if not policy_first:
+        door.adopt(rules)
+    door.begin(Asked()).close("cancelled")
+    assert (len(counted), len(notes.ended)) == (1, 1)
+    door.adopt(None)
+    door.begin(Asked()).close("cancelled")
+    assert (len(counted), len(notes.ended)) == (1, 2)
+    door.adopt(rules)
+    door.remove_observer(notes)
+    door.begin(Asked()).close("cancelled")
+    assert (len(counted), len(notes.ended), door.is_watched) == (2, 2, True)
+
+
 async def test_a_record_has_arguments_and_result_only_if_they_are_kept() -> None:
     door = Door(observers=[Notes()])
     record = door.begin(Asked())

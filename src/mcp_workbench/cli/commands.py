@@ -26,6 +26,7 @@ MODULES: Final[dict[str, str]] = {
     "install": "setup.clients.install",
     "list": "setup.listing",
     "lock": "trust.lock",
+    "log": "audit.log",
     "login": "access.login",
     "logout": "access.login",
     "move": "setup.edit",

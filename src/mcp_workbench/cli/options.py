@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from mcp_workbench import __version__
 from mcp_workbench.cli.access.access_options import add_commands as add_access_commands
+from mcp_workbench.cli.audit.audit_options import add_commands as add_audit_command
 from mcp_workbench.cli.doctor.doctor_options import add_commands as add_doctor_command
 from mcp_workbench.cli.inspection.inspection_options import add_commands as add_inspection_commands
 from mcp_workbench.cli.parsing import CommandParser, TopParser
@@ -37,7 +38,7 @@ GROUPS: Final = {
         *("list", "add", "remove", "enable", "disable", "move"),
         *("secret", "login", "logout"),
     ),
-    "check and try": ("check", "doctor", "scan", "tools", "call", "index", "tokens"),
+    "check and try": ("check", "doctor", "scan", "tools", "call", "log", "index", "tokens"),
     "serve": ("serve", "token"),
     "decide what may be used": ("review", "lock", "approvals"),
     "for editors and shells": ("schema", "completion"),
@@ -91,6 +92,7 @@ def parser() -> argparse.ArgumentParser:
     add_doctor_command(commands, shared)
     add_scan_command(commands, shared)
     add_shell_commands(commands, shared)
+    add_audit_command(commands, shared)
     add_access_commands(commands, shared)
     add_approvals_command(commands)
     add_review_commands(commands, shared)

@@ -8,6 +8,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config.load import STATE_KEY
+from mcp_workbench.serve.audit.call_audit import CallAudit
 from mcp_workbench.serve.logs import call_log
 from mcp_workbench.serve.logs.call_log import CallLog
 from mcp_workbench.serve.reload import Reloader, log_faults
@@ -77,7 +78,9 @@ class Service:
         deciders: Sequence[Decider] = (),
         observers: Sequence[Observer] = (),
         keeps_going: bool = False,
+        has_policy: bool = True,
     ) -> None:
+        """Build a workbench. Without `has_policy` nothing is denied or hidden, for those who only look."""
         self.loaded = loaded
         self._keeps_going = keeps_going
         """Whether a mistake in the configuration costs only what it is in, and not the whole file."""
@@ -87,21 +90,21 @@ class Service:
         self.counts = CallCounts()
         """How often each tool was called, and how the calls ended."""
         door = Door(deciders, [self.counts, *observers])
+        self._audit = CallAudit(door, environ, log_handler)
+        self._audit.set_level(loaded.config.audit)
         self.workbench = build(
-            loaded,
-            environ=environ,
-            cache=cache_directory(environ),
-            hide=log_handler.hide,
-            door=door,
+            loaded, environ=environ, cache=cache_directory(environ), hide=log_handler.hide, door=door
         )
         self.policy = ConfiguredPolicy(door, approver_of(loaded.path, environ, self.workbench.shares))
         """Decides about calls by the configuration and the tokens."""
-        self.policy.configure(loaded.config)
+        if has_policy:
+            self.policy.configure(loaded.config)
 
     def start(self, on_reload: Callable[[LoadedConfig], None]) -> None:
         """Watch the configuration file, if there is one, and load what some servers need."""
 
-        def apply(reloaded: LoadedConfig) -> None:
+        def reconfigure(reloaded: LoadedConfig) -> None:
+            self._audit.set_level(reloaded.config.audit)
             # First: what clients see depends on it.
             self.policy.configure(reloaded.config)
             on_reload(reloaded)
@@ -112,7 +115,7 @@ class Service:
                 self.environ,
                 self.workbench,
                 self.log_handler,
-                apply,
+                reconfigure,
                 keeps_going=self._keeps_going,
             )
             self._reloader = reloader
@@ -129,8 +132,9 @@ class Service:
         await work
 
     async def close(self) -> None:
-        """End all servers in good order."""
+        """End all servers in good order, and write what is recorded of the last calls."""
         await self.workbench.close()
+        await self._audit.close()
 
 
 class ProcessService(Service):

@@ -85,6 +85,8 @@ class CallCounts:
             self._count(record, end)
 
     def _count(self, record: CallRecord, end: CallEnd) -> None:
+        if not record.has_server:
+            return  # anybody can send any name
         name = record.name if record.method == TOOLS_CALL else record.method
         key = record.origin, name
         counts = self._tools.get(key)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.server_call import ServerCall
     from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
+    EndCallback = Callable[["CallRecord", "CallEnd"], None]
+
 Outcome = Literal[
     "answered",
     "tool_error",
@@ -120,6 +122,8 @@ class CallRecord(msgspec.Struct, eq=False):
     """Whether the server got the call. Before that, a tool's name is only what the client says."""
     end: CallEnd | None = None
     """How the call ended; None while it is in flight."""
+    has_server: bool = True
+    """Whether the server exists. If not, its name and that of the toolbox are only what the client says."""
     decision: CallDecision | None = None
     """What the policy decided; None if there is no policy."""
     arguments: Body | None = None
@@ -266,6 +270,24 @@ class BeginningCall(Protocol):
         """The servers whose kept results the arguments refer to."""
 
 
+class LostCall(msgspec.Struct, frozen=True):
+    """A call to a toolbox or a server that does not exist, as the door has to know it."""
+
+    method: str
+    origin: Origin
+    name: str
+    principal: str
+    client_name: str
+    arguments: Body
+    parent: int | None = None
+    sources: tuple[Origin, ...] = ()
+
+    @property
+    def request_bytes(self) -> int:
+        """The size of the arguments."""
+        return len(self.arguments)
+
+
 class Door:
     """Where the calls of all clients of one workbench begin and end."""
 
@@ -274,9 +296,7 @@ class Door:
         self.policy: CallPolicy | None = None
         """What decides by the rules of the configuration; None if it has no rules."""
         self._on_begin = tuple(it.on_begin for it in observers if isinstance(it, BeginObserver))
-        self._observers: tuple[Callable[[CallRecord, CallEnd], None], ...] = tuple(
-            it.on_end for it in observers
-        )
+        self._observers: tuple[EndCallback, ...] = tuple(it.on_end for it in observers)
         self.on_end = self._observers
         """Told of each call that has ended, with its record and its end."""
         self._numbers = count(1)
@@ -292,11 +312,31 @@ class Door:
     def adopt(self, policy: CallPolicy | None) -> None:
         """Decide by this policy from now on; None if the configuration has no rules."""
         self.policy = policy
-        on_end = None if policy is None else policy.on_end
+        self._watch(self._observers)
+
+    def add_observer(self, observer: Observer) -> None:
+        """Tell this observer too how calls end, from now on."""
+        self._watch((*self._observers, observer.on_end))
+
+    def remove_observer(self, observer: Observer) -> None:
+        """Tell this observer no more of calls."""
+        self._watch(tuple(on_end for on_end in self._observers if on_end != observer.on_end))
+
+    def _watch(self, observers: tuple[EndCallback, ...]) -> None:
+        """Tell these observers of calls, and the policy, whose limits count them."""
+        self._observers = observers
+        counting = None if self.policy is None else self.policy.on_end
         # First: an observer that fails is logged, and costs the limits nothing.
-        self.on_end = self._observers if on_end is None else (on_end, *self._observers)
-        self.has_deciders = policy is not None or bool(self._deciders)
+        self.on_end = observers if counting is None else (counting, *observers)
+        self.has_deciders = self.policy is not None or bool(self._deciders)
         self.is_watched = self.has_deciders or bool(self.on_end)
+
+    def turn_away(self, call: LostCall, error: CallError) -> None:
+        """Tell the observers of a call to a server that does not exist: it begins, and is refused at once."""
+        if self.is_watched:
+            record = self.begin(call)
+            record.has_server = False
+            record.failed(error)
 
     def begin(self, call: BeginningCall) -> CallRecord:
         """Begin a call: make its record and tell the observers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -36,7 +37,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.ids = itertools.count(1)
-        self.house = House([], asks=True)
+        self.house = House([], Path("/nonexistent"), asks=True)
         self.house.decide("ask")
         for server in self.house.servers:
             server.come_up()

@@ -30,6 +30,9 @@ Bytes = Annotated[int, Meta(ge=65_536, le=1_073_741_824)]
 
 Tokens = Annotated[int, Meta(ge=500, le=10_000_000)]
 
+AuditLevel = Literal["off", "metadata", "arguments", "full"]
+"""What is recorded of each call: nothing, who called what and how it ended, the arguments too, or all."""
+
 OPEN_DEADLINE_SECONDS = 15.0
 """Seconds after which `open_toolbox` answers, where the configuration does not say."""
 LISTING_BUDGET_TOKENS = 7000
@@ -432,6 +435,15 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
             extra={"expected": 'a string, one of "scan", "strict", "off"'},
         ),
     ] = DEFAULT_PIN
+    audit: Annotated[
+        AuditLevel,
+        Meta(
+            description="What is recorded of each call for `mcp-workbench log`: nothing, who called what and "
+            "how it ended, the arguments too, or also the results. Secrets are masked.",
+            examples=["metadata"],
+            extra={"expected": 'a string, one of "off", "metadata", "arguments", "full"'},
+        ),
+    ] = "metadata"
 
 
 INHERITED = (frozenset(ToolboxConfig.__struct_fields__) & frozenset(WorkbenchConfig.__struct_fields__)) - {

@@ -278,7 +278,7 @@ _CODES_OF_STORAGE: Final = {
     ),
     "directory-unusable": FindingCode(
         "warning",
-        "The directory for the catalogue, or the one for logins and secrets, cannot be used.",
+        "The directory for the catalogue, or the one for logins, secrets and the audit, cannot be used.",
         "removing what is in the way, or another directory",
     ),
     "leftover-files": FindingCode(

@@ -82,6 +82,7 @@ class RelayedRequest(ServerCall):
     @property
     def client_name(self) -> str:
         """The name that the client gives itself."""
+        # Not by `name_of`: a step less for every call.
         info = self.meta.get(META_CLIENT)
         callers = self.requests.callers
         if info is None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.errors import OpeningFailed, StartError
-from mcp_workbench.storage.directories import cache_directory
+from mcp_workbench.library.log_masking import masking_handler
+from mcp_workbench.serve.running import Service
 from mcp_workbench.surface.client_connection import ClientConnection
 from mcp_workbench.surface.client_session import ClientSession
 from mcp_workbench.surface.output import SingleOutput
@@ -18,8 +19,6 @@ from mcp_workbench.surface.questions.parking import ParkedCalls
 from mcp_workbench.surface.questions.sealing import Seal
 from mcp_workbench.wire.message import encode, notification_line, request_line
 from mcp_workbench.workbench.client_view import ClientView
-from mcp_workbench.workbench.policy.configured import ConfiguredPolicy, approver_of
-from mcp_workbench.workbench.registry import build
 from mcp_workbench.workbench.toolbox import Opening
 
 if TYPE_CHECKING:
@@ -115,15 +114,14 @@ async def own_workbench(loaded: LoadedConfig, *, has_policy: bool = True) -> Asy
 
     Without the policy all tools can be seen, those that are hidden from clients too.
     """
-    toolboxes = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
-    if has_policy:
-        approver = approver_of(loaded.path, os.environ, toolboxes.shares)
-        ConfiguredPolicy(toolboxes.door, approver).configure(loaded.config)
+    log_handler = masking_handler()
+    log_handler.hide(loaded.secrets)
+    service = Service(loaded, os.environ, log_handler, has_policy=has_policy)
     try:
-        workbench = OwnWorkbench(ClientView(toolboxes, takes_whole_results=True), ParkedCalls())
+        workbench = OwnWorkbench(ClientView(service.workbench, takes_whole_results=True), ParkedCalls())
         try:
             yield workbench
         finally:
             workbench.close()
     finally:
-        await toolboxes.close()
+        await service.close()
