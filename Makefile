@@ -20,6 +20,8 @@ BENCH_PEERS := .bench/peers
 BENCH_MCP_PROXY := .bench/mcp-proxy
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Without bytecode on disk, each of the processes of a test run would compile all the tests again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo unit test coverage semantic grid lint package bench soak venv clean

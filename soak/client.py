@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soak import ledger as books
+from soak import records
 from soak.ears import Ears
 from soak.plan import MARKER
 from soak.questions import CAPABILITIES
@@ -69,7 +70,7 @@ class Client(asyncio.Protocol):
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 bufsize=0,
-                env={**environ, MARKER: self._place.marker, "XDG_CACHE_HOME": str(self._place.directory)},
+                env={**environ, MARKER: self._place.marker, **self._place.directories},
                 start_new_session=True,
             )
         self.pid = self.process.pid
@@ -97,8 +98,9 @@ class Client(asyncio.Protocol):
             return outcome
         self._in_flight[identifier] = (entry, check, outcome)
         self._known[identifier] = entry
-        if modern:
-            params = {**params, "_meta": {**params.get("_meta", {}), **MODERN_META}}
+        entry.is_call = records.is_call(method, params)
+        meta = {**params.get("_meta", {}), **(MODERN_META if modern else {})}
+        params = {**params, "_meta": {**meta, PREFIX + "clientInfo": records.about(entry)}}
         self._write({"id": identifier, "method": method, "params": params})
         return outcome
 

@@ -121,6 +121,8 @@ class Entry:
     delay: float = 0.0
     """Seconds that it was asked to take."""
     size: int = 0
+    is_call: bool = False
+    """Whether it began a call to a server, which the audit has to have."""
     cancelled: float | None = None
     fence: float | None = None
     """When a ping that was sent after the cancellation was answered: nothing may come after that."""

@@ -46,6 +46,16 @@ class Place(NamedTuple):
         """The workbench's configuration file."""
         return self.directory / "workbench-config.json"
 
+    @property
+    def data(self) -> Path:
+        """Where the workbench keeps its data."""
+        return self.directory / "data"
+
+    @property
+    def directories(self) -> dict[str, str]:
+        """The variables that keep all files of the workbench here."""
+        return {"XDG_CACHE_HOME": str(self.directory), "XDG_DATA_HOME": str(self.data)}
+
     def log(self) -> str:
         """What the workbench has written to its stderr."""
         return self.stderr.read_text(encoding="utf-8", errors="replace")

@@ -15,6 +15,7 @@ from soak.client import Client, safe_environment
 from soak.faults import BACK_WITHIN, Faults
 from soak.fetches import Fetches
 from soak.ledger import Fault, Ledger, judge_calls, judge_lives
+from soak.records import judge_records
 from soak.reloads import Reloads
 from soak.sessions import come_and_go, leave, sweep
 from soak.stage import Stage
@@ -96,6 +97,8 @@ class _Soak:
         """All of it."""
         stage = self._stage
         await self._all_answer()
+        # The audit begins a moment after the first calls, and so does its thread.
+        await stage.comes(stage.place.data.exists, QUIET_WITHIN)
         before = processes.look_at(self._pid)
         watch = await self._under_load(seconds)
         if stage.client.ended.is_set():
@@ -114,6 +117,7 @@ class _Soak:
             *self._ledger.judge(),
             *judge_calls(self._ledger.entries, taken),
             *judge_lives(lives, self._ledger.faults),
+            *judge_records(self._ledger.entries, stage.place.data),
             *judge_memory(watch.rss),
             *(f"the log of the workbench says: {line[:300]}" for line in _troubles(stage.place.log())),
         ]

@@ -83,7 +83,7 @@ async def share(seconds: float, chance: random.Random, directory: Path) -> Share
             *("--token-file", str(directory / "tokens.json")),
             stdin=asyncio.subprocess.DEVNULL,
             stderr=stderr,
-            env={**safe_environment(), plan.MARKER: place.marker, "XDG_CACHE_HOME": str(directory)},
+            env={**safe_environment(), plan.MARKER: place.marker, **place.directories},
             start_new_session=True,
         )
     try:

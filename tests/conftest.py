@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
 from hypothesis import settings
 
+from mcp_workbench.serve.logs.log_times import local_parts
 from tests.support.authorizing import running_authority
 from tests.support.client import Json, RawClient, clean_environment, serve_command, write_config
 from tests.support.journal import Journal
@@ -37,6 +40,11 @@ class Connect(Protocol):
     async def __call__(self, config: Json, *args: str, env: Mapping[str, str] | None = None) -> Session: ...
 
 
+def pytest_collection_finish() -> None:
+    """Keep the tests themselves out of garbage collections: with thousands, each one takes half a second."""
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _home_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep what runs in this process away from the home and the settings of whoever runs the tests."""
@@ -47,6 +55,21 @@ def _home_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         for name in ("WORKBENCH_CONFIG", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
             patch.delenv(name, raising=False)
         yield
+
+
+@pytest.fixture
+def local_time_zone() -> Iterator[Callable[[str], None]]:
+    """Sets the time zone of this process, as POSIX writes it, until the test ends."""
+    with pytest.MonkeyPatch.context() as patch:
+
+        def set_zone(zone: str) -> None:
+            patch.setenv("TZ", zone)
+            time.tzset()
+            local_parts.cache_clear()
+
+        yield set_zone
+    time.tzset()
+    local_parts.cache_clear()
 
 
 @pytest.fixture(params=["legacy", "modern"])

@@ -13,6 +13,7 @@ from mcp_workbench.errors import (
     BadPattern,
     BadStatus,
     BrokenOff,
+    CallDenied,
     CallError,
     CallRefused,
     CannotChange,
@@ -26,6 +27,7 @@ from mcp_workbench.errors import (
     ExecutionFailed,
     InputMissing,
     InvalidCall,
+    LimitReached,
     LockUnusable,
     LoginFailed,
     LoginRequired,
@@ -313,6 +315,30 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
     "a refused call": (
         CallRefused("n", "s", "t", "read only"),
         "Call of 'n' in server 's' (toolbox 't') refused: read only",
+    ),
+    "a denied call": (
+        CallDenied("n", "s", "t", '"n": "deny" of toolbox t'),
+        (
+            "Call of 'n' in server 's' (toolbox 't') refused: the policy of this workbench denies it, by the "
+            'rule "n": "deny" of toolbox t. Nothing was sent. Do not try it again, in another form or with '
+            "other arguments: only the person who runs the workbench can change its policy"
+        ),
+    ),
+    "a call over a limit of calls per minute": (
+        LimitReached("n", "s", "t", {'"callsPerMinute": 60 of the file': 11.2}, {}),
+        (
+            "Call of 'n' in server 's' (toolbox 't') refused: the limit "
+            '"callsPerMinute": 60 of the file is reached. '
+            "Nothing was sent. The next call is possible in 12 s"
+        ),
+    ),
+    "a call over several limits": (
+        LimitReached("n", "s", "t", {"a": 3.0, "b": 0.1}, {'"callsInFlight": 4 of token ci': 4}),
+        (
+            "Call of 'n' in server 's' (toolbox 't') refused: the limit a and the limit b and the limit "
+            '"callsInFlight": 4 of token ci are reached. Nothing was sent. The next call is possible in 3 s '
+            "and when one of the 4 calls in flight has ended"
+        ),
     ),
     "an execution of something else": (
         ExecutionFailed(None, "s", "t", "it exited"),

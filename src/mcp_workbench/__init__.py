@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mcp_workbench.library import (
+        CallDenied,
         CallEnd,
         CallError,
         CallRecord,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         FailedServer,
         FindResult,
         InvalidCall,
+        LimitReached,
         Observer,
         OpeningFailed,
         OpenResult,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CallDenied",
     "CallEnd",
     "CallError",
     "CallRecord",
@@ -53,6 +56,7 @@ __all__ = [
     "FailedServer",
     "FindResult",
     "InvalidCall",
+    "LimitReached",
     "Observer",
     "OpenResult",
     "OpeningFailed",

@@ -45,6 +45,8 @@ WorkbenchError
     ├── TooManyRequests      the client has too many requests in flight
     ├── ShareUsedUp          the principal has used its whole share of a shared resource
     ├── CallRefused          a decider does not allow the call, so nothing was sent
+    │   ├── CallDenied       a rule of the policy denies the call
+    │   └── LimitReached     a limit of the policy is reached: the message says when to try again
     ├── OpeningFailed        the servers of a toolbox failed
     └── ExecutionFailed      the server of the tool failed
 
@@ -54,6 +56,7 @@ wording is in one place.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -75,6 +78,7 @@ Cause = Literal[
     "port-in-use",
     "permission-denied",
     "wrong-architecture",
+    "sandbox-unavailable",
     "crashed",
     "exited-silently",
     "not-mcp",
@@ -634,6 +638,50 @@ class CallRefused(CallError):
         self.toolbox = toolbox
         self.reason = reason
         super().__init__(f"Call of '{name}' in server '{server}' (toolbox '{toolbox}') refused: {reason}")
+
+
+class CallDenied(CallRefused):
+    """A rule of the policy denies a call. `rule` says which, and where it is written."""
+
+    def __init__(self, name: str, server: str, toolbox: str, rule: str) -> None:
+        self.rule = rule
+        super().__init__(
+            name,
+            server,
+            toolbox,
+            f"the policy of this workbench denies it, by the rule {rule}. Nothing was sent. Do not try it "
+            "again, in another form or with other arguments: only the person who runs the workbench can "
+            "change its policy",
+        )
+
+
+class LimitReached(CallRefused):
+    """Limits of the policy are reached.
+
+    `waits` are limits of calls per minute, with the seconds after which each allows one more call. `busy` are
+    limits of calls in flight, with the number of these.
+    """
+
+    def __init__(
+        self, name: str, server: str, toolbox: str, waits: Mapping[str, float], busy: Mapping[str, int]
+    ) -> None:
+        self.seconds = ceil(max(waits.values())) if waits else None
+        """Seconds until the next call is possible; None if a call in flight has to end first."""
+        reached = " and ".join(f"the limit {limit}" for limit in (*waits, *busy))
+        when = [] if self.seconds is None else [f"in {self.seconds} s"]
+        when += [
+            "when the call in flight has ended"
+            if count == 1
+            else f"when one of the {count} calls in flight has ended"
+            for count in busy.values()
+        ]
+        super().__init__(
+            name,
+            server,
+            toolbox,
+            f"{reached} {'is' if len(waits) + len(busy) == 1 else 'are'} reached. Nothing was sent. "
+            f"The next call is possible {' and '.join(when)}",
+        )
 
 
 class OpeningFailed(CallError):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import pytest
 
 from mcp_workbench.errors import Cause
+from mcp_workbench.wire.processes.confinement import FAILED
 from tests.cli.commands import Bench
 from tests.downstream.diagnosis import recorded
 from tests.support.configs import server, tool, toolboxes
@@ -193,6 +194,16 @@ FAILING = (
         "wrong-architecture",
         "command '",
         "Install the one for this system and processor",
+    ),
+    Failing(
+        "unconfined",
+        lambda _: {
+            **sh(f"echo '{FAILED}: [Errno 1] Operation not permitted' >&2; exit 125"),
+            "sandbox": True,
+        },
+        "sandbox-unavailable",
+        'its "sandbox" cannot be set up: ',
+        'Delete "sandbox" to run it with your rights',
     ),
     Failing(
         "crash",

@@ -101,6 +101,13 @@ def test_all_is_well_when_every_server_works(bench: Bench) -> None:
     assert done.stdout.splitlines()[-1] == "2 ready. Next: mcp-workbench install"
 
 
+def test_without_a_server_the_next_step_is_to_add_one(bench: Bench) -> None:
+    bench.write({"toolboxes": {}})
+    done = bench.run("check", "--connect")
+    added = "Add one: mcp-workbench add time -- uvx mcp-server-time"
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, f"no servers. {added}")
+
+
 def test_a_wrong_file_starts_nothing(bench: Bench, journal: Journal) -> None:
     bench.write(toolboxes(dev={"good": server(journal), "bad": {}}))
     assert bench.run("check", "--connect").returncode == 2

@@ -54,7 +54,7 @@ INCOMPLETE = found(
     command="mcp-workbench index dev/time",
 )
 
-SCREEN_80 = """\
+SCREEN = """\
 workbench-config.json: 1 toolbox, 1 server
 
 1 problem
@@ -67,8 +67,7 @@ workbench-config.json: 1 toolbox, 1 server
 1 warning
 
   client-version-differs  cursor  /home/me/.cursor/mcp.json:3
-    Cursor starts version 0.0.9 of the workbench. This is 0.1.0, and the
-    sentence is a long one, to be wrapped.
+    {sentence}
     $ mcp-workbench install cursor --config '/home/me/a directory with a long name/workbench.json'
 
 1 note
@@ -81,42 +80,23 @@ Looked at
    ok  file       workbench-config.json: 1 toolbox, 1 server
     1  programs   node 22.1.0
     1  clients    Cursor starts the workbench
-    1  catalogue  0 of 1 servers listed, kept in ~/.cache/mcp-workbench, which …
+    1  catalogue  0 of 1 servers listed, kept in ~/.cache/mcp-workbench, which {end}
 
 1 problem, 1 warning, 1 note. Next: pipx install uv
 """
-
-SCREEN_120 = """\
-workbench-config.json: 1 toolbox, 1 server
-
-1 problem
-
-  program-missing  dev/time  workbench-config.json:7
-    The command 'uvx' was not found on the PATH. It is needed by dev/time.
-    It comes with uv: install that, or give the full path in "command".
-    $ pipx install uv
-
-1 warning
-
-  client-version-differs  cursor  /home/me/.cursor/mcp.json:3
-    Cursor starts version 0.0.9 of the workbench. This is 0.1.0, and the sentence is a long one, to
-    be wrapped.
-    $ mcp-workbench install cursor --config '/home/me/a directory with a long name/workbench.json'
-
-1 note
-
-  catalogue-incomplete  dev/time
-    The tools of dev/time were never listed, so that a search cannot find them.
-    $ mcp-workbench index dev/time
-
-Looked at
-   ok  file       workbench-config.json: 1 toolbox, 1 server
-    1  programs   node 22.1.0
-    1  clients    Cursor starts the workbench
-    1  catalogue  0 of 1 servers listed, kept in ~/.cache/mcp-workbench, which is shown in short
-
-1 problem, 1 warning, 1 note. Next: pipx install uv
-"""
+SCREENS = {
+    80: SCREEN.format(
+        sentence="Cursor starts version 0.0.9 of the workbench. This is 0.1.0, and the\n"
+        "    sentence is a long one, to be wrapped.",
+        end="…",
+    ),
+    120: SCREEN.format(
+        sentence="Cursor starts version 0.0.9 of the workbench. This is 0.1.0, and the sentence is a long "
+        "one, to\n    be wrapped.",
+        end="is shown in short",
+    ),
+}
+"""What is shown on terminals of these widths."""
 
 
 def plain(text: str) -> str:
@@ -148,7 +128,7 @@ def screen(areas: tuple[Area, ...], columns: int = 80, **settings: Any) -> str:
     return output.getvalue()
 
 
-@pytest.mark.parametrize(("columns", "expected"), [(80, SCREEN_80), (120, SCREEN_120)])
+@pytest.mark.parametrize(("columns", "expected"), SCREENS.items())
 def test_the_whole_screen(columns: int, expected: str) -> None:
     coloured = screen(AREAS, columns, force_terminal=True, color_system="truecolor")
     without = screen(AREAS, columns, force_terminal=True, color_system="truecolor", no_color=True)

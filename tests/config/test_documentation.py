@@ -22,6 +22,7 @@ from mcp_workbench.config import (
     WorkbenchConfig,
     load,
 )
+from mcp_workbench.config.model.sandbox import SandboxConfig
 from mcp_workbench.config.tokens import load_tokens
 from tests.config.loading import load_content, one_server, write
 
@@ -45,8 +46,9 @@ BLOCKS = blocks_of(REFERENCE)
 REMOTE_BLOCKS = blocks_of((DOCS / "remote-servers.md").read_text(encoding="utf-8"))
 OTHER_BLOCKS = [
     block
-    for name in ("secrets.md", "permissions.md", "clients/README.md")
+    for name in ("secrets.md", "permissions.md", "clients/README.md", "policy.md")
     for block in blocks_of((DOCS / name).read_text(encoding="utf-8"))
+    if "tokens" not in block
 ]
 
 
@@ -112,6 +114,7 @@ def test_the_small_example_on_the_page_is_the_small_example_file() -> None:
         ServerConfig,
         OAuthConfig,
         ResultsConfig,
+        SandboxConfig,
     ],
 )
 def test_every_key_has_its_row_in_the_reference(struct: type[msgspec.Struct]) -> None:
@@ -126,7 +129,7 @@ def test_every_default_in_the_reference_is_the_default() -> None:
     server = ServerConfig(command="x")
     assert documented == {key: getattr(server, defaults[key].name) for key in documented}
     assert set(defaults) - set(documented) == {
-        *("command", "cwd", "envFile", "oauth", "pin", "results", "transport", "url"),
+        *("command", "cwd", "envFile", "oauth", "pin", "policy", "results", "sandbox", "transport", "url"),
     }
 
 
@@ -141,12 +144,8 @@ def test_every_share_in_the_reference_and_in_the_examples_is_the_default() -> No
 
 
 SHARED = [
-    json.loads(block)
-    for block in re.findall(
-        r"^```json\n(.*?)^```",
-        (DOCS / "shared-workbench.md").read_text(encoding="utf-8"),
-        re.MULTILINE | re.DOTALL,
-    )
+    *blocks_of((DOCS / "shared-workbench.md").read_text(encoding="utf-8")),
+    *(block for block in blocks_of((DOCS / "policy.md").read_text(encoding="utf-8")) if "tokens" in block),
 ]
 
 

@@ -74,7 +74,7 @@ def test_the_schema_has_no_default_for_what_a_toolbox_takes_from_the_file() -> N
     schema: dict[str, Any] = json_schema()
     of_a_toolbox = schema["$defs"]["ToolboxConfig"]["properties"]
     shared = of_a_toolbox.keys() & schema["properties"].keys()
-    assert shared == {"listingBudget", "openDeadline", "pin", "results"}
+    assert shared == {"listingBudget", "openDeadline", "pin", "policy", "results"}
     assert [key for key in shared if "default" in of_a_toolbox[key]] == []
     assert (
         schema["properties"]["listingBudget"]["default"],
@@ -91,7 +91,7 @@ def test_the_schema_has_no_default_that_means_not_set() -> None:
     defaults = [
         described["default"]
         for level in levels
-        for described in level["properties"].values()
+        for described in level.get("properties", {}).values()
         if "default" in described
     ]
     assert defaults

@@ -5,6 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from mcp_workbench.config import InlineConfig, OAuthConfig, ServerConfig, is_same_program
+from mcp_workbench.config.model.policy import PolicyConfig
+from mcp_workbench.config.model.sandbox import SandboxConfig
 
 ANOTHER: dict[str, object] = {
     "command": "y",
@@ -28,7 +30,13 @@ ANOTHER: dict[str, object] = {
     "pin": "strict",
     "isolation": "client",
     "inherit_env": True,
+    "sandbox": SandboxConfig(),
     "protocol": "legacy",
+    "policy": PolicyConfig(rules={"x": "deny"}),
+    "elicitation": "deny",
+    "sampling": "ask",
+    "roots": "deny",
+    "flows": {"crm/*": "deny"},
 }
 
 
@@ -53,6 +61,8 @@ def test_only_what_concerns_our_side_of_a_server_can_change_while_it_runs() -> N
         "call_limit",
         "message_limit",
         "results",
+        "policy",
+        "flows",
         "pin",
     }
 

@@ -69,7 +69,7 @@ def test_the_demo_tells_the_whole_story_plainly_in_a_narrow_pipe(tmp_path: Path)
         *('{"words": 7, "characters": 33, "lines": 1}', "2026-07-28: a modern server"),
         *('{"id": 1, "notes_kept": 1}', "2025-11-25: a legacy server, through the bridge"),
         *('"standard_deviation": 2.0}', '{"value": 8.04672, "unit": "kilometre"}'),
-        *("4. Find a tool", "numbers / units / convert Convert a"),
+        *("4. Find a tool", "numbers / units / convert Convert a", "convert(value: number("),
         *("5. Make a mistake", "Tool 'count_word' not found in server 'text' (toolbox 'writing')"),
         *("6. Shut down", "Exit code 0. No process left of the 4 servers", "Next: your own servers"),
         *("mcp-workbench import", "check --connect", "mcp-workbench install"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from tests.grid.benches import Transport
+    from tests.support.client import Json
     from tests.support.sessions import Era
 
 
@@ -28,9 +29,15 @@ def over(request: pytest.FixtureRequest) -> Transport:
     return transport
 
 
+@pytest.fixture(scope="module")
+def server_keys() -> Json:
+    """Keys that the module's servers have in the configuration; a module may have its own."""
+    return {}
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared_bench(
-    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path_factory: pytest.TempPathFactory, server_keys: Json
 ) -> AsyncIterator[Callable[[Era, Transport], Awaitable[Bench]]]:
     """The module's benches, each started when it is first wanted."""
     benches: dict[tuple[Era, Transport], Bench] = {}
@@ -40,7 +47,7 @@ async def shared_bench(
             if (era, over) not in benches:
                 home = tmp_path_factory.mktemp(era)
                 steps = {ASKING: [{"ask": [form("Which edition?")]}]}
-                opening = open_bench(home, era, over=over, read_steps=steps)
+                opening = open_bench(home, era, over=over, entry=server_keys, read_steps=steps)
                 benches[era, over] = await stack.enter_async_context(opening)
             return benches[era, over]
 

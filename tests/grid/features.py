@@ -66,6 +66,8 @@ CAPABILITIES = {
     "declared": Feature("A server gets the capabilities of this client"),
     "offered": Feature("The client gets the capabilities of the servers"),
     "missing": Feature("A question beyond the client's capabilities gets a clear error"),
+    "denied": Feature("A question that the configuration denies reaches no client"),
+    "consent": Feature("Sampling that the configuration asks the user about"),
     "attribution": Feature("A question reaches its own caller, or no client", LEGACY_SERVERS),
 }
 MEANWHILE = {

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PUBLIC = [
+    "CallDenied",
     "CallEnd",
     "CallError",
     "CallRecord",
@@ -27,6 +28,7 @@ PUBLIC = [
     "FailedServer",
     "FindResult",
     "InvalidCall",
+    "LimitReached",
     "Observer",
     "OpenResult",
     "OpeningFailed",

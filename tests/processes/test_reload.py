@@ -61,6 +61,27 @@ async def test_a_new_toolbox_appears_and_is_announced(begin: Begin) -> None:
         assert text_of(await it.session.use_tool("ops", "b", "echo", {"a": 1})) == '{"a": 1}'
 
 
+async def test_the_read_only_tool_comes_and_goes_and_is_announced(begin: Begin) -> None:
+    config = toolboxes(dev={"a": server()})
+    async with begin(config) as it:
+        await it.listen()
+        before = await it.session.list_tools()
+        await it.change({"readOnlyTool": True, **config})
+        *others, added = await it.session.list_tools()
+        assert (others, added["name"]) == (before, "use_tool_read_only")
+        assert added["inputSchema"] == before[-1]["inputSchema"]
+        assert added["annotations"] == {
+            "readOnlyHint": True,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": True,
+        }
+        assert "use_tool_read_only" in (await it.session.greet())["instructions"]
+        await it.change(config)
+        assert await it.session.list_tools() == before
+        assert it.announcements == announced(it.session.era) * 2
+
+
 async def test_a_removed_toolbox_is_not_found_and_its_servers_end(begin: Begin) -> None:
     async with begin(toolboxes(dev={"a": versatile()}, ops={"b": versatile()})) as it:
         await it.listen()

@@ -2,8 +2,8 @@
 
 One server is legacy and asks by requests of its own, the other is modern and asks by `input_required`.
 Clients are legacy, modern on one connection, or modern with a connection for each request, as over HTTP. A
-decider lets calls pass, refuses or holds them. An observer keeps how calls began and ended, and the model
-keeps what clients were told, so that both can be compared.
+decider lets calls pass, refuses or holds them, and a policy has users asked about them. An observer keeps how
+calls began and ended, and the model keeps what clients were told, so that both can be compared.
 """
 
 from __future__ import annotations
@@ -20,12 +20,16 @@ import msgspec
 
 from mcp_workbench.config import InlineConfig, Secrets, ServerConfig
 from mcp_workbench.config.load import LoadedConfig
+from mcp_workbench.config.model.policy import LimitsConfig, PolicyConfig
 from mcp_workbench.config.model.workbench import ToolboxConfig, WorkbenchConfig
 from mcp_workbench.config.source.reading import Stamp
 from mcp_workbench.downstream.connection import Connection
 from mcp_workbench.downstream.conversation.offer import Offer
 from mcp_workbench.downstream.server import Server
 from mcp_workbench.errors import CallRefused, StartError
+from mcp_workbench.fairness import Shares
+from mcp_workbench.library.log_masking import MaskingHandler
+from mcp_workbench.serve.audit.call_audit import CallAudit
 from mcp_workbench.surface.client_connection import ClientConnection
 from mcp_workbench.surface.client_session import ClientSession
 from mcp_workbench.surface.http.clients import BACKPRESSURE
@@ -33,20 +37,29 @@ from mcp_workbench.surface.output import SingleOutput
 from mcp_workbench.surface.questions.parking import ParkedCalls
 from mcp_workbench.surface.questions.sealing import Seal
 from mcp_workbench.workbench.client_view import ClientView
-from mcp_workbench.workbench.door import Door
+from mcp_workbench.workbench.door import CallDecision, Door
+from mcp_workbench.workbench.policy.approvals import Approvals
+from mcp_workbench.workbench.policy.approver import refused
+from mcp_workbench.workbench.policy.limits import CallLimiter
+from mcp_workbench.workbench.principal import ANYONE
 from mcp_workbench.workbench.registry import ToolboxRegistry, build
 from tests.serve.relayed import written
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
+    from pathlib import Path
 
     from mcp_workbench.downstream.supervisor import ServerContext
     from mcp_workbench.wire.message import Outgoing
     from mcp_workbench.workbench.door import CallEnd, CallRecord
+    from mcp_workbench.workbench.policy.approver import UserAnswer
+    from mcp_workbench.workbench.principal import Principal
+    from mcp_workbench.workbench.server_call import ServerCall
+    from mcp_workbench.workbench.toolbox_server import ToolboxServer
     from tests.support.client import Json
 
 ClientKind = Literal["legacy", "modern", "modern over HTTP"]
-Policy = Literal["pass", "hold", "refuse", "fail"]
+Policy = Literal["pass", "hold", "refuse", "fail", "ask"]
 
 RESERVED: Final = "io.modelcontextprotocol/"
 META: Final = {
@@ -68,6 +81,13 @@ RESULTS: Final[dict[str, Json]] = {
     "links": {"content": LINKS},
 }
 """Results of tools. Those that are long are kept, and links are looked for beside other calls."""
+SAID: Final[dict[str, Json]] = {
+    "accept": {"action": "accept", "content": {}},
+    "session": {"action": "accept", "content": {"allow": "session"}},
+    "decline": {"action": "decline"},
+    "nonsense": {"action": ["accept"], "content": 5},
+}
+"""Answers of users. Any other word is an error of their client, where the protocol has one."""
 ERRORS: Final[dict[str, Json]] = {
     "refused": {"code": -32000, "message": "no"},
     "invalid": {"code": -32602, "message": "no"},
@@ -108,7 +128,7 @@ class Gatekeeper:
 
     def decide(self, record: CallRecord) -> Awaitable[None] | None:
         match self.policy:
-            case "pass":
+            case "pass" | "ask":
                 return None
             case "refuse":
                 raise refusal(record)
@@ -121,6 +141,53 @@ class Gatekeeper:
     @property
     def waiting(self) -> list[asyncio.Future[None]]:
         return [hold for hold in self.holds if not hold.done()]
+
+
+class AskingPolicy:
+    """A policy that asks the user about every call, while the gatekeeper is told so."""
+
+    on_end = None
+
+    def confirm(self, record: CallRecord, call: ServerCall) -> None: ...
+
+    def __init__(self, gatekeeper: Gatekeeper) -> None:
+        self._gatekeeper = gatekeeper
+        self._approvals = Approvals(NoTerminal(), Shares())
+
+    def shown(self, toolbox_server: ToolboxServer, principal: Principal) -> ToolboxServer:  # noqa: ARG002 - all
+        return toolbox_server
+
+    def decide(self, record: CallRecord, call: ServerCall) -> Awaitable[None] | None:
+        if self._gatekeeper.policy != "ask":
+            return None
+        record.decision = decision = CallDecision("ask", '"*": "ask"')
+        return self._approvals.ask(record, call, decision)
+
+
+class NoTerminal:
+    """A terminal in which nobody answers, for clients that cannot ask."""
+
+    async def ask(self, call: ServerCall, rule: str, lines: list[str], why: str) -> UserAnswer:
+        raise refused(call, f"{why}, by {rule}: {lines}")
+
+
+class Limiting:
+    """A decider and observer that counts calls as the limits of a policy do."""
+
+    def __init__(self) -> None:
+        self._limiter = CallLimiter()
+        self.limit_to(1_000_000)
+
+    def limit_to(self, calls: int) -> None:
+        """Allow so many calls in flight from now on."""
+        policy = PolicyConfig(limits=LimitsConfig(calls_in_flight=calls))
+        self._limiter.adopt(WorkbenchConfig(toolboxes={}, policy=policy))
+
+    def decide(self, record: CallRecord) -> None:
+        self._limiter.begin(record, ANYONE, None, continues=record.parent is not None)
+
+    def on_end(self, record: CallRecord, end: CallEnd) -> None:
+        self._limiter.on_end(record, end)
 
 
 def refusal(record: CallRecord) -> CallRefused:
@@ -316,19 +383,24 @@ class Client:
             is_http = self.kind == "modern over HTTP"
             self.told.append(Told(sent.record, "client_gone" if is_http else "cancelled"))
 
-    def answer(self, at: int) -> None:
+    def answer(self, at: int, what: str) -> None:
         """Answer a question, as it is done in the client's protocol version."""
-        said = {"action": "accept", "content": {}}
+        said = SAID.get(what, {})
         if self.questions:
             question = self.questions.pop(at % len(self.questions))
-            self._write(self.connection, {"id": question["id"], "result": said})
+            error = {"code": -32000, "message": "nobody is there"}
+            answer = {"error": error} if what == "error" else {"result": said}
+            self._write(self.connection, {"id": question["id"], **answer})
         elif self.asked:
             sent, result = self.asked.pop(at % len(self.asked))
             answers = dict.fromkeys(result.get("inputRequests", {}), said)
             params = {**sent.params, "requestState": result["requestState"], "inputResponses": answers}
             retry = self.request(sent.method, params)
             if retry.record is None:
-                retry.record = sent.record  # the call has waited, or waits no more
+                end = None if sent.record is None else sent.record.end
+                # The call has waited, or waits no more. One that was asked about goes on as another call,
+                # which does not begin if its server is gone.
+                retry.record = None if end is not None and end.outcome == "asked" else sent.record
             else:
                 assert sent.record is not None
                 assert retry.record.parent == sent.record.number
@@ -380,9 +452,10 @@ class Client:
 class House:
     """The workbench, its clients and its servers."""
 
-    def __init__(self, kinds: list[ClientKind]) -> None:
+    def __init__(self, kinds: list[ClientKind], home: Path, *, asks: bool = False) -> None:
         self.notes = Notes()
         self.gatekeeper = Gatekeeper()
+        self.limiting = Limiting()
         self.servers: list[Downstream] = []
         self._kinds = kinds
         self._here: dict[int, Client] = {}
@@ -390,7 +463,11 @@ class House:
         """All clients that were ever there."""
         self._parking = ParkedCalls()
         self._questions = count(1)
-        door = Door([self.gatekeeper], [self.notes])
+        door = Door([self.limiting, self.gatekeeper], [self.notes, self.limiting])
+        if asks:
+            door.adopt(AskingPolicy(self.gatekeeper))
+        self.audit = CallAudit(door, {"XDG_DATA_HOME": str(home)}, MaskingHandler())
+        self.audit.set_level("metadata")
         with self._servers_in_memory():
             self.workbench: ToolboxRegistry = build(
                 configured("a"), environ={}, cache="/nonexistent", door=door
@@ -421,6 +498,8 @@ class House:
                 client.request("tools/call", use("dev", server, "read"))
             case "no tool":
                 client.request("tools/call", use("dev", server, "nothing"))
+            case "no server":
+                client.request("tools/call", use("dev", "nobody", "read"))
             case "built-in":
                 arguments = {"handle": client.handles[-1] if client.handles else "h"}
                 client.request("tools/call", use("workbench", "results", "read_result", arguments))
@@ -438,10 +517,10 @@ class House:
             client, number = found[at % len(found)]
             client.cancel(number)
 
-    def answer(self, at: int) -> None:
+    def answer(self, at: int, what: str) -> None:
         found = [client for client in self._here.values() if client.questions or client.asked]
         if found:
-            found[at % len(found)].answer(at)
+            found[at % len(found)].answer(at, what)
 
     def leave(self, at: int) -> None:
         if (client := self._here.pop(at % len(self._kinds), None)) is not None:

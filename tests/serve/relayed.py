@@ -71,10 +71,11 @@ class Behind:
         modern: bool,
         results: InlineConfig = OFF,
         door: Door | None = None,
+        keys: dict[str, Any] | None = None,
     ) -> None:
         self.to_server: list[Outgoing] = []
         self._is_modern = modern
-        config = ServerConfig(command="x", results=results)
+        config = ServerConfig(command="x", results=results, **(keys or {}))
         listeners = Listeners()
         self._connection = Connection(("dev", "files"), _Channel(self.to_server), str, config, listeners)
         self._connection.listed = (msgspec.Raw(b'{"name":"read"}'),)
@@ -131,9 +132,10 @@ class Relayed(Behind):
         handshake: bool = True,
         results: InlineConfig = OFF,
         door: Door | None = None,
+        keys: dict[str, Any] | None = None,
     ) -> None:
         is_modern = modern if modern_server is None else modern_server
-        super().__init__(directory, modern=is_modern, results=results, door=door)
+        super().__init__(directory, modern=is_modern, results=results, door=door, keys=keys)
         self.to_client: list[Outgoing] = []
         self.modern = modern
         self.view = ClientView(self.workbench)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_workbench.serve.audit.call_audit import CallAudit
 from mcp_workbench.serve.logs import StderrHandler
 from mcp_workbench.serve.logs.call_log import CallLog
 from mcp_workbench.workbench.call_counts import CallCounts
@@ -52,6 +53,17 @@ async def test_counting_and_logging_a_call_take_few_steps(tmp_path: Path, nowher
     call_log.close()
     assert observed[0] - bare[0] <= 7
     assert observed[1] - bare[1] <= 4
+
+
+@pytest.mark.parametrize("modern", [False, True], ids=["legacy", "modern"])
+async def test_recording_a_call_takes_one_step(tmp_path: Path, modern: bool) -> None:
+    counted = steps_of_a_call(tmp_path, Door(observers=[CallCounts()]), modern=modern)
+    door = Door(observers=[CallCounts()])
+    audit = CallAudit(door, {"XDG_DATA_HOME": str(tmp_path)}, StderrHandler())
+    audit.set_level("metadata")
+    recorded = steps_of_a_call(tmp_path, door, modern=modern)
+    await audit.close()
+    assert (recorded[0] - counted[0], recorded[1] - counted[1]) == (0, 1)
 
 
 @pytest.mark.parametrize("modern", [False, True], ids=["legacy", "modern"])

@@ -92,10 +92,19 @@ async def test_what_http_needs_is_loaded_at_the_start_if_a_server_is_reached_so(
     assert modules_loaded(client.stderr) & {"mcp", "mcp_types", "pydantic"} == set()
 
 
-async def test_nothing_that_is_for_kept_results_is_loaded_where_none_are_kept(tmp_path: Path) -> None:
+async def test_nothing_that_is_for_kept_results_or_for_limits_is_loaded_without_them(tmp_path: Path) -> None:
     loaded = await loaded_when_used(tmp_path)
     assert f"{PACKAGE}.surface.relay.relayed" in loaded
-    assert {name for name in loaded if "kept" in name} == set()
+    optional = ("kept", "flows", "read_only_call", "sampling_consent", "server_rights")
+    assert {name for name in loaded if any(part in name for part in optional)} == set()
+
+
+async def test_nothing_of_the_audit_is_loaded_or_written_before_a_call(tmp_path: Path) -> None:
+    loaded = await loaded_when_serving(tmp_path)
+    ours = {name for name in loaded if f"{PACKAGE}." in name and "audit" in name}
+    assert ours == {f"{PACKAGE}.serve.audit", f"{PACKAGE}.serve.audit.call_audit"}
+    assert not (tmp_path / ".local").exists()
+    assert f"{PACKAGE}.serve.audit.audit_writer" in await loaded_when_used(tmp_path)
 
 
 async def test_using_a_tool_loads_no_package_of_others(tmp_path: Path) -> None:

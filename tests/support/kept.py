@@ -11,6 +11,7 @@ from mcp_workbench.workbench.kept.store import ResultStore
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
+    from mcp_workbench.config import Origin
     from mcp_workbench.workbench.kept.client_results import ClientResults, ContentKind
 
 LIMIT = 1000
@@ -45,6 +46,9 @@ class FilesInMemory:
 
 class Maker:
     """A server with one secret."""
+
+    def __init__(self, origin: Origin = ("dev", "files")) -> None:
+        self.origin = origin
 
     def holds_secret(self, data: bytes) -> bool:
         return b"hunter22" in data

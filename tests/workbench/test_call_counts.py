@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_workbench.workbench.call_counts import MAX_REFUSED_TOOLS, UNKNOWN_TOOL, CallCounts, ToolCounts
+from mcp_workbench.workbench.call_counts import (
+    MAX_REFUSED_TOOLS,
+    REFUSALS,
+    UNKNOWN_TOOL,
+    CallCounts,
+    ToolCounts,
+)
 from mcp_workbench.workbench.door import CallEnd, CallRecord, Door
 
 if TYPE_CHECKING:
@@ -89,10 +95,11 @@ def test_names_that_no_server_has_confirmed_are_counted_together(outcome: Outcom
     assert {key: it.calls for key, it in counts.tools.items()} == {(GIT, UNKNOWN_TOOL): 10}
 
 
-def test_tools_that_a_decider_refuses_are_counted_by_name_up_to_a_limit() -> None:
+@pytest.mark.parametrize("error", REFUSALS)
+def test_tools_that_are_refused_are_counted_by_name_up_to_a_limit(error: str) -> None:
     counts = CallCounts()
     for number in range(MAX_REFUSED_TOOLS + 10):
-        count(counts, "refused", "CallRefused", name=f"tool {number}", is_sent=False)
+        count(counts, "refused", error, name=f"tool {number}", is_sent=False)
     assert len(counts.tools) == MAX_REFUSED_TOOLS + 1
     assert counts.tools[GIT, UNKNOWN_TOOL].calls == 10
 

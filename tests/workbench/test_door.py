@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 
     from mcp_workbench.errors import CallError, WireError
     from mcp_workbench.workbench.door import CallEnd, CallRecord
+    from mcp_workbench.workbench.principal import Principal
     from mcp_workbench.workbench.server_call import ServerCall
+    from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
 
 @dataclass
@@ -56,6 +58,7 @@ class Asked:
     parent: int | None = None
     request_bytes: int = 12
     arguments: bytes = b'{"path":"a"}'
+    sources: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass
@@ -104,10 +107,16 @@ class Rules:
     def __init__(self, decide: Callable[[CallRecord], Awaitable[None] | None]) -> None:
         self._decide = decide
         self.asked: list[tuple[CallRecord, object]] = []
+        self.on_end: Callable[[CallRecord, CallEnd], None] | None = None
 
     def decide(self, record: CallRecord, call: object) -> Awaitable[None] | None:
         self.asked.append((record, call))
         return self._decide(record)
+
+    def confirm(self, record: CallRecord, call: object) -> None: ...
+
+    def shown(self, toolbox_server: ToolboxServer, principal: Principal) -> ToolboxServer:  # noqa: ARG002 - hides none
+        return toolbox_server
 
 
 def decide(door: Door) -> asyncio.Task[None] | None:
@@ -300,6 +309,27 @@ def test_a_policy_makes_a_door_watched_for_as_long_as_there_is_one() -> None:
     assert (door.is_watched, door.has_deciders) == (True, True)
     door.adopt(None)
     assert (door.is_watched, door.has_deciders) == (False, False)
+
+
+@pytest.mark.parametrize("policy_first", [True, False])
+async def test_a_policy_and_an_observer_come_and_go_without_the_other(policy_first: bool) -> None:
+    door, notes, rules = Door(), Notes(), Rules(passing)
+    counted: list[CallRecord] = []
+    rules.on_end = lambda record, _: counted.append(record)
+    if policy_first:
+        door.adopt(rules)
+    door.add_observer(notes)
+    if not policy_first:
+        door.adopt(rules)
+    door.begin(Asked()).close("cancelled")
+    assert (len(counted), len(notes.ended)) == (1, 1)
+    door.adopt(None)
+    door.begin(Asked()).close("cancelled")
+    assert (len(counted), len(notes.ended)) == (1, 2)
+    door.adopt(rules)
+    door.remove_observer(notes)
+    door.begin(Asked()).close("cancelled")
+    assert (len(counted), len(notes.ended), door.is_watched) == (2, 2, True)
 
 
 async def test_a_record_has_arguments_and_result_only_if_they_are_kept() -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MODULES: Final[dict[str, str]] = {
     "add": "setup.add",
+    "approvals": "trust.approvals",
     "call": "shell.call",
     "check": "inspection.check",
     "completion": "completion.scripts",
@@ -25,12 +26,13 @@ MODULES: Final[dict[str, str]] = {
     "install": "setup.clients.install",
     "list": "setup.listing",
     "lock": "trust.lock",
+    "log": "audit.log",
     "login": "access.login",
     "logout": "access.login",
     "move": "setup.edit",
     "remove": "setup.edit",
     "review": "trust.review",
-    "scan": "trust.scan",
+    "scan": "scanning.scan",
     "schema": "schema",
     "secret": "setup.secret",
     "serve": "serve",

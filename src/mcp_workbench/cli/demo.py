@@ -62,6 +62,8 @@ COUNT: Final = DemoCall("writing", "text", "count_words", {"text": "Two tools in
 REMEMBER: Final = DemoCall("writing", "notes", "add_note", {"text": "Bring my own servers"})
 SUMMARISE: Final = DemoCall("numbers", "stats", "summarise", {"numbers": [2, 4, 4, 4, 5, 5, 7, 9]})
 CONVERT: Final = DemoCall("numbers", "units", "convert", {"value": 5, "from": "mile", "to": "kilometre"})
+SIGNATURE_CHARACTERS: Final = 140
+"""Characters of a signature that are shown: a choice of many words makes one long."""
 QUERY: Final = "miles to kilometres"
 MISSPELT: Final = COUNT._replace(tool="count_word")
 
@@ -163,8 +165,9 @@ def _find_a_tool(console: Console, client: DemoClient) -> None:
     arguments = {"query": QUERY}
     search = client.request("tools/call", {"name": "open_toolbox", "arguments": arguments}, ToolResult)
     text = _success("open_toolbox", search).text
+    found = _tools_in(text, FoundTools).tools
     tools = Table.grid(padding=(0, 2))
-    for tool in _tools_in(text, FoundTools).tools:
+    for tool in found:
         words = tool.summary or tool.signature.partition(" — ")[2]
         tools.add_row(f"{tool.toolbox_name} / {tool.source_server} / {tool.name}", summary(words, 60))
     characters, tokens = _size(text)
@@ -172,6 +175,11 @@ def _find_a_tool(console: Console, client: DemoClient) -> None:
     _head(console, "4. Find a tool", f"open_toolbox {json.dumps(arguments)}", search.seconds)
     _show(console, "In all toolboxes, the best match first, with what it takes:")
     _show(console, tools)
+    if found:
+        signature = found[0].signature.partition(" — ")[0]
+        _show(
+            console, signature[:SIGNATURE_CHARACTERS] + ("…" if len(signature) > SIGNATURE_CHARACTERS else "")
+        )
     _show(console, f"({characters}, {tokens}. No server is started for it.)")
 
 

@@ -7,14 +7,16 @@ from typing import Any, Final
 
 from mcp_workbench import __version__
 from mcp_workbench.cli.access.access_options import add_commands as add_access_commands
+from mcp_workbench.cli.audit.audit_options import add_commands as add_audit_command
 from mcp_workbench.cli.doctor.doctor_options import add_commands as add_doctor_command
 from mcp_workbench.cli.inspection.inspection_options import add_commands as add_inspection_commands
 from mcp_workbench.cli.parsing import CommandParser, TopParser
 from mcp_workbench.cli.plain import KEEP_GOING, LOG_FORMATS, LOG_LEVELS
+from mcp_workbench.cli.scanning.scan_options import add_commands as add_scan_command
 from mcp_workbench.cli.setup.setup_options import add_commands as add_setup_commands
 from mcp_workbench.cli.shell.shell_options import add_commands as add_shell_commands
+from mcp_workbench.cli.trust.approvals_options import add_commands as add_approvals_command
 from mcp_workbench.cli.trust.review_options import add_commands as add_review_commands
-from mcp_workbench.cli.trust.scan_options import add_commands as add_scan_command
 
 DESCRIPTION = """\
 One MCP server in front of all your MCP servers.
@@ -36,9 +38,9 @@ GROUPS: Final = {
         *("list", "add", "remove", "enable", "disable", "move"),
         *("secret", "login", "logout"),
     ),
-    "check and try": ("check", "doctor", "scan", "tools", "call", "index", "tokens"),
+    "check and try": ("check", "doctor", "scan", "tools", "call", "log", "index", "tokens"),
     "serve": ("serve", "token"),
-    "decide what may be used": ("review", "lock"),
+    "decide what may be used": ("review", "lock", "approvals"),
     "for editors and shells": ("schema", "completion"),
 }
 """The commands as the help lists them, by task."""
@@ -90,7 +92,9 @@ def parser() -> argparse.ArgumentParser:
     add_doctor_command(commands, shared)
     add_scan_command(commands, shared)
     add_shell_commands(commands, shared)
+    add_audit_command(commands, shared)
     add_access_commands(commands, shared)
+    add_approvals_command(commands)
     add_review_commands(commands, shared)
     serve = commands.add_parser(
         "serve",

@@ -34,6 +34,7 @@ _OTHER_NAMES: Final = {
     **dict.fromkeys(("search", "find", "query"), "tools --query"),
     **dict.fromkeys(("status", "diagnose"), "doctor"),
     **dict.fromkeys(("exec", "invoke"), "call"),
+    **dict.fromkeys(("logs", "audit", "history", "calls"), "log"),
     **dict.fromkeys(("secrets", "keyring"), "secret"),
     "auth": "login",
     "off": "disable",

@@ -46,6 +46,10 @@ class Layout:
         """The names of the toolboxes, by their places."""
         self.server_lists: dict[Place, str] = {}
         """The name of the toolbox, by the place of the object with its servers."""
+        self.policy: Place = ("policy",)
+        """The place of the policy of the whole file, if there is one."""
+        self.policies: dict[Place, str] = {}
+        """The name of the toolbox, by the place of its policy, if it has one."""
         self.servers: dict[Place, Origin] = {}
         """The names of the servers' toolboxes and the servers, by their places."""
 
@@ -70,14 +74,19 @@ def attribute(problems: Sequence[tuple[Place, Problem]], layout: Layout) -> Conf
 
 
 def _toolbox_of(place: Place, layout: Layout) -> str | None:
-    """Return the toolbox that a problem makes unusable: one with itself or with the list of its servers."""
+    """Return the toolbox that a problem makes unusable: one with itself, its policy or its servers."""
     if (name := layout.names.get(place)) is not None:
         return name
-    return layout.server_lists.get(place[:3])
+    return layout.server_lists.get(place[:3]) or layout.policies.get(place[:3])
 
 
 def _is_setting(place: Place, layout: Layout) -> bool:
-    """Whether a problem is about a key at the top of the file, or of a toolbox, that has a default."""
+    """Whether a problem is about a key at the top of the file, or of a toolbox, that has a default.
+
+    A policy has none: with half of its rules, calls would be allowed that are not meant to be.
+    """
+    if place[:1] == layout.policy:
+        return False
     if not place or layout.toolboxes is None or place[:1] == layout.toolboxes:
         return place[:2] in layout.names
     return True

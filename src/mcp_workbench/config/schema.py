@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from mcp_workbench.config.model.policy import ACTIONS, PRESETS
 from mcp_workbench.config.model.workbench import INHERITED, ToolboxConfig, WorkbenchConfig
 from mcp_workbench.config.validation.server import TRANSPORT_OF_TYPE
 
@@ -28,6 +29,7 @@ def json_schema() -> dict[str, object]:
     top["properties"]["toolboxes"]["propertyNames"] = _NAME
     definitions["IssuerConfig"]["properties"]["scopes"]["minProperties"] = 1
     _complete_results(top["properties"], toolbox, definitions)
+    _complete_policy(definitions)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "MCP Workbench configuration",
@@ -67,6 +69,13 @@ def _drop_defaults(definitions: dict[str, Any]) -> None:
 def _complete_server(server: dict[str, Any]) -> None:
     properties = server["properties"]
     properties["toolFilters"]["default"] = ["*"]
+    properties["flows"]["propertyNames"] = {"pattern": "^[^!/][^/]*/[^!]"}
+    sandbox = properties["sandbox"]
+    properties["sandbox"] = {
+        "description": sandbox["description"],
+        "examples": sandbox["examples"],
+        "anyOf": [{"$ref": "#/$defs/SandboxConfig"}, {"type": ["boolean", "null"]}],
+    }
     properties["env"]["additionalProperties"] = {"type": ["string", "number", "null"]}
     properties["type"] = {
         "description": "Another word for `transport`, as other clients write it.",
@@ -92,6 +101,40 @@ def _complete_results(
         described["results"] = {"description": description, "anyOf": either}
     # An empty object inside leaves the limit as the toolbox or the file has it.
     del definitions["InlineConfig"]["properties"]["inlineLimit"]["default"]
+
+
+def _complete_policy(definitions: dict[str, dict[str, Any]]) -> None:
+    """Describe a policy as it is written: flat, with patterns as keys, or only the name of a preset."""
+    action = {"enum": list(ACTIONS)}
+    presets = {"enum": list(PRESETS)}
+    described = definitions["PolicyConfig"]["properties"]
+    limits = described["limits"]
+    settings = {
+        "preset": ("Rules with a name: `careful` asks before all that is not read-only.", presets),
+        "hide": ("Whether tools that are denied are left out of lists and searches.", {"type": "boolean"}),
+        "ask": ("Where a person is asked.", {"enum": ["client", "console"]}),
+        "limits": ("How many calls may be made in a minute, and be in flight at once.", limits),
+    }
+    definitions["PolicyConfig"] = {
+        "title": "PolicyConfig",
+        "description": "Names and globs of tools, hints and kinds of requests, and what to do with them.",
+        "anyOf": [
+            presets,
+            {
+                "type": "object",
+                "properties": {
+                    # A tool may have one of these names.
+                    key: {"description": description, "anyOf": [schema, action]}
+                    for key, (description, schema) in settings.items()
+                },
+                "additionalProperties": action,
+            },
+        ],
+    }
+    for limited in ("CallLimits", "LimitsConfig"):
+        definitions[limited]["additionalProperties"] = False
+        for count in definitions[limited]["properties"].values():
+            count.pop("default", None)
 
 
 def _target(key: str, transports: list[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Loads the token file (`--token-file`): who may connect over HTTP with which token, and use which toolboxes.
+"""Loads the token file (`--token-file`): who may connect over HTTP with which token, and call what.
 
 Owns the format of the file, and which of its values are secret. From here on a token is known by its digest
 only, which is all that the file has to hold.
@@ -18,6 +18,7 @@ import msgspec
 
 from mcp_workbench.config import expiry
 from mcp_workbench.config.masking.secrets import Secrets
+from mcp_workbench.config.model.policy import NO_POLICY, PolicyConfig
 from mcp_workbench.config.source.expand import expand, no_secrets
 from mcp_workbench.config.source.parse import parse, paste_this
 from mcp_workbench.config.source.reading import Stamp, read, stamp_of
@@ -25,6 +26,7 @@ from mcp_workbench.config.source.rights import warn_of_writers
 from mcp_workbench.config.validation.fields import as_object, check_keys, kind_of
 from mcp_workbench.config.validation.http import read_toolboxes
 from mcp_workbench.config.validation.problems import Problems
+from mcp_workbench.config.validation.server import read_policy_of
 from mcp_workbench.errors import ConfigError, NoTokens, Problem
 
 if TYPE_CHECKING:
@@ -60,12 +62,14 @@ _SENDABLE = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 class TokenConfig(msgspec.Struct, frozen=True):
-    """A token of the token file: its digest, and the toolboxes that its holder may use."""
+    """A token of the token file: its digest, and what its holder may use."""
 
     digest: bytes
     toolboxes: tuple[str, ...]
     expires: float | None = None
     """Time in seconds since 1970 from which on the token is refused; None for never."""
+    policy: PolicyConfig = NO_POLICY
+    """What its holder may call, beside what the configuration says."""
 
 
 class LoadedTokens(msgspec.Struct, frozen=True):
@@ -183,7 +187,7 @@ class _Reader:
         entry = as_object(value, place, f'"{name}": {_ENTRY}', self._problems)
         if entry is None:
             return
-        meant = check_keys(entry, ("token", "toolboxes", "expires"), place, self._problems)
+        meant = check_keys(entry, ("token", "toolboxes", "expires", "policy"), place, self._problems)
         for key, example in (("token", '"${ALICE_TOKEN}"'), ("toolboxes", '["*"]')):
             if key not in meant:
                 self._problems.add((*place, key), "is missing", f'Write "{key}": {example}')
@@ -192,6 +196,7 @@ class _Reader:
         expires = None
         if (written := meant.get("expires")) is not None:
             expires = self._read_expiry(entry[written], (*place, written))
+        policy = read_policy_of(entry, meant, "token", place, self._problems)
         toolboxes = read_toolboxes(entry[meant["toolboxes"]], (*place, meant["toolboxes"]), self._problems)
         digest = self._read_token(name, entry[meant["token"]], (*place, meant["token"]))
         if digest is None:
@@ -200,7 +205,7 @@ class _Reader:
             what = f"is the token of {self._names[digest]} too"
             self._problems.add((*place, "token"), what, f"Give each a token of its own. {_MAKE_ONE}")
         self._names[digest] = name
-        self.tokens[name] = TokenConfig(digest, tuple(toolboxes), expires)
+        self.tokens[name] = TokenConfig(digest, tuple(toolboxes), expires, policy)
 
     def _read_expiry(self, value: object, place: Place) -> float | None:
         remedy = f'Write for example "expires": "{expiry.EXAMPLE}"'

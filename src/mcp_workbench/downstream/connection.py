@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import Origin, ServerConfig
     from mcp_workbench.downstream.conversation.listeners import Listeners
+    from mcp_workbench.downstream.conversation.server_rights import ServerRights
     from mcp_workbench.wire.message import Outgoing
 
     Tools = tuple[msgspec.Raw, ...]
@@ -33,6 +34,12 @@ RELIST_SECONDS = 1.0
 """Minimum seconds between two listings in the background: a server may announce changes without end."""
 PROBE_SECONDS = 2.0
 """Seconds for a server that left a request unanswered to respond to a probe."""
+
+
+def _rights_of(config: ServerConfig) -> ServerRights:
+    from mcp_workbench.downstream.conversation.server_rights import rights_of  # noqa: PLC0415 - few are limited
+
+    return rights_of(config)
 
 
 class Channel(Protocol):
@@ -102,6 +109,7 @@ class Connection:
             on_tools_changed=self.expect_changes,
             on_silence=self.suspect,
             line_limit=config.message_limit,
+            rights=None if config.may_ask_anything else _rights_of(config),
         )
         self._peer = self.session.peer
         self._peer.on_capacity = self._review

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.config import ServerConfig
     from mcp_workbench.downstream.connection import Connection
+    from mcp_workbench.downstream.diagnosis.causes import StartFailure
     from mcp_workbench.wire.processes.guard import Guard
 
 
@@ -35,6 +36,8 @@ class ProgramLink(Child):
         self._config = config
         self._environ = environ
         self._mask = mask
+        self._scratch: str | None = None
+        """The temporary directory of a confined server."""
 
     @property
     def last_stderr_lines(self) -> Sequence[str]:
@@ -45,14 +48,42 @@ class ProgramLink(Child):
         """Start the program. Raises StartError."""
         config = self._config
         command = [config.command or "", *config.args]
-        # Long responses are searched for links while they arrive: afterwards that would take far longer.
         environment = child_environment(config, self._environ)
-        program = Program(command, environment, config.cwd, URI_SIGNS)
         try:
+            if config.sandbox is not None:
+                command = self._confine(environment)
+            # Long responses are searched for links while they arrive: afterwards that would take far longer.
+            program = Program(command, environment, config.cwd, URI_SIGNS)
             await self.start(program, connection, config.message_limit)
         except OSError as error:
             from mcp_workbench.downstream.diagnosis.spawning import why_not_spawned  # noqa: PLC0415 - few starts fail
 
-            failure = why_not_spawned(config, error, environment)
-            reason, hint = self._mask(failure.reason), self._mask(failure.hint)
-            raise StartError(self._name, reason, hint=hint, cause=failure.cause) from None
+            raise self._failed(why_not_spawned(config, error, environment)) from None
+
+    async def stop(self) -> None:
+        """End the process tree, and delete the temporary directory of a confined server."""
+        await super().stop()
+        if self._scratch is not None:
+            from mcp_workbench.downstream.sandbox import delete_scratch  # noqa: PLC0415 - loaded by then
+
+            await delete_scratch(self._scratch)
+            self._scratch = None
+
+    def _confine(self, environment: dict[str, str]) -> list[str]:
+        """Return the command that confines the server. Put its temporary directory into the environment."""
+        from mcp_workbench.downstream import sandbox  # noqa: PLC0415 - few servers have one
+        from mcp_workbench.downstream.diagnosis.causes import StartFailure  # noqa: PLC0415 - few starts fail
+
+        if (failure := sandbox.why_not_confined(self._config)) is not None:
+            raise self._failed(failure)
+        if "TMPDIR" not in self._config.env:
+            try:
+                self._scratch = environment["TMPDIR"] = sandbox.make_scratch(environment)
+            except OSError as error:
+                reason = f"no temporary directory could be created for it: {error}"
+                raise self._failed(StartFailure("failed", reason)) from None
+        return sandbox.confined_command(self._config, environment, self._scratch)
+
+    def _failed(self, failure: StartFailure) -> StartError:
+        reason, hint = self._mask(failure.reason), self._mask(failure.hint)
+        return StartError(self._name, reason, hint=hint, cause=failure.cause)

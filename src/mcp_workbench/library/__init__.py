@@ -5,11 +5,13 @@ modules are internal.
 """
 
 from mcp_workbench.errors import (
+    CallDenied,
     CallError,
     CallRefused,
     ConfigError,
     ExecutionFailed,
     InvalidCall,
+    LimitReached,
     OpeningFailed,
     Problem,
     ServerNotFound,
@@ -33,6 +35,7 @@ from mcp_workbench.workbench.door import CallEnd, CallRecord, Decider, Observer,
 from mcp_workbench.workbench.toolbox import ToolboxSummary
 
 __all__ = [
+    "CallDenied",
     "CallEnd",
     "CallError",
     "CallRecord",
@@ -44,6 +47,7 @@ __all__ = [
     "FailedServer",
     "FindResult",
     "InvalidCall",
+    "LimitReached",
     "Observer",
     "OpenResult",
     "OpeningFailed",

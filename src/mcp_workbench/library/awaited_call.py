@@ -96,6 +96,14 @@ class AwaitedCall(ServerCall):
         """Return an empty name: a program does not introduce itself."""
         return ""
 
+    def can_ask_user(self, question: bytes) -> bool:  # noqa: ARG002 - whatever the question
+        """Return False: there is no user that a program could ask."""
+        return False
+
+    async def ask_user(self, question: bytes, limit: float) -> msgspec.Raw:
+        """Raise AssertionError: a program cannot be asked, so this is never called."""
+        raise AssertionError(question, limit)
+
     @property
     def conversation(self) -> object:
         """Return this call: a question belongs to no other."""

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.config import Secrets
+from mcp_workbench.serve.logs.log_lines import without_secrets
 
 if TYPE_CHECKING:
     from logging import LogRecord
@@ -21,19 +22,24 @@ class MaskingHandler(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._secrets = Secrets({})
+        self.secrets = Secrets({})
+        """All values that are masked. Another object whenever one is added."""
 
     def hide(self, secrets: Secrets) -> None:
         """Mask these values too from now on, in every record."""
-        self._secrets |= secrets
+        self.secrets |= secrets
+
+    def mask(self, text: str) -> str:
+        """Return a text as it may be kept, without secret values and hidden characters."""
+        return without_secrets(text, self.secrets.mask)
 
     def emit(self, record: LogRecord) -> None:
         """Mask the message and the traceback of a record."""
         try:
-            record.msg, record.args = self._secrets.mask(record.getMessage()), None
+            record.msg, record.args = self.secrets.mask(record.getMessage()), None
             if record.exc_info:
                 formatted = logging.Formatter().formatException(record.exc_info)
-                record.exc_text = self._secrets.mask(formatted)
+                record.exc_text = self.secrets.mask(formatted)
         except Exception:  # noqa: BLE001 - logging must not stop the program
             self.handleError(record)
 

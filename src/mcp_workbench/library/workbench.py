@@ -7,16 +7,18 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.config import load, load_data
-from mcp_workbench.errors import InvalidCall
+from mcp_workbench.errors import CallError, InvalidCall
 from mcp_workbench.library.awaited_call import PROGRAM, AwaitedCall, PendingCall
 from mcp_workbench.library.log_masking import masking_handler
 from mcp_workbench.library.typed_results import read_findings, read_opening
+from mcp_workbench.protocol.names import TOOLS_CALL
 from mcp_workbench.serve.running import Service, begin
 from mcp_workbench.storage.secret_lookup import secret_lookup
 from mcp_workbench.surface.listing.open_request import DEFAULT_LIMIT, read_open
 from mcp_workbench.wire.message import encode
 from mcp_workbench.wire.shared import outcome_of
 from mcp_workbench.workbench.client_view import ClientView
+from mcp_workbench.workbench.door import LostCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -184,11 +186,15 @@ class Workbench:
         the server is told.
         """
         view = self._client_view()
+        given = encode(dict(arguments or {}))
+        try:
+            toolbox_server = view.toolbox_server(toolbox, server)
+        except CallError as error:
+            lost = LostCall(TOOLS_CALL, (toolbox, server), tool, view.principal.name, "", given)
+            view.door.turn_away(lost, error)
+            raise
         pending = PendingCall(on_progress)
-        pending.call = AwaitedCall(
-            *(PROGRAM, view, view.toolbox_server(toolbox, server), tool, encode(dict(arguments or {})), {}),
-            pending,
-        )
+        pending.call = AwaitedCall(PROGRAM, view, toolbox_server, tool, given, {}, pending)
         self._in_flight.add(pending)
         deadline = asyncio.timeout(timeout)
         try:

@@ -5,6 +5,7 @@ Owns how a client's capabilities are read, and how they are declared again to le
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -34,8 +35,12 @@ TASKS: Final = "io.modelcontextprotocol/tasks"
 """An extension that is not passed on: its results are fetched by requests that cannot be routed to a server.
 """
 PROGRAM_EXTENSION: Final = "io.github.mcp-workbench/program"
-"""An extension that clients declare if no model reads the answers: see `Caller.is_program`."""
+"""An extension that clients declare if no model reads the answers: see `Caller.is_program`. Its member
+`attended` is false if nobody is there to ask: see `Caller.is_attended`."""
+_FALSE: Final = msgspec.Raw(b"false")
 _NOT_PASSED_ON: Final = (TASKS, PROGRAM_EXTENSION)
+MAX_STAMPS: Final = 100
+"""Stamps without denied capabilities that are remembered. Nearly all requests of a client have the same."""
 
 FIRST_STAMP: Final = b'"%b":"%b","%b":%b,"%b":' % (
     *(META_VERSION.encode(), MODERN.encode()),
@@ -67,6 +72,8 @@ class Caller(msgspec.Struct, frozen=True, eq=False):
     Results of tools stay as they are, however large, and calls that fail in the workbench are answered with a
     JSON-RPC error.
     """
+    is_attended: bool = True
+    """Whether a person answers what the client is asked. A program may say that nobody does."""
 
     def lack(self, method: str, params: msgspec.Raw) -> MissingCapability | None:
         """Return why the client cannot be asked this; None if it can."""
@@ -116,7 +123,8 @@ def modern_caller(capabilities: msgspec.Raw, log_level: int | None) -> Caller:
         others = {name: value for name, value in members.items() if name != "extensions"}
         raw = encode(others | ({"extensions": passed_on} if passed_on else {}))
     is_program = PROGRAM_EXTENSION in extensions
-    return Caller(True, askable(members), _stamp(raw, log_level), log_level, is_program)
+    is_attended = members_of(extensions.get(PROGRAM_EXTENSION, ABSENT)).get("attended") != _FALSE
+    return Caller(True, askable(members), _stamp(raw, log_level), log_level, is_program, is_attended)
 
 
 def declared_by(callers: Iterable[Caller]) -> bytes:
@@ -128,6 +136,23 @@ def declared_by(callers: Iterable[Caller]) -> bytes:
             if among != has:
                 union[capability] = _named(capability, among) | _named(capability, has)
     return encode(union)
+
+
+def without(caller: Caller, names: frozenset[str]) -> Caller:
+    """Return a caller without some of its capabilities, for a server that may not use them."""
+    if not names:
+        return caller
+    declared = {name: has for name, has in caller.declared.items() if name not in names}
+    return msgspec.structs.replace(caller, declared=declared, stamp=_stamp_without(caller.stamp, names))
+
+
+@lru_cache(maxsize=MAX_STAMPS)
+def _stamp_without(stamp: bytes, names: frozenset[str]) -> bytes:
+    members = decode_members(b"{%b}" % stamp.removeprefix(b","))
+    capabilities = decode_members(members[META_CAPABILITIES])
+    left = {name: has for name, has in capabilities.items() if name not in names}
+    members[META_CAPABILITIES] = msgspec.Raw(encode(left))
+    return b",%b" % encode(members)[1:-1]
 
 
 def _named(capability: str, has: Members) -> Members:

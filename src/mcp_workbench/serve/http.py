@@ -109,6 +109,7 @@ async def serving_http(
         environ=service.environ,
         log_handler=service.log_handler,
         clients=clients,
+        policy=service.policy,
     )
     endpoint = Endpoint(clients, admission_files.admission)
 

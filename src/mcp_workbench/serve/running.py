@@ -8,6 +8,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config.load import STATE_KEY
+from mcp_workbench.serve.audit.call_audit import CallAudit
 from mcp_workbench.serve.logs import call_log
 from mcp_workbench.serve.logs.call_log import CallLog
 from mcp_workbench.serve.reload import Reloader, log_faults
@@ -15,6 +16,7 @@ from mcp_workbench.serve.signals import SecondSignal
 from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.workbench.call_counts import CallCounts
 from mcp_workbench.workbench.door import Door
+from mcp_workbench.workbench.policy.configured import ConfiguredPolicy, approver_of
 from mcp_workbench.workbench.registry import build
 
 if TYPE_CHECKING:
@@ -76,7 +78,9 @@ class Service:
         deciders: Sequence[Decider] = (),
         observers: Sequence[Observer] = (),
         keeps_going: bool = False,
+        has_policy: bool = True,
     ) -> None:
+        """Build a workbench. Without `has_policy` nothing is denied or hidden, for those who only look."""
         self.loaded = loaded
         self._keeps_going = keeps_going
         """Whether a mistake in the configuration costs only what it is in, and not the whole file."""
@@ -85,23 +89,33 @@ class Service:
         self._reloader: Reloader | None = None
         self.counts = CallCounts()
         """How often each tool was called, and how the calls ended."""
+        door = Door(deciders, [self.counts, *observers])
+        self._audit = CallAudit(door, environ, log_handler)
+        self._audit.set_level(loaded.config.audit)
         self.workbench = build(
-            loaded,
-            environ=environ,
-            cache=cache_directory(environ),
-            hide=log_handler.hide,
-            door=Door(deciders, [self.counts, *observers]),
+            loaded, environ=environ, cache=cache_directory(environ), hide=log_handler.hide, door=door
         )
+        self.policy = ConfiguredPolicy(door, approver_of(loaded.path, environ, self.workbench.shares))
+        """Decides about calls by the configuration and the tokens."""
+        if has_policy:
+            self.policy.configure(loaded.config)
 
     def start(self, on_reload: Callable[[LoadedConfig], None]) -> None:
         """Watch the configuration file, if there is one, and load what some servers need."""
+
+        def reconfigure(reloaded: LoadedConfig) -> None:
+            self._audit.set_level(reloaded.config.audit)
+            # First: what clients see depends on it.
+            self.policy.configure(reloaded.config)
+            on_reload(reloaded)
+
         if self.loaded.is_from_file:
             reloader = Reloader(
                 self.loaded,
                 self.environ,
                 self.workbench,
                 self.log_handler,
-                on_reload,
+                reconfigure,
                 keeps_going=self._keeps_going,
             )
             self._reloader = reloader
@@ -118,8 +132,9 @@ class Service:
         await work
 
     async def close(self) -> None:
-        """End all servers in good order."""
+        """End all servers in good order, and write what is recorded of the last calls."""
         await self.workbench.close()
+        await self._audit.close()
 
 
 class ProcessService(Service):

@@ -31,6 +31,7 @@ from mcp_workbench.storage.open_directory import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
     from contextlib import AbstractContextManager
+    from typing import BinaryIO
 
     from mcp_workbench.errors import StrPath
     from mcp_workbench.storage.open_directory import OpenDirectory
@@ -175,6 +176,22 @@ class PrivateDirectory:
         with self._opened(make=make) as here:
             return here.open_file(name, os.O_RDWR | (os.O_CREAT if make else 0))
 
+    def open_to_append(self, name: str) -> int:
+        """Return a descriptor of a file that grows at its end. The caller closes it."""
+        with self._opened(make=True) as here:
+            descriptor = here.open_file(name, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        try:
+            _restrict(descriptor)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def open_to_read(self, name: str) -> BinaryIO:
+        """Open a file to be read piece by piece. Raises FileNotFoundError if it does not exist."""
+        with self._opened() as here:
+            return open(here.open_file(name, os.O_RDONLY), "rb")
+
     @asynccontextmanager
     async def locked(self, name: str, seconds: float) -> AsyncIterator[None]:
         """Hold a lock that excludes other processes and tasks. Raises TimeoutError after `seconds`.
@@ -234,11 +251,16 @@ def _hide_secret(descriptor: int, status: os.stat_result, path: str) -> None:
     log.warning("%s could be read by other users, and now cannot: consider new logins and secrets", path)
 
 
+def _restrict(descriptor: int) -> None:
+    """Give a file of ours the mode that all have, if it was created with an unusual umask."""
+    if sys.platform != "win32" and stat.S_IMODE(os.fstat(descriptor).st_mode) != FILE_MODE:
+        os.fchmod(descriptor, FILE_MODE)
+
+
 def _write(descriptor: int, pieces: Iterable[bytes], *, durable: bool) -> os.stat_result:
     """Write the content of a new file, close it, and return its status."""
     with open(descriptor, "wb") as file:
-        if sys.platform != "win32" and stat.S_IMODE(os.fstat(descriptor).st_mode) != FILE_MODE:
-            os.fchmod(descriptor, FILE_MODE)  # an unusual umask
+        _restrict(descriptor)
         file.writelines(pieces)
         file.flush()
         if durable:

@@ -11,6 +11,7 @@ from mcp_workbench.protocol.names import (
     INVALID_PARAMS,
     LOG_LEVELS,
     META_CAPABILITIES,
+    META_CLIENT,
     META_LOG_LEVEL,
     META_VERSION,
     MODERN_VERSIONS,
@@ -72,6 +73,11 @@ class Callers:
         # Copied: it would keep the whole line in memory.
         self.client_info, self.modern_name = client_info.copy(), _name_in(client_info)
         return self.modern_name
+
+    def name_of(self, meta: Meta) -> str:
+        """Return the name of the client that sends a request with this metadata."""
+        info = meta.get(META_CLIENT)
+        return self.legacy_name if info is None else self.read_name(info)
 
     def set_log_level(self, level: int) -> None:
         """Set the least level of log messages that a legacy client wants."""

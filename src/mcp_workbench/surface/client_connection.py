@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import msgspec
 
 from mcp_workbench.errors import CallError, ToolsNotFound
+from mcp_workbench.protocol.binding import bind
 from mcp_workbench.protocol.caller import NOBODY
 from mcp_workbench.protocol.names import (
     BATCHING_VERSION,
@@ -30,9 +31,9 @@ from mcp_workbench.surface.announcements import Announcements
 from mcp_workbench.surface.callers import read_level
 from mcp_workbench.surface.questions.asking import Asker
 from mcp_workbench.surface.questions.bridge import NO_RETRY, Bridge
-from mcp_workbench.surface.questions.sealing import bind
 from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.in_flight import RequestsInFlight
+from mcp_workbench.surface.relay.relayed import ToolCall
 from mcp_workbench.surface.requests import Refusal, read_filter, read_params
 from mcp_workbench.surface.resources.subscriptions import Subscriptions
 from mcp_workbench.wire.message import encode, error_line, members_of, result_line, starts_with
@@ -280,6 +281,10 @@ class ClientConnection:
                 )
             elif params.name == metatools.USE_TOOL:
                 self._use_tool(request_id, params, caller)
+            elif params.name == metatools.USE_TOOL_READ_ONLY and self._client_session.view.has_read_only_tool:
+                from mcp_workbench.surface.relay.read_only_call import ReadOnlyCall  # noqa: PLC0415 - few have it
+
+                self._use_tool(request_id, params, caller, ReadOnlyCall)
             else:
                 self._refuse_unknown(params)
         except CallError as error:
@@ -297,19 +302,26 @@ class ClientConnection:
         from mcp_workbench.surface.tool_texts import refuse_direct_call  # noqa: PLC0415 - rare
 
         known = f"this server has {metatools.OPEN_TOOLBOX} and {metatools.USE_TOOL}"
+        if self._client_session.view.has_read_only_tool:
+            known += f", and {metatools.USE_TOOL_READ_ONLY}"
         if params.name is None:
             raise Refusal(INVALID_PARAMS, f"Invalid params: name is missing ({known})")
         refuse_direct_call(params.name, params.arguments, self._client_session.view.all_servers())
         raise Refusal(INVALID_PARAMS, f"Unknown tool: {params.name} ({known})")
 
-    def _use_tool(self, request_id: Id, params: RequestParams, caller: Caller) -> None:
-        tool, arguments = use_request.read_use(params.arguments, self._client_session.view)
+    def _use_tool(
+        self, request_id: Id, params: RequestParams, caller: Caller, form: type[ToolCall] = ToolCall
+    ) -> None:
+        view = self._client_session.view
+        tool, arguments = use_request.read_use(params.arguments, view, params.name or "")
         retry: Retry | None = NO_RETRY
         if caller.is_modern and (params.state or params.responses):
-            bound = bind("tools/call", tool.toolbox, tool.server, tool.tool, arguments=arguments)
+            bound = bind(form.binding, tool.toolbox, tool.server, tool.tool, arguments=arguments)
             retry = self._bridge.retry(self._requests, request_id, caller, params, bound)
         if retry is not None:
-            self._requests.call_tool(request_id, tool, arguments, params.meta, caller=caller, retry=retry)
+            self._requests.call_tool(
+                request_id, tool, arguments, params.meta, caller=caller, retry=retry, form=form
+            )
 
     async def _open_toolbox(self, arguments: Body, caller: Caller) -> tuple[Body, ...]:
         from mcp_workbench.surface.listing import found, opened  # noqa: PLC0415 - not needed at startup

@@ -47,7 +47,12 @@ class ClientSession:
         """Take the instructions and tools from the current view. Return whether the tools have changed."""
         before = self.tools
         view = self.view
-        text = handshake_text(view.summaries(), unusable=view.unusable, mistakes=view.mistakes)
+        text = handshake_text(
+            view.summaries(),
+            unusable=view.unusable,
+            mistakes=view.mistakes,
+            has_read_only_tool=view.has_read_only_tool,
+        )
         self.instructions = encode(text.instructions)
         self.tools = text.tools
         return self.tools != before

@@ -1,4 +1,4 @@
-"""The text that a model reads before its first call: instructions and our two tools, in one budget."""
+"""The text that a model reads before its first call: instructions and our own tools, in one budget."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.surface.metatools import definitions, passed_on
+from mcp_workbench.surface.metatools import USE_TOOL_READ_ONLY, definitions, passed_on
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.text.estimate import estimate_tokens
 from mcp_workbench.workbench.text.shortening import shorten
@@ -34,6 +34,9 @@ EMPTY: Final = (
 MISTAKES: Final = "\n\nMistakes in the configuration: {:,}. `mcp-workbench check` shows them to the user."
 """Follows the instructions of a workbench that is used in spite of mistakes in its configuration."""
 
+READ_ONLY_TOO: Final = f" (or {USE_TOOL_READ_ONLY}, if the tool only reads)"
+"""Follows `use_tool` in the instructions if there is a tool of that name."""
+
 BUDGET_TOKENS: Final = 500
 """Estimated tokens of all text. Many toolboxes may need more: each keeps its name and a few words."""
 WIDTHS: Final = ((400, 30), (400, 20), (400, 0), (200, 0), (120, 0), (80, 0), (60, 0), (40, 0))
@@ -51,7 +54,7 @@ class HandshakeText(msgspec.Struct, frozen=True):
 
     instructions: str
     tools: bytes
-    """The definitions of our two tools, as a JSON array."""
+    """The definitions of our own tools, as a JSON array."""
 
     @property
     def tokens(self) -> int:
@@ -60,7 +63,11 @@ class HandshakeText(msgspec.Struct, frozen=True):
 
 
 def handshake_text(
-    toolboxes: Sequence[ToolboxSummary], *, unusable: ConfigUnusable | None = None, mistakes: int = 0
+    toolboxes: Sequence[ToolboxSummary],
+    *,
+    unusable: ConfigUnusable | None = None,
+    mistakes: int = 0,
+    has_read_only_tool: bool = False,
 ) -> HandshakeText:
     """Return the text with the longest descriptions that fit into the budget.
 
@@ -70,24 +77,29 @@ def handshake_text(
         return HandshakeText(str(unusable)[:INSTRUCTIONS_CHARACTERS], definitions((), 0))
     note = MISTAKES.format(mistakes) if mistakes else ""
     for widths in WIDTHS:
-        if (text := _text(toolboxes, widths, note)).tokens <= BUDGET_TOKENS:
+        text = _text(toolboxes, widths, note, has_read_only_tool=has_read_only_tool)
+        if text.tokens <= BUDGET_TOKENS:
             return text
-    return _text(toolboxes, MIN_WIDTHS, note)
+    return _text(toolboxes, MIN_WIDTHS, note, has_read_only_tool=has_read_only_tool)
 
 
-def _text(toolboxes: Sequence[ToolboxSummary], widths: tuple[int, int], note: str) -> HandshakeText:
+def _text(
+    toolboxes: Sequence[ToolboxSummary], widths: tuple[int, int], note: str, *, has_read_only_tool: bool
+) -> HandshakeText:
     in_instructions, in_definition = widths
-    instructions = _instructions(toolboxes, in_instructions, note)
-    return HandshakeText(instructions, definitions(toolboxes, in_definition))
+    calling = f"use_tool{READ_ONLY_TOO if has_read_only_tool else ''}"
+    instructions = _instructions(toolboxes, in_instructions, note, calling)
+    tools = definitions(toolboxes, in_definition, has_read_only_tool=has_read_only_tool)
+    return HandshakeText(instructions, tools)
 
 
-def _instructions(toolboxes: Sequence[ToolboxSummary], longest: int, note: str) -> str:
+def _instructions(toolboxes: Sequence[ToolboxSummary], longest: int, note: str, calling: str) -> str:
     """Return the instructions, and a note. Descriptions are shortened to `longest` or to fit; names never."""
     if not toolboxes:
         return EMPTY + note
     example = encode(toolboxes[0].name).decode()
     usage = (
-        "\nopen_toolbox lists a toolbox's tools, or searches all toolboxes; use_tool calls one:\n"
+        f"\nopen_toolbox lists a toolbox's tools, or searches all toolboxes; {calling} calls one:\n"
         f'{{"tool":{{"toolbox":{example},"server":"<source_server>","tool":"<name>"}},"arguments":{{}}}}{note}'
     )
     text = ""

@@ -1,4 +1,6 @@
-"""The definitions of the two tools that a client sees, `open_toolbox` and `use_tool`."""
+"""The definitions of the tools that a client sees: `open_toolbox`, `use_tool` and, if the configuration wants
+it, `use_tool_read_only`.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,14 @@ if TYPE_CHECKING:
 
 OPEN_TOOLBOX = "open_toolbox"
 USE_TOOL = "use_tool"
+USE_TOOL_READ_ONLY = "use_tool_read_only"
 
 HOW_TO_ASK = "In English, worded like a tool: create issue. One step, or a list of steps"
 """How a model should write a query. Literal translations of ten German, Japanese and Chinese queries into
 English raised recall@5 from .40 to .90."""
 
 KEEP_LOADED = {"anthropic/alwaysLoad": True}
-"""Metadata by which hosts that defer tools until they are searched for keep these two loaded."""
+"""Metadata by which hosts that defer tools until they are searched for keep these loaded."""
 
 
 PASSED_ON = ("name", "description", "inputSchema")
@@ -36,9 +39,12 @@ def passed_on(tools: Iterable[msgspec.Raw]) -> bytes:
     return compact(encode([{key: of[key] for key in PASSED_ON if key in of} for of in members]))
 
 
-def definitions(toolboxes: Sequence[ToolboxSummary], width: int) -> bytes:
-    """Return both tools as a JSON array, with `width` characters of each toolbox's description."""
-    return encode([_open_toolbox(toolboxes, width), _use_tool()])
+def definitions(
+    toolboxes: Sequence[ToolboxSummary], width: int, *, has_read_only_tool: bool = False
+) -> bytes:
+    """Return the tools as a JSON array, with `width` characters of each toolbox's description."""
+    read_only = [_use_tool_read_only()] if has_read_only_tool else []
+    return encode([_open_toolbox(toolboxes, width), _use_tool(), *read_only])
 
 
 def _open_toolbox(toolboxes: Sequence[ToolboxSummary], width: int) -> dict[str, object]:
@@ -95,4 +101,17 @@ def _use_tool() -> dict[str, object]:
             "openWorldHint": True,
         },
         "_meta": KEEP_LOADED,
+    }
+
+
+def _use_tool_read_only() -> dict[str, object]:
+    return _use_tool() | {
+        "name": USE_TOOL_READ_ONLY,
+        "description": "Like use_tool, but refuses every tool that is not read-only.",
+        "annotations": {
+            "readOnlyHint": True,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": True,
+        },
     }

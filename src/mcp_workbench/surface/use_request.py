@@ -1,4 +1,4 @@
-"""The request of `use_tool`: which tool to call, with which arguments.
+"""The request of `use_tool` and `use_tool_read_only`: which tool to call, with which arguments.
 
 Owns the forms in which a call may be written, and the error for every other form.
 """
@@ -99,8 +99,8 @@ def read_plain_use(line: Line) -> PlainUse | None:
     return found if is_plain else None
 
 
-def read_use(arguments: Body, view: ClientView) -> tuple[ToolId, Body]:
-    """Return the tool to call, and its arguments as the client wrote them.
+def read_use(arguments: Body, view: ClientView, meta_tool: str = USE_TOOL) -> tuple[ToolId, Body]:
+    """Return the tool to call, and its arguments as the client wrote them. `meta_tool` was called for it.
 
     The tool is an object in `tool`, or three members beside `arguments`, or a text in `tool` that the view
     resolves. Arguments under another usual name, or inside of `tool`, are accepted if there are no others.
@@ -109,7 +109,7 @@ def read_use(arguments: Body, view: ClientView) -> tuple[ToolId, Body]:
     try:
         members = _present(decode_members(arguments or b"{}"))
     except (msgspec.DecodeError, RecursionError):
-        raise InvalidCall(f"Invalid arguments: {USE_TOOL} takes {USE_FORM}") from None
+        raise InvalidCall(f"Invalid arguments: {meta_tool} takes {USE_FORM}") from None
     identifier: dict[str, msgspec.Raw] = {}
     if _is_flat(members):
         _refuse_doubles(members)
@@ -125,7 +125,7 @@ def read_use(arguments: Body, view: ClientView) -> tuple[ToolId, Body]:
             identifier = _read_identifier(written)
             tool = _take_names(identifier)
     given = _take_arguments(members, "") | _take_arguments(identifier, ' inside of "tool"')
-    _refuse_strays(members, identifier)
+    _refuse_strays(members, identifier, meta_tool)
     if len(given) > 1:
         *others, last = given
         raise InvalidCall(
@@ -215,11 +215,13 @@ def _take_arguments(members: dict[str, msgspec.Raw], where: str) -> dict[str, ms
     return {f'"{key}"{where}': members.pop(key) for key in ARGUMENT_KEYS if key in members}
 
 
-def _refuse_strays(members: Mapping[str, msgspec.Raw], identifier: Mapping[str, msgspec.Raw]) -> None:
+def _refuse_strays(
+    members: Mapping[str, msgspec.Raw], identifier: Mapping[str, msgspec.Raw], meta_tool: str
+) -> None:
     for strays, place in ((members, 'beside "tool"'), (identifier, 'inside of "tool"')):
         if strays:
             raise InvalidCall(
-                f"Invalid arguments: {USE_TOOL} does not take {_quoted(strays)} {place}. If the tool takes "
+                f"Invalid arguments: {meta_tool} does not take {_quoted(strays)} {place}. If the tool takes "
                 f'it, put it into "arguments", as in {USE_FORM}. {NOT_CALLED}'
             )
 

@@ -24,6 +24,9 @@ MAX_UNCOUNTED = 200
 MAX_REFUSED_TOOLS = 1000
 """Tools with counts, up to which one that a decider refuses is counted by its name."""
 
+REFUSALS = ("CallRefused", "CallDenied", "LimitReached")
+"""The errors of calls that a decider or the policy refuses."""
+
 SUCCESSES = ("answered", "asked")
 """The outcomes that are no errors."""
 
@@ -82,6 +85,8 @@ class CallCounts:
             self._count(record, end)
 
     def _count(self, record: CallRecord, end: CallEnd) -> None:
+        if not record.has_server:
+            return  # anybody can send any name
         name = record.name if record.method == TOOLS_CALL else record.method
         key = record.origin, name
         counts = self._tools.get(key)
@@ -94,5 +99,5 @@ class CallCounts:
 
     def _may_name(self, record: CallRecord, end: CallEnd) -> bool:
         """Whether a tool that was not called before gets counts of its own: anybody can send any name."""
-        is_refused = end.error == "CallRefused" and len(self._tools) < MAX_REFUSED_TOOLS
+        is_refused = end.error in REFUSALS and len(self._tools) < MAX_REFUSED_TOOLS
         return record.is_sent or is_refused

@@ -68,6 +68,7 @@ class ClientView:
         *,
         has_own_servers: bool = False,
         takes_whole_results: bool = False,
+        is_shared: bool = False,
     ) -> None:
         self._workbench = workbench
         self._has_own_servers = has_own_servers
@@ -76,6 +77,8 @@ class ClientView:
         self._listeners = Listeners()
         """The listeners of the client's own servers: only the client itself."""
         self._own: dict[Origin, ConfiguredServer] = {}
+        self.is_shared = is_shared
+        """Whether this is the view of all clients of the principal that have no session, and not of one."""
         self.principal = principal
         self.door = workbench.door
         """The deciders and observers that every call passes at its beginning and end."""
@@ -103,6 +106,11 @@ class ClientView:
         return self._workbench.mistakes
 
     @property
+    def has_read_only_tool(self) -> bool:
+        """Whether the client sees the tool that calls only what is locked as read-only."""
+        return self._workbench.has_read_only_tool and self.unusable is None
+
+    @property
     def rendering(self) -> FairSemaphore:
         """Limits the rendering of long tool lists over all clients."""
         return self._workbench.rendering
@@ -118,7 +126,7 @@ class ClientView:
         workbench = self._workbench
         before, self._own = self._own, {}
         self.toolboxes = {
-            name: self._with_own_servers(toolbox, before)
+            name: self._without_hidden_tools(self._with_own_servers(toolbox, before))
             for name, toolbox in workbench.toolboxes.items()
             if self.principal.may_use(name)
         }
@@ -173,6 +181,15 @@ class ClientView:
         self._own[shared.origin] = own
         return own
 
+    def _without_hidden_tools(self, toolbox: Toolbox) -> Toolbox:
+        """Return a toolbox as the principal sees it: some of its tools may be hidden by the policy."""
+        policy = self.door.policy
+        if policy is None:
+            return toolbox
+        whole = list(toolbox.toolbox_servers.values())
+        shown = [policy.shown(toolbox_server, self.principal) for toolbox_server in whole]
+        return toolbox if shown == whole else toolbox.with_toolbox_servers(shown)
+
     @property
     def sessions(self) -> list[Session]:
         """The open MCP sessions with the servers of this view."""
@@ -199,14 +216,20 @@ class ClientView:
         """Search the known tools of one toolbox, or of all. Starts nothing. Raises CallError."""
         known = self._known(toolbox)
         listed = {origin: tools for origin, tools in known.items() if tools is not None}
+        more = 0
+        if self.door.policy is not None:
+            # Hidden tools are found too, and dropped: look for as many more.
+            more = self._workbench.count_tools(listed) - sum(len(tools.index) for tools in listed.values())
         found = [
             [
                 FoundTool(origin, name, listed[origin].index[name], listed[origin].listed_at)
                 for origin, name in matches
-                # The client's own server may list fewer tools than the shared one that was searched.
+                # Tools may be hidden from the client, or its own server lists fewer than the shared one.
                 if name in listed[origin].index
-            ]
-            for matches in await self._workbench.find(queries, limit, listed, self.principal.name)
+            ][:limit]
+            for matches in await self._workbench.find(
+                queries, limit + max(more, 0), listed, self.principal.name
+            )
         ]
         return SearchFindings(found, [origin for origin, tools in known.items() if tools is None])
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
     from mcp_workbench.config import Secrets, ServerConfig
-    from mcp_workbench.config.model.policy import ToolHint
+    from mcp_workbench.config.model.policy import Action, ToolHint
     from mcp_workbench.downstream.connection import Connection, Tools
     from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.downstream.conversation.session import Session
@@ -161,6 +161,11 @@ class ConfiguredServer(ToolboxServer):
         """The resources of the server that clients are subscribed to."""
         return self.server.watches
 
+    @property
+    def flows(self) -> Mapping[str, Action]:
+        """Which other servers' results may be handed to this one, by the configuration of now."""
+        return self.server.config.flows
+
     def offers(self, capability: Capability) -> bool:
         """Whether the server is connected and has this capability."""
         offer = self.server.offer
@@ -254,12 +259,9 @@ class ConfiguredServer(ToolboxServer):
         try:
             connection = await self.connect(call.tool, size, call.principal, modern=modern)
         except ToolNotFound as error:
-            from mcp_workbench.workbench.whereabouts import tools_like, tools_named  # noqa: PLC0415 - only for a mistaken call
+            from mcp_workbench.workbench.whereabouts import tool_not_found  # noqa: PLC0415 - only for a mistaken call
 
-            others = [server for server in call.view.all_servers() if server.origin != self.origin]
-            find = tools_named if error.similar else tools_like
-            elsewhere = find(others, error.tool)
-            raise ToolNotFound(error.tool, self.name, self._toolbox, error.similar, elsewhere) from None
+            raise tool_not_found(call.view, self.origin, error.tool, error.similar) from None
         call.send(connection)
 
     async def connect(self, tool: str | None, size: int, principal: str = "", *, modern: bool) -> Connection:
@@ -339,6 +341,10 @@ class ConfiguredServer(ToolboxServer):
     def explain(self, tool: str | None, error: WireError, session: Session) -> ExecutionFailed:
         """Return the error that tells the client why a call failed on a connection."""
         return self._failure(tool, self.server.explain(error, session))
+
+    def mask(self, text: str) -> str:
+        """Return the text with configured secrets and the tokens of logins masked."""
+        return self.server.mask(text)
 
     def masked(self, error: RemoteError) -> RemoteError:
         """Return the server's own error for the client, with secrets masked."""

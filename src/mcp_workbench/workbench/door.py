@@ -17,17 +17,28 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from mcp_workbench.errors import CallError, CallRefused, ExecutionFailed, Overloaded, RequestTimeout
+from mcp_workbench.errors import (
+    CallError,
+    CallRefused,
+    ExecutionFailed,
+    Overloaded,
+    RequestTimeout,
+    ToolNotFound,
+)
 from mcp_workbench.protocol.results import TAIL_BYTES, find_error, is_tool_error
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from mcp_workbench.config import Origin
-    from mcp_workbench.config.model.policy import Action
+    from mcp_workbench.config.model.policy import Action, AskPlace
     from mcp_workbench.errors import WireError
     from mcp_workbench.wire.message import Body
+    from mcp_workbench.workbench.principal import Principal
     from mcp_workbench.workbench.server_call import ServerCall
+    from mcp_workbench.workbench.toolbox_server import ToolboxServer
+
+    EndCallback = Callable[["CallRecord", "CallEnd"], None]
 
 Outcome = Literal[
     "answered",
@@ -75,6 +86,13 @@ class CallDecision(msgspec.Struct, frozen=True):
     by: str = "policy"
     """Who decided: `policy`, `user` (asked through the client), `session` (an earlier answer of the user) or
     `console` (a person in a terminal)."""
+    place: AskPlace = "client"
+    """Where a person is asked, if the action is `ask`."""
+
+    @property
+    def approved_by(self) -> str:
+        """Who has approved the call for now, for another call that continues it; empty if nobody has."""
+        return self.by if self.action == "ask" and self.by in ("user", "console") else ""
 
 
 class CallRecord(msgspec.Struct, eq=False):
@@ -104,12 +122,16 @@ class CallRecord(msgspec.Struct, eq=False):
     """Whether the server got the call. Before that, a tool's name is only what the client says."""
     end: CallEnd | None = None
     """How the call ended; None while it is in flight."""
+    has_server: bool = True
+    """Whether the server exists. If not, its name and that of the toolbox are only what the client says."""
     decision: CallDecision | None = None
     """What the policy decided; None if there is no policy."""
     arguments: Body | None = None
     """The arguments as JSON, if an observer needs them (`Door.keeps_arguments`)."""
     result: msgspec.Raw | None = None
     """The result of the server, if an observer needs it (`Door.keeps_results`)."""
+    sources: tuple[Origin, ...] = ()
+    """The servers whose kept results are handed to the server of this call."""
 
     @property
     def label(self) -> str:
@@ -177,7 +199,20 @@ class CallPolicy(Protocol):
     """Decides by the rules of the configuration whether a call may be sent."""
 
     def decide(self, record: CallRecord, call: ServerCall) -> Awaitable[None] | None:
-        """Decide about a call as a `Decider` does, and note the decision in its record."""
+        """Decide about a call as a `Decider` does, and note the decision in its record.
+
+        May also raise ToolNotFound: a tool that is hidden does not exist for the client.
+        """
+
+    def confirm(self, record: CallRecord, call: ServerCall) -> None:
+        """Raise CallRefused if a call that was held is denied now, because the rules have changed."""
+
+    @property
+    def on_end(self) -> Callable[[CallRecord, CallEnd], None] | None:
+        """What has to be told how calls end; None if the policy need not know."""
+
+    def shown(self, toolbox_server: ToolboxServer, principal: Principal) -> ToolboxServer:
+        """Return a server as a principal sees it: without the tools that are hidden from the principal."""
 
 
 class Observer(Protocol):
@@ -230,15 +265,39 @@ class BeginningCall(Protocol):
     def arguments(self) -> Body:
         """The arguments of the request as JSON."""
 
+    @property
+    def sources(self) -> tuple[Origin, ...]:
+        """The servers whose kept results the arguments refer to."""
+
+
+class LostCall(msgspec.Struct, frozen=True):
+    """A call to a toolbox or a server that does not exist, as the door has to know it."""
+
+    method: str
+    origin: Origin
+    name: str
+    principal: str
+    client_name: str
+    arguments: Body
+    parent: int | None = None
+    sources: tuple[Origin, ...] = ()
+
+    @property
+    def request_bytes(self) -> int:
+        """The size of the arguments."""
+        return len(self.arguments)
+
 
 class Door:
     """Where the calls of all clients of one workbench begin and end."""
 
     def __init__(self, deciders: Sequence[Decider] = (), observers: Sequence[Observer] = ()) -> None:
         self._deciders = tuple(deciders)
-        self._policy: CallPolicy | None = None
+        self.policy: CallPolicy | None = None
+        """What decides by the rules of the configuration; None if it has no rules."""
         self._on_begin = tuple(it.on_begin for it in observers if isinstance(it, BeginObserver))
-        self.on_end = tuple(it.on_end for it in observers)
+        self._observers: tuple[EndCallback, ...] = tuple(it.on_end for it in observers)
+        self.on_end = self._observers
         """Told of each call that has ended, with its record and its end."""
         self._numbers = count(1)
         self.is_watched = bool(deciders or observers)
@@ -252,9 +311,32 @@ class Door:
 
     def adopt(self, policy: CallPolicy | None) -> None:
         """Decide by this policy from now on; None if the configuration has no rules."""
-        self._policy = policy
-        self.has_deciders = policy is not None or bool(self._deciders)
+        self.policy = policy
+        self._watch(self._observers)
+
+    def add_observer(self, observer: Observer) -> None:
+        """Tell this observer too how calls end, from now on."""
+        self._watch((*self._observers, observer.on_end))
+
+    def remove_observer(self, observer: Observer) -> None:
+        """Tell this observer no more of calls."""
+        self._watch(tuple(on_end for on_end in self._observers if on_end != observer.on_end))
+
+    def _watch(self, observers: tuple[EndCallback, ...]) -> None:
+        """Tell these observers of calls, and the policy, whose limits count them."""
+        self._observers = observers
+        counting = None if self.policy is None else self.policy.on_end
+        # First: an observer that fails is logged, and costs the limits nothing.
+        self.on_end = observers if counting is None else (counting, *observers)
+        self.has_deciders = self.policy is not None or bool(self._deciders)
         self.is_watched = self.has_deciders or bool(self.on_end)
+
+    def turn_away(self, call: LostCall, error: CallError) -> None:
+        """Tell the observers of a call to a server that does not exist: it begins, and is refused at once."""
+        if self.is_watched:
+            record = self.begin(call)
+            record.has_server = False
+            record.failed(error)
 
     def begin(self, call: BeginningCall) -> CallRecord:
         """Begin a call: make its record and tell the observers."""
@@ -273,6 +355,8 @@ class Door:
         )
         if self.keeps_arguments:
             record.arguments = call.arguments
+        if call.sources:
+            record.sources = call.sources
         for on_begin in self._on_begin:
             try:
                 on_begin(record)
@@ -283,12 +367,12 @@ class Door:
     def decide(self, record: CallRecord, call: ServerCall) -> asyncio.Task[None] | None:
         """Ask the policy and then the deciders. None lets the call pass now; a task holds it until it ends.
 
-        Raises CallRefused, and so may the task.
+        Raises CallRefused, or ToolNotFound for a hidden tool, and so may the task.
         """
-        if self._policy is not None:
-            hold = self._ask(record, self._policy.decide, record, call)
+        if self.policy is not None:
+            hold = self._ask(record, self.policy.decide, record, call)
             if hold is not None:
-                return self._hold(hold, self._deciders, record)
+                return self._hold(hold, self._deciders, record, call)
         for index, decider in enumerate(self._deciders):
             hold = self._ask(record, decider.decide, record)
             if hold is not None:
@@ -296,17 +380,28 @@ class Door:
         return None
 
     def _hold(
-        self, hold: asyncio.Future[None], others: Sequence[Decider], record: CallRecord
+        self,
+        hold: asyncio.Future[None],
+        others: Sequence[Decider],
+        record: CallRecord,
+        call: ServerCall | None = None,
     ) -> asyncio.Task[None]:
-        decision = asyncio.create_task(self._decide_later(hold, others, record))
+        """Wait for a decision, and then ask the others. The policy looks again at a call that it held."""
+        decision = asyncio.create_task(self._decide_later(hold, others, record, call))
         # A task that is cancelled before its first step does not get to cancel what it waits for.
         decision.add_done_callback(lambda _: _drop(hold))
         return decision
 
     async def _decide_later(
-        self, hold: asyncio.Future[None], others: Sequence[Decider], record: CallRecord
+        self,
+        hold: asyncio.Future[None],
+        others: Sequence[Decider],
+        record: CallRecord,
+        call: ServerCall | None,
     ) -> None:
         await self._wait(hold, record)
+        if call is not None and self.policy is not None:
+            self._ask(record, self.policy.confirm, record, call)
         for decider in others:
             if (another := self._ask(record, decider.decide, record)) is not None:
                 await self._wait(another, record)
@@ -317,7 +412,7 @@ class Door:
         try:
             hold = decide(*about)
             return None if hold is None else asyncio.ensure_future(hold)
-        except CallRefused:
+        except (CallRefused, ToolNotFound):
             raise
         except Exception as error:
             raise self._undecided(record) from error
@@ -325,7 +420,7 @@ class Door:
     async def _wait(self, hold: asyncio.Future[None], record: CallRecord) -> None:
         try:
             await hold
-        except CallRefused:
+        except (CallRefused, ToolNotFound):
             raise
         except asyncio.CancelledError as error:
             task = asyncio.current_task()

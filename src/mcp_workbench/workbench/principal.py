@@ -1,10 +1,13 @@
-"""The principal that a client belongs to: its name, and the toolboxes that it may use."""
+"""The principal that a client belongs to: its name, the toolboxes that it may use, and its own policy."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
+
+if TYPE_CHECKING:
+    from mcp_workbench.config.model.policy import PolicyConfig
 
 
 class Principal(msgspec.Struct, frozen=True):
@@ -15,6 +18,8 @@ class Principal(msgspec.Struct, frozen=True):
     then."""
     toolboxes: frozenset[str] | None = None
     """The names of the toolboxes that it may use; None for all."""
+    policy: PolicyConfig | None = None
+    """What its token says about calls, beside the configuration; None if it says nothing."""
 
     def may_use(self, toolbox: str) -> bool:
         """Whether the principal may use a toolbox, and sees it at all."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import StrPath
     from mcp_workbench.workbench.kept.store import ResultStore
     from mcp_workbench.workbench.searching.finder import Finder
-    from mcp_workbench.workbench.toolbox_server import ToolboxServer
+    from mcp_workbench.workbench.toolbox_server import Index, ToolboxServer
 
 IN_USE_CHECK_SECONDS = 0.1
 """Seconds between two checks whether a server that is no longer configured is still in use."""
@@ -89,6 +89,8 @@ class ToolboxRegistry:
         """The error that answers every call while the configuration file cannot be used."""
         self.mistakes = 0
         """The number of mistakes in the configuration, which is used in spite of them."""
+        self.has_read_only_tool = False
+        """Whether clients see the tool that calls only what is locked as read-only."""
         self.listing_budget = LISTING_BUDGET_TOKENS
         """Tokens that a list of tools from several toolboxes may take."""
         self._set_toolboxes(toolboxes)
@@ -174,6 +176,7 @@ class ToolboxRegistry:
         self.unusable = ConfigUnusable(loaded.path, faults.file) if faults.file else None
         self.mistakes = len(faults.all)
         self.listing_budget = loaded.config.listing_budget
+        self.has_read_only_tool = loaded.config.read_only_tool
         self.shares.adopt(loaded.config.http.shares)
         self._set_toolboxes(toolboxes)
         self._results_config = loaded.config.results
@@ -199,13 +202,20 @@ class ToolboxRegistry:
 
         if self._finder is None:
             self._finder = Finder(self._cache)
-        sources = {
+        sources = self._known_tools()
+        return [await self._finder.find(query, limit, sources, among, principal) for query in queries]
+
+    def count_tools(self, among: Container[Origin]) -> int:
+        """Return how many known tools some servers have, those that are hidden from clients included."""
+        return sum(len(index) for origin, index in self._known_tools().items() if origin in among)
+
+    def _known_tools(self) -> dict[Origin, Index]:
+        return {
             toolbox_server.origin: known.index
             for toolbox in (*self.toolboxes.values(), *([self._builtin] if self._builtin else []))
             for toolbox_server in toolbox.toolbox_servers.values()
             if (known := toolbox_server.known()) is not None
         }
-        return [await self._finder.find(query, limit, sources, among, principal) for query in queries]
 
     async def close(self) -> None:
         """End all servers, in parallel."""

@@ -15,6 +15,7 @@ import msgspec
 
 from mcp_workbench.downstream.conversation.call import Call
 from mcp_workbench.errors import CallError, NotTaken
+from mcp_workbench.protocol.binding import bind
 from mcp_workbench.protocol.names import TOOLS_CALL
 from mcp_workbench.wire.message import decode_members, encode
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.client_view import ClientView
     from mcp_workbench.workbench.door import CallRecord, Outcome
+    from mcp_workbench.workbench.policy.approver import UserAnswer
     from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
     Meta = Mapping[str, msgspec.Raw]
@@ -49,12 +51,18 @@ class _CallState(Call, kw_only=True):
     """What the server has to offer for the request; None for tools."""
     preparation: Callable[[], Awaitable[None]] | None = None
     """Work that has to be done before the call can be sent. It may raise CallError."""
+    sources: tuple[Origin, ...] = ()
+    """The servers whose kept results the arguments refer to."""
     may_forget_arguments: bool = False
     """Whether the arguments are dropped once they are sent, if no repetition can need them."""
     extra: tuple[bytes, ...] = ()
     """Members of a request that answers questions, each after a comma; for modern servers only."""
     rounds: int = 0
     """How often the call was made again because the server asked for that."""
+    given: Body = b""
+    """The arguments as the client wrote them, if references in them were replaced; else empty."""
+    approval: UserAnswer | None = None
+    """What a person has answered already to the question whether this call may be made."""
     undo: Callable[[str], None] | None = None
     """Withdraws the questions that the client is being asked while no server works on the call."""
     task: asyncio.Task[None] | None = None
@@ -98,9 +106,34 @@ class ServerCall(_CallState):
         return self.name if self.capability is None else None
 
     @property
+    def approved_by(self) -> str:
+        """Who has approved the call, if that was needed and counts for a call that continues it."""
+        decision = None if self.record is None else self.record.decision
+        return "" if decision is None else decision.approved_by
+
+    def bound(self) -> bytes:
+        """Return the digest of the method, the server, the name and the arguments as the client wrote them.
+
+        It ties a question to the call: a retry with the answer must have the same.
+        """
+        return bind(self.method, *self.origin, self.name, arguments=self.given or self.arguments)
+
+    @property
     @abstractmethod
     def client_name(self) -> str:
         """The name that the client gives itself."""
+
+    @abstractmethod
+    def can_ask_user(self, question: bytes) -> bool:
+        """Whether the client can ask its user before the call is sent; the parameters are a form's."""
+
+    @abstractmethod
+    async def ask_user(self, question: bytes, limit: float) -> msgspec.Raw:
+        """Ask the client's user, and return the answer. `limit` is the timeout in seconds.
+
+        Raises WireError if there is no answer, and CallRefused if the client has to make the call again with
+        it.
+        """
 
     @abstractmethod
     def on_restart(self) -> None:

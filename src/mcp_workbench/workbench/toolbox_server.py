@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcp_workbench.config import Origin
-    from mcp_workbench.config.model.policy import ToolHint
+    from mcp_workbench.config.model.policy import Action, ToolHint
     from mcp_workbench.downstream.connection import Connection
     from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.downstream.conversation.session import Session
@@ -82,6 +82,11 @@ class ToolboxServer(ABC):
     def watches(self) -> ResourceWatches:
         """The resources of the server that clients are subscribed to."""
 
+    @property
+    @abstractmethod
+    def flows(self) -> Mapping[str, Action]:
+        """Which other servers' results may be handed to this one, by patterns of `toolbox/server`."""
+
     @abstractmethod
     def offers(self, capability: Capability) -> bool:
         """Whether the server is open and has this capability."""
@@ -98,13 +103,13 @@ class ToolboxServer(ABC):
     def definition(self, tool: str) -> msgspec.Raw | None:
         """The definition of a tool that the server is known to have."""
 
+    @abstractmethod
     def held(self) -> Mapping[str, HeldTool]:
         """The tools that are not shown or callable until a person releases them, by name."""
-        return {}
 
-    def tool_hint(self, tool: str) -> ToolHint | None:  # noqa: ARG002 - for servers whose tools are locked
+    @abstractmethod
+    def tool_hint(self, tool: str) -> ToolHint | None:
         """What the locked annotations of a tool claim that it does; None if the server was never listed."""
-        return "unknown"
 
     @abstractmethod
     def ready(self, tool: str | None, modern: bool, principal: str = "") -> Connection | None:
@@ -131,6 +136,10 @@ class ToolboxServer(ABC):
     @abstractmethod
     def explain(self, tool: str | None, error: WireError, session: Session) -> ExecutionFailed:
         """The error for a call that failed on a connection, with what can be done about it."""
+
+    @abstractmethod
+    def mask(self, text: str) -> str:
+        """The text without secret values of the configuration."""
 
     @abstractmethod
     def masked(self, error: RemoteError) -> RemoteError:

@@ -11,15 +11,16 @@ from mcp_workbench.errors import ExecutionFailed, StartError
 from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mcp_workbench.config import Origin
-    from mcp_workbench.config.model.policy import ToolHint
+    from mcp_workbench.config.model.policy import Action, ToolHint
     from mcp_workbench.downstream.connection import Connection
     from mcp_workbench.downstream.conversation.offer import Capability
     from mcp_workbench.downstream.conversation.session import Session
     from mcp_workbench.errors import Cause, Problem, RemoteError, WireError
     from mcp_workbench.protocol.lists import Entries, Kind
+    from mcp_workbench.storage.trust.pin_records import HeldTool
     from mcp_workbench.workbench.server_call import ServerCall
     from mcp_workbench.workbench.toolbox_server import Index, KnownTools
 
@@ -59,9 +60,18 @@ class UnconnectedServer(ToolboxServer):
         """The resources that clients are subscribed to, of which there are none."""
         return self._watches
 
+    @property
+    def flows(self) -> Mapping[str, Action]:
+        """Return no rules: nothing that it is handed leaves the workbench."""
+        return {}
+
     def offers(self, capability: Capability) -> bool:  # noqa: ARG002 - it has none of them
         """Return False: without a connection there are no capabilities."""
         return False
+
+    def held(self) -> Mapping[str, HeldTool]:
+        """Return nothing: no tool of it was ever listed, or all are built in."""
+        return {}
 
     def tool_hint(self, tool: str) -> ToolHint | None:  # noqa: ARG002 - it has none
         """Return None: nothing was ever listed."""
@@ -85,6 +95,10 @@ class UnconnectedServer(ToolboxServer):
     def masked(self, error: RemoteError) -> RemoteError:
         """Return the error as it is: there are no secrets."""
         return error
+
+    def mask(self, text: str) -> str:
+        """Return the text unchanged: the server has no secrets."""
+        return text
 
     def holds_secret(self, data: bytes) -> bool:  # noqa: ARG002 - it has none
         """Return False: the server has no secrets."""

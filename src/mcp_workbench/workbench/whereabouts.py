@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from mcp_workbench.errors import ToolNotFound
 from mcp_workbench.workbench.text.similar_names import MAX_COMPARED_NAMES, fold_name, similar_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from mcp_workbench.config import Origin
+    from mcp_workbench.workbench.client_view import ClientView
     from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
 T = TypeVar("T")
@@ -42,6 +44,14 @@ def tools_like(servers: Iterable[ToolboxServer], name: str) -> list[ToolPlace]:
     places = _known_tools(servers)[:MAX_COMPARED_NAMES]
     near = similar_names(name, dict.fromkeys(place[-1] for place in places))
     return [place for similar in near for place in places if place[-1] == similar][:MAX_PLACES]
+
+
+def tool_not_found(view: ClientView, origin: Origin, tool: str, similar: Sequence[str]) -> ToolNotFound:
+    """Return the error for a tool that a server does not have, with where else in the view it may be."""
+    toolbox, server = origin
+    others = [each for each in view.all_servers() if each.origin != origin]
+    elsewhere = (tools_named if similar else tools_like)(others, tool)
+    return ToolNotFound(tool, server, toolbox, similar, elsewhere)
 
 
 def _known_tools(servers: Iterable[ToolboxServer]) -> list[ToolPlace]:

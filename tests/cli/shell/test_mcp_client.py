@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -43,10 +44,20 @@ async def test_another_server_is_not_taken_for_a_workbench(result: object) -> No
         await McpClient(answering([result])).toolbox_names()
 
 
-async def test_a_call_is_repeated_for_as_long_as_its_server_wants_that(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"resultType": "input_required", "requestState": "later"},
+        {"resultType": "input_required", "inputRequests": {"a": {"method": "elicitation/create"}}},
+    ],
+    ids=["called again", "declined"],
+)
+async def test_a_call_is_repeated_until_its_server_has_asked_too_often(
+    monkeypatch: pytest.MonkeyPatch, asked: object
 ) -> None:
     monkeypatch.setattr(mcp_client, "FIRST_WAIT_SECONDS", 0.0)
-    again = [{"resultType": "input_required", "requestState": number} for number in range(1100)]
-    client = McpClient(answering([*again, {"content": []}]))
-    assert bytes(await client.call("use_tool", {})) == b'{"content":[]}'
+    done: dict[str, object] = {"content": []}
+    patient = McpClient(answering([*itertools.repeat(asked, mcp_client.MAX_ROUNDS - 1), done]))
+    assert msgspec.json.decode(await patient.call("use_tool", {})) == done
+    with pytest.raises(BadAnswer, match="it has asked for input 100 times, and still asks for more"):
+        await McpClient(answering(itertools.repeat(asked))).call("use_tool", {})

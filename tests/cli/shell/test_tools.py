@@ -184,3 +184,31 @@ def test_only_what_is_not_known_is_started(bench: Bench, journal: Journal) -> No
     done = bench.run("tools", "--connect")
     assert (done.returncode, done.stdout[:19]) == (1, "dev/files\t1 tool\tco")
     assert "mcp-workbench: dev/dying: Failed to connect" in done.stderr
+
+
+def test_the_decision_about_each_tool_is_shown_with_its_rule(bench: Bench) -> None:
+    tools = [tool("read_file"), tool("delete_file")]
+    tree = toolboxes(dev={"files": server(tools=tools)}) | {"policy": {"delete_*": "deny", "hide": True}}
+    bench.write(tree)
+    shown = bench.run("tools", "--policy")
+    assert (shown.returncode, shown.stdout.splitlines()) == (
+        0,
+        [
+            "allow\tdev/files/read_file\tno rule matches",
+            'deny (hidden)\tdev/files/delete_file\t"delete_*": "deny" of the file',
+        ],
+    )
+    asked = bench.run("tools", "--policy", "dev/files/delete_file", "--json")
+    assert json.loads(asked.stdout)["tools"] == [
+        {
+            "toolbox": "dev",
+            "server": "files",
+            "tool": "delete_file",
+            "action": "deny",
+            "rule": '"delete_*": "deny" of the file',
+            "hidden": True,
+        }
+    ]
+    called = bench.run("call", "dev/files/delete_file")
+    assert (called.returncode, "has no tool 'delete_file'" in called.stderr) == (2, True)
+    assert bench.run("tools", "--policy", "--query", "x").returncode == 2

@@ -166,8 +166,8 @@ def test_a_timeout_that_its_client_ignores_is_ignored(timeout: int) -> None:
 def test_a_limit_that_the_workbench_does_not_know_is_told_what_to_write(tmp_path: Path) -> None:
     what = "limits the server in another client, and the workbench does not know how"
     remedy = 'Use "toolFilters" to choose the tools, or delete this key.'
-    assert problems(tmp_path, one_server({"command": "x", "sandboxEnabled": True})) == [
-        Problem(f"{FS}.sandboxEnabled", what, remedy)
+    assert problems(tmp_path, one_server({"command": "x", "readOnly": True})) == [
+        Problem(f"{FS}.readOnly", what, remedy)
     ]
 
 

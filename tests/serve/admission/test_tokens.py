@@ -8,6 +8,7 @@ import logging
 import os
 import time
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import msgspec
 import pytest
@@ -18,6 +19,8 @@ from mcp_workbench.errors import ConfigError, Denied
 from mcp_workbench.serve import watch
 from mcp_workbench.serve.admission import AdmissionFiles, load_credentials
 from mcp_workbench.serve.logs import StderrHandler
+from mcp_workbench.workbench.door import Door
+from mcp_workbench.workbench.policy.configured import ConfiguredPolicy
 from mcp_workbench.workbench.principal import ANYONE, Principal
 from tests.config.loading import toolbox, write
 from tests.serve.admission.admissions import (
@@ -181,6 +184,7 @@ class WatchedTokens(Disconnections):
 
     def __init__(self, directory: Path, **entries: tuple[str, list[str]]) -> None:
         super().__init__()
+        self.door = Door()
         self.files = AdmissionFiles(
             LOOPBACK,
             config_of(directory),
@@ -188,6 +192,7 @@ class WatchedTokens(Disconnections):
             environ={},
             log_handler=StderrHandler(),
             clients=self,
+            policy=ConfiguredPolicy(self.door, mock.Mock()),
         )
 
     def knows(self, token: str) -> bool:

@@ -35,4 +35,8 @@ def test_a_code_is_in_kebab_case_and_explained_in_sentences(code: str) -> None:
 
 
 def test_a_code_that_is_also_a_cause_means_the_same() -> None:
-    assert CODES.keys() & CAUSES.keys() == {"program-missing", "arguments-in-command"}
+    assert CODES.keys() & CAUSES.keys() == {
+        "program-missing",
+        "arguments-in-command",
+        "sandbox-unavailable",
+    }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.setup.diagnosis import version_calls
+from mcp_workbench.setup.diagnosis import examined, version_calls
 from mcp_workbench.setup.diagnosis.findings import CODES
 from mcp_workbench.storage.login_record import Login
 from mcp_workbench.storage.logins import LoginFile
@@ -30,6 +30,7 @@ WIKI = "https://wiki.example/mcp"
 
 
 HANGING = "program-silent"
+LOCKED = "keyring-unavailable"
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +38,7 @@ def _wait_as_long_as_needed(request: pytest.FixtureRequest, monkeypatch: pytest.
     """Give the programs of a busy machine more time, but not those that never answer."""
     is_hanging = HANGING in request.node.name or "hangs" in request.node.name
     monkeypatch.setattr(version_calls, "VERSION_SECONDS", 0.3 if is_hanging else PATIENCE)
+    monkeypatch.setattr(examined, "KEYRING_SECONDS", 0.3 if LOCKED in request.node.name else PATIENCE)
 
 
 @pytest.fixture
@@ -179,7 +181,7 @@ PROVOCATIONS: dict[str, Callable[[Clinic], object]] = {
     "another-file": _add_another,
     "variable-not-set": lambda clinic: clinic.write({"gh": {**PINNED, "env": {"A": "${NOT_SET}"}}}),
     "secret-missing": lambda clinic: clinic.write({"gh": {**PINNED, "env": {"A": "${keyring:NONE}"}}}),
-    "keyring-unavailable": _keep_in_keyring,
+    LOCKED: _keep_in_keyring,
     "secret-in-plain-text": lambda clinic: clinic.write({"gh": {**PINNED, "env": {"GH_TOKEN": SECRET}}}),
     "shell-reference": lambda clinic: clinic.write({"gh": {**PINNED, "env": {"GH_TOKEN": "$GH_TOKEN"}}}),
     "timeout-in-milliseconds": lambda clinic: clinic.write({"files": {**PINNED, "timeout": 30000}}),
@@ -216,7 +218,7 @@ PROVOCATIONS: dict[str, Callable[[Clinic], object]] = {
     "leftover-files": _leave_draft,
     "several-installs": _install_twice,
 }
-"""What makes each code appear. Orphans have tests of their own."""
+"""What makes each code appear. Orphans and sandboxes have tests of their own."""
 
 
 async def test_where_all_is_right_nothing_is_found(clinic: Clinic) -> None:
@@ -224,7 +226,7 @@ async def test_where_all_is_right_nothing_is_found(clinic: Clinic) -> None:
 
 
 def test_every_code_is_provoked() -> None:
-    assert {*PROVOCATIONS, "orphaned-processes"} == {*CODES}
+    assert {*PROVOCATIONS, "orphaned-processes", "sandbox-unavailable"} == {*CODES}
 
 
 @pytest.mark.parametrize("code", PROVOCATIONS)

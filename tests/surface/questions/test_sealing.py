@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from mcp_workbench.config.load import STATE_KEY
-from mcp_workbench.surface.questions.sealing import MAX_USED_STATES, Kind, Seal, UsedStates, bind
+from mcp_workbench.protocol.binding import bind
+from mcp_workbench.surface.questions.sealing import MAX_USED_STATES, Kind, Seal, UsedStates
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import ABSENT
 

@@ -94,6 +94,10 @@ def _findings(rows: Rows) -> str:
 def _next_step(rows: Rows, config: str | None) -> str:
     """Return the command to run next, and when."""
     failed = [row for row in rows.values() if row.state == "failed"]
+    options = ["--config", config] if config else []
+    if not rows:
+        add = ["mcp-workbench", "add", *options, "time", "--", "uvx", "mcp-server-time"]
+        return f"Add one: {show_name(shlex.join(add))}"
     if not failed:
         return "Next: mcp-workbench install"
     if len(failed) == 1 and failed[0].cause == "login-required":
@@ -101,7 +105,7 @@ def _next_step(rows: Rows, config: str | None) -> str:
     else:
         lead, words = "After a fix:", ["check", "--connect"]
     names = [row.name for row in failed] if len(failed) <= MAX_NAMES else []
-    words = ["mcp-workbench", *words, *(["--config", config] if config else []), *names]
+    words = ["mcp-workbench", *words, *options, *names]
     return f"{lead} {show_name(shlex.join(words))}"
 
 

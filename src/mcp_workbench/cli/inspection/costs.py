@@ -103,7 +103,7 @@ async def costs_of(view: ClientView, toolboxes: Sequence[Toolbox]) -> Costs:
         servers=sum(len(opening.tools) for opening in openings),
         tools=len(tools),
         native=_native(openings, tools),
-        start=handshake_text(view.summaries(toolboxes)).tokens,
+        start=handshake_text(view.summaries(toolboxes), has_read_only_tool=view.has_read_only_tool).tokens,
         opened=Opened(
             full=_opened(openings, "full"),
             signatures=_opened(openings, "signatures"),

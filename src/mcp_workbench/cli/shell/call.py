@@ -101,6 +101,7 @@ async def _call(
                 on_log=partial(_print_log, progress),
                 log_level=None if options.log_level in (None, "off") else options.log_level,
                 timeout=options.timeout,
+                is_attended=terminal is not None,
             )
             progress.show(f"Calling {show_name(str(address))}")
             result = await client.use_tool(ToolId(*address.names), encoded(arguments))

@@ -12,12 +12,15 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_workbench.cli.terminal import complain
 from mcp_workbench.workbench.text.sanitise import show_name, show_text
 from mcp_workbench.workbench.text.shortening import shorten
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
+
+    from mcp_workbench.workbench.toolbox import Opening
 
 LINE_BYTES: Final = 65536
 BAR_COLUMNS: Final = 20
@@ -136,3 +139,12 @@ def _number(value: object) -> float | None:
         return float(value)
     except OverflowError:
         return None
+
+
+def report_failures(opening: Opening) -> bool:
+    """Print which servers have failed or are still starting, and return whether one has failed."""
+    for failure in opening.failures:
+        complain(f"{show_name(f'{opening.toolbox.name}/{failure.server}')}: {failure.explained()}")
+    for name in opening.starting:
+        complain(f"{show_name(f'{opening.toolbox.name}/{name}')} is still starting: list it again in a while")
+    return bool(opening.failures)

@@ -16,6 +16,7 @@ catalogue. Only a toolbox or server whose tools are not known yet is started.
   mcp-workbench tools dev                    the tools of a toolbox
   mcp-workbench tools dev/files/read_file    one tool with its parameters
   mcp-workbench tools --query "read a file"  search, as models do
+  mcp-workbench tools --policy dev           which calls are allowed, and why
 
 Exit code: 0 success, 1 nothing was found or a server failed, 2 a wrong name,
 a wrong option or a bad file."""
@@ -91,6 +92,11 @@ def _add_tools(commands: argparse._SubParsersAction[Any], shared: argparse.Argum
         "--limit", type=_limit, metavar="N", help="how many tools a search returns (default: 8)"
     )
     tools.add_argument("--connect", action="store_true", help="start the servers and list their tools again")
+    tools.add_argument(
+        "--policy",
+        action="store_true",
+        help="show for each tool whether calls are allowed, asked about or denied, and by which rule",
+    )
     _add_workbench(tools)
     tools.add_argument("--json", action="store_true", help="print what a model gets, as JSON")
 

@@ -14,7 +14,7 @@ from mcp_workbench.cli.configuration import load_or_report
 from mcp_workbench.cli.shell.addresses import WrongAddress, explain_missing, resolve
 from mcp_workbench.cli.shell.overview import overview, show_overview
 from mcp_workbench.cli.shell.page import BOLD, Page
-from mcp_workbench.cli.shell.person import ProgressLine
+from mcp_workbench.cli.shell.person import ProgressLine, report_failures
 from mcp_workbench.cli.shell.tool_display import ShownTool, show_tool, show_tools
 from mcp_workbench.cli.shell.workbenches.choosing import explained, know_toolbox, workbench_choice
 from mcp_workbench.cli.terminal import complain, print_json, spell_json
@@ -48,6 +48,9 @@ def run(options: argparse.Namespace) -> int:
     if options.query is not None and (options.connect or not options.query.strip()):
         complain("--query searches what is known: it takes words to search for, and not --connect")
         return MISUSE
+    if options.policy and (options.query is not None or options.url is not None):
+        complain("--policy reads the policy of the configuration: it takes neither --query nor --url")
+        return MISUSE
     loaded = None
     if options.url is None and (loaded := load_or_report(options, as_json=options.json)) is None:
         return MISUSE
@@ -63,6 +66,10 @@ def run(options: argparse.Namespace) -> int:
 
 async def _list(options: argparse.Namespace, loaded: LoadedConfig | None) -> int:
     cancel_on_request_to_end()
+    if options.policy and loaded is not None:
+        from mcp_workbench.cli.shell.policy_display import list_decisions
+
+        return await list_decisions(options, loaded)
     async with workbench_choice(options, loaded) as choice:
         if options.query is not None:
             return await _search(options, choice)
@@ -86,7 +93,7 @@ async def _start_all(choice: WorkbenchChoice) -> bool:
         with ProgressLine() as progress:
             progress.show(f"Starting the servers of {show_name(toolbox.name)}")
             opening = await (await choice.connection()).open(toolbox, None)
-        has_failed = _complain(opening) or has_failed
+        has_failed = report_failures(opening) or has_failed
     return has_failed
 
 
@@ -142,7 +149,7 @@ async def _list_one(options: argparse.Namespace, choice: WorkbenchChoice, addres
         _print_structure(opening_result(opening, OpenRequest(names=names, detail=options.detail)))
     else:
         _show(options, address, opening)
-        _complain(opening)
+        report_failures(opening)
     return 0 if opening.tools and not opening.failures else 1
 
 
@@ -178,15 +185,6 @@ def _show(options: argparse.Namespace, address: ToolAddress, opening: Opening) -
             since = f", listed {listed}" if listed else ""
             page.line(f"  {'/'.join(server.origin)} ({count(len(tools), 'tool', 'tools')}{since})", BOLD)
         show_tools(page, tools, options.detail)
-
-
-def _complain(opening: Opening) -> bool:
-    """Print which servers have failed or are still starting, and return whether one has failed."""
-    for failure in opening.failures:
-        complain(f"{show_name(f'{opening.toolbox.name}/{failure.server}')}: {failure.explained()}")
-    for name in opening.starting:
-        complain(f"{show_name(f'{opening.toolbox.name}/{name}')} is still starting: list it again in a while")
-    return bool(opening.failures)
 
 
 def _print_structure(result: tuple[Body, ...]) -> None:

@@ -1,1 +1,1 @@
-"""Commands by which a person decides what may be used: scan, review, lock and approvals."""
+"""Commands by which a person decides what may be used: review, lock and approvals."""

@@ -19,7 +19,7 @@ from mcp_workbench.config.entries.our_words import OUR_KEYS
 from mcp_workbench.config.entries.tool_limits import UnclearLimit, both
 from mcp_workbench.config.entries.tool_lists import own_filters
 from mcp_workbench.config.entries.translate import is_variable, translate
-from mcp_workbench.config.entries.vocabulary import DECORATIONS
+from mcp_workbench.config.entries.vocabulary import DECORATIONS, UNKNOWN_LIMIT
 from mcp_workbench.config.model.results import OFF
 from mcp_workbench.config.model.workbench import DEFAULT_PIN
 from mcp_workbench.config.validation.problems import Problems
@@ -54,6 +54,10 @@ def convert(found: FoundFile, server: FoundServer, machine: Machine) -> Converte
         converter.known["CLAUDE_PROJECT_DIR"] = found.context.project
     problems = Problems()
     source = _without_form(client, server.entry)
+    if source.pop("sandbox", None) not in (None, False):
+        # Even one that looks like ours: it means what that client makes of it.
+        remedy = 'Import the server without it, and write the "sandbox" of the workbench.'
+        problems.add(("sandbox",), UNKNOWN_LIMIT, remedy)
     asked = _take_env_keys(source, converter) if client is not None and client.asks_for_env_keys else {}
     style: References = client.references if client is not None else "ours"
     special: dict[str, References] = {}

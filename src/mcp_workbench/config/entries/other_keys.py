@@ -6,7 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from mcp_workbench.config.entries.our_words import OUR_KEYS
-from mcp_workbench.config.entries.vocabulary import DECORATIONS, SANDBOX_KEYS, TRANSLATED, looks_limiting
+from mcp_workbench.config.entries.vocabulary import (
+    DECORATIONS,
+    SANDBOX_KEYS,
+    TRANSLATED,
+    UNKNOWN_LIMIT,
+    looks_limiting,
+)
 from mcp_workbench.config.validation.problems import quoted
 from mcp_workbench.config.validation.suggest import ADVICE, meant_key, right_place
 
@@ -28,8 +34,7 @@ def keep_for_validation(source: dict[str, object], place: Place, problems: Probl
         elif _is_for_validation(key):
             kept[key] = value
         elif looks_limiting(key):
-            what = "limits the server in another client, and the workbench does not know how"
-            problems.add((*place, key), what, 'Use "toolFilters" to choose the tools, or delete this key.')
+            problems.add((*place, key), UNKNOWN_LIMIT, _instead_of(key))
         else:
             ignored.append(key)
     options = source.get("requestOptions")
@@ -39,6 +44,12 @@ def keep_for_validation(source: dict[str, object], place: Place, problems: Probl
         listed = ", ".join(key if _PLAIN_KEY.fullmatch(key) else quoted(key) for key in ignored)
         problems.warn(place, f"the workbench does not use these keys, and ignores them: {listed}")
     return kept
+
+
+def _instead_of(key: str) -> str:
+    if key in SANDBOX_KEYS:
+        return 'Write "sandbox" to confine the server here, or delete this key.'
+    return 'Use "toolFilters" to choose the tools, or delete this key.'
 
 
 def _is_for_validation(key: str) -> bool:

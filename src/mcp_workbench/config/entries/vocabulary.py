@@ -45,8 +45,11 @@ TOOLS_KEY = "tools"
 EMPTY_MEANS_ALL = frozenset(("available_tools",))
 """Allow-lists that allow everything if they are empty: those of Goose."""
 
-SANDBOX_KEYS = frozenset(("sandbox", "sandboxEnabled", "sandbox_enabled"))
-"""Keys that limit nothing if they are false or null."""
+SANDBOX_KEYS = frozenset(("sandboxEnabled", "sandbox_enabled"))
+"""Keys of other clients that limit nothing if they are false or null."""
+
+UNKNOWN_LIMIT = "limits the server in another client, and the workbench does not know how"
+"""What is said about a key that limits a server in a way that has no equal here."""
 
 SECONDS_KEYS = {"startup_timeout_sec": "startupTimeout", "tool_timeout_sec": "timeout"}
 MILLISECONDS_KEYS = {"startup_timeout_ms": "startupTimeout", "connectionTimeout": "startupTimeout"}

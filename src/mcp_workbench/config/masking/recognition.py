@@ -240,6 +240,11 @@ def _is_phrase(text: str) -> bool:
     return is_words(text) and not any(character.isdigit() for character in text)
 
 
+def names_secret(key: str) -> bool:
+    """Whether a key, such as `apiKey` or `password`, says that its value is a secret."""
+    return _is_like_a_secret(_label(key))
+
+
 def _is_like_a_secret(label: str) -> bool:
     return bool(_PASSWORD_NAME.search(label) or _SECRET_NAME.search(label))
 

@@ -11,7 +11,9 @@ from msgspec import Meta
 
 from mcp_workbench.config.model.access import HttpConfig
 from mcp_workbench.config.model.oauth import OAuthConfig
+from mcp_workbench.config.model.policy import NO_POLICY, Action, PolicyConfig
 from mcp_workbench.config.model.results import InlineConfig, ResultsConfig
+from mcp_workbench.config.model.sandbox import SandboxConfig
 
 Transport = Literal["stdio", "http", "sse"]
 PinLevel = Literal["scan", "strict", "off"]
@@ -27,6 +29,9 @@ Calls = Annotated[int, Meta(ge=1, le=100_000)]
 Bytes = Annotated[int, Meta(ge=65_536, le=1_073_741_824)]
 
 Tokens = Annotated[int, Meta(ge=500, le=10_000_000)]
+
+AuditLevel = Literal["off", "metadata", "arguments", "full"]
+"""What is recorded of each call: nothing, who called what and how it ended, the arguments too, or all."""
 
 OPEN_DEADLINE_SECONDS = 15.0
 """Seconds after which `open_toolbox` answers, where the configuration does not say."""
@@ -214,6 +219,15 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": "true, false, or a list of variable names"},
         ),
     ] = False
+    sandbox: Annotated[
+        SandboxConfig | None,
+        Meta(
+            description="Confines the program: no network, and only the paths that are named here. True for "
+            "no network and no path but those of the system. Where the system cannot confine it, it is not "
+            "started. Default: it runs with your rights.",
+            examples=[{"network": False, "read": ["./docs"], "write": ["./data"]}],
+        ),
+    ] = None
     protocol: Annotated[
         Literal["auto", "legacy", "2026-07-28"],
         Meta(
@@ -222,6 +236,52 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             extra={"expected": 'a string, one of "auto", "legacy", "2026-07-28"'},
         ),
     ] = "auto"
+    policy: Annotated[
+        PolicyConfig,
+        Meta(
+            description="Which of its tools may be called without asking, which only after a person was "
+            "asked, and which not at all; and how often.",
+            examples=[{"delete_*": "deny"}],
+        ),
+    ] = NO_POLICY
+    elicitation: Annotated[
+        Literal["allow", "deny"],
+        Meta(
+            description="Whether the server may ask the client's user something in the middle of a call.",
+            examples=["deny"],
+            extra={"expected": 'a string, one of "allow", "deny"'},
+        ),
+    ] = "allow"
+    sampling: Annotated[
+        Action,
+        Meta(
+            description="Whether the server may use the client's model. With `ask`, the client's user is "
+            "asked by elicitation each time.",
+            examples=["ask"],
+            extra={"expected": 'a string, one of "allow", "ask", "deny"'},
+        ),
+    ] = "allow"
+    roots: Annotated[
+        Literal["allow", "deny"],
+        Meta(
+            description="Whether the server may learn the client's roots.",
+            examples=["deny"],
+            extra={"expected": 'a string, one of "allow", "deny"'},
+        ),
+    ] = "allow"
+    flows: Annotated[
+        dict[str, Action],
+        Meta(
+            description="Which other servers' kept results may be handed to this one, by "
+            "`toolbox/server` with globs. Default: all of them.",
+            examples=[{"crm/*": "deny"}],
+        ),
+    ] = {}
+
+    @property
+    def may_ask_anything(self) -> bool:
+        """Whether the server may use all capabilities of clients, as by default."""
+        return self.elicitation == self.sampling == self.roots == "allow"
 
     @property
     def has_authorization(self) -> bool:
@@ -246,6 +306,8 @@ _CHANGEABLE_WHILE_RUNNING = (
     "call_limit",
     "message_limit",
     "results",
+    "policy",
+    "flows",
     "pin",
 )
 
@@ -301,6 +363,14 @@ class ToolboxConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             examples=[{"inlineLimit": 100000}],
         ),
     ] = InlineConfig()
+    policy: Annotated[
+        PolicyConfig,
+        Meta(
+            description="Which tools of its servers may be called without asking, which only after a person "
+            "was asked, and which not at all; and how often.",
+            examples=["careful"],
+        ),
+    ] = NO_POLICY
     pin: Annotated[
         PinLevel,
         Meta(
@@ -333,11 +403,28 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
             extra={"expected": "a number of tokens from 500 to 10000000, in digits only"},
         ),
     ] = LISTING_BUDGET_TOKENS
+    read_only_tool: Annotated[
+        bool,
+        Meta(
+            description="Whether clients see one more tool, `use_tool_read_only`, which calls only tools "
+            "that are locked as read-only.",
+            examples=[True],
+            extra={"expected": "true or false"},
+        ),
+    ] = False
     http: Annotated[HttpConfig, Meta(description="Who may connect over HTTP.")] = HttpConfig()
     results: Annotated[
         ResultsConfig,
         Meta(description="Which results are kept by the workbench and shown in short; false for none."),
     ] = ResultsConfig()
+    policy: Annotated[
+        PolicyConfig,
+        Meta(
+            description="Which tools may be called without asking, which only after a person was asked, and "
+            "which not at all; and how often.",
+            examples=["careful"],
+        ),
+    ] = NO_POLICY
     pin: Annotated[
         PinLevel,
         Meta(
@@ -348,7 +435,21 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
             extra={"expected": 'a string, one of "scan", "strict", "off"'},
         ),
     ] = DEFAULT_PIN
+    audit: Annotated[
+        AuditLevel,
+        Meta(
+            description="What is recorded of each call for `mcp-workbench log`: nothing, who called what and "
+            "how it ended, the arguments too, or also the results. Secrets are masked.",
+            examples=["metadata"],
+            extra={"expected": 'a string, one of "off", "metadata", "arguments", "full"'},
+        ),
+    ] = "metadata"
 
 
-INHERITED = frozenset(ToolboxConfig.__struct_fields__) & frozenset(WorkbenchConfig.__struct_fields__)
-"""The fields that a toolbox takes from the file where it does not set them itself: those that both have."""
+INHERITED = (frozenset(ToolboxConfig.__struct_fields__) & frozenset(WorkbenchConfig.__struct_fields__)) - {
+    "policy"
+}
+"""The fields that a toolbox takes from the file where it does not set them itself: those that both have.
+
+Policies are not among them: all policies that concern a call are looked at.
+"""

@@ -1,7 +1,8 @@
 """Replaces `${VAR}`, `${VAR:-default}` and the other references in every string of the file, keys included.
 
 Owns the syntax of references and the walk over the tree. Of the keys that the file may have, it knows those
-by which a server is disabled: what such a server refers to need not be there, and is not read.
+by which a server is disabled, since what such a server refers to need not be there and is not read, and those
+with paths that count from the directory of the file.
 """
 
 from __future__ import annotations
@@ -130,6 +131,10 @@ class _Expander:
         entry = self.mapping(node, place)
         if "envFile" in entry and not self._is_disabled:
             self._add_env_file(entry, (*place, "envFile"))
+        if "sandbox" in entry:
+            from mcp_workbench.config.source.sandbox_paths import with_absolute_paths  # noqa: PLC0415 - few have one
+
+            entry["sandbox"] = with_absolute_paths(entry["sandbox"], self._directory, self._environ)
         self._is_disabled = False
         return entry
 

@@ -25,7 +25,7 @@ from mcp_workbench.config.validation.fields import (
     report_missing,
     warn_of_long_wait,
 )
-from mcp_workbench.config.validation.server import read_results, read_server
+from mcp_workbench.config.validation.server import read_policy_of, read_results, read_server
 from mcp_workbench.config.validation.text import check_name, check_names_differ, check_text
 
 if TYPE_CHECKING:
@@ -63,11 +63,13 @@ def validate(tree: dict[str, object], problems: Problems, layout: Layout | None 
     settings = _read_settings(tree, _FILE_FIELDS, (), problems)
     http = _read_http(tree, meant, problems)
     results = _read_results(tree, meant, problems)
+    policy = read_policy_of(tree, meant, "file", (), problems)
+    layout.policy = (meant.get("policy", "policy"),)
     written = meant.get("toolboxes")
     if written is None:
         if not pasted:
             problems.add((), '"toolboxes" is missing', f"Write {_NESTING}")
-        return WorkbenchConfig(toolboxes={}, http=http, results=results, **settings)
+        return WorkbenchConfig(toolboxes={}, http=http, results=results, policy=policy, **settings)
     # A slip such as "toolboxs" is read too, so that one round of corrections is enough.
     named = as_object(tree[written], (written,), _NESTING, problems) or {}
     check_names_differ(named, "toolboxes", (written,), problems)
@@ -78,11 +80,16 @@ def validate(tree: dict[str, object], problems: Problems, layout: Layout | None 
         name: _read_toolbox(value, inherited, (written, name), problems, layout)
         for name, value in named.items()
     }
+    servers = {(name, server): at for name, box in toolboxes.items() for server, at in box.servers.items()}
+    if any(config.flows for config in servers.values()):
+        from mcp_workbench.config.validation.flows import warn_of_idle_flows  # noqa: PLC0415 - few files have them
+
+        warn_of_idle_flows(servers, layout.servers, problems)
     if TOOLBOX in toolboxes:
         from mcp_workbench.config.validation.results import check_name_is_free  # noqa: PLC0415 - hardly any file
 
         check_name_is_free(toolboxes, (written,), problems)
-    return WorkbenchConfig(toolboxes=toolboxes, http=http, results=results, **settings)
+    return WorkbenchConfig(toolboxes=toolboxes, http=http, results=results, policy=policy, **settings)
 
 
 def _read_http(tree: dict[str, object], meant: dict[str, str], problems: Problems) -> HttpConfig:
@@ -141,6 +148,8 @@ def _read_toolbox(
     check_text(settings.get("description", ""), (*place, "description"), problems)
     written = meant.get("mcpServers")
     results = settings["results"] = read_results(toolbox, meant, settings["results"], place, problems)
+    settings["policy"] = read_policy_of(toolbox, meant, "toolbox", place, problems, around=place[-1:])
+    layout.policies[*place, meant.get("policy", "policy")] = place[-1]
     inside = (*place, written or "mcpServers")
     layout.server_lists[inside] = place[-1]
     servers = {}
@@ -163,6 +172,8 @@ def _read_servers(
         check_name(name, "server", (*place, name), problems)
         entry = as_object(described, (*place, name), _SERVER, problems)
         servers[name] = (
-            ServerConfig() if entry is None else read_server(entry, results, pin, (*place, name), problems)
+            ServerConfig()
+            if entry is None
+            else read_server(entry, results, pin, (*place, name), problems, around=(str(place[1]), name))
         )
     return servers

@@ -76,6 +76,10 @@ class Problems:
         """Show the last key of a place as the file spells it: the value of a variable in it may be secret."""
         self._spellings[place] = key
 
+    def spelling(self, place: Place) -> str:
+        """Return the last key of a place as the file spells it, to be quoted in a remedy."""
+        return str(self._spellings.get(place, place[-1]))
+
     def _path(self, place: Place) -> str:
         if not place:
             return ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcp_workbench.config.model.policy import NO_POLICY
 from mcp_workbench.config.model.workbench import ServerConfig, Transport
 from mcp_workbench.config.validation.fields import (
     check_keys,
@@ -20,6 +21,9 @@ from mcp_workbench.config.validation.oauth import read_oauth
 from mcp_workbench.config.validation.text import check_header, check_os_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_workbench.config.model.policy import PolicyConfig, PolicyPlace
     from mcp_workbench.config.model.results import InlineConfig
     from mcp_workbench.config.model.workbench import PinLevel
     from mcp_workbench.config.validation.problems import Place, Problems
@@ -41,17 +45,33 @@ _FIELDS = plain_fields(ServerConfig)
 
 
 def read_server(
-    entry: dict[str, object], results: InlineConfig, pin: PinLevel, place: Place, problems: Problems
+    entry: dict[str, object],
+    results: InlineConfig,
+    pin: PinLevel,
+    place: Place,
+    problems: Problems,
+    *,
+    around: Sequence[str] = (),
 ) -> ServerConfig:
     """Return the server of an entry. Report every mistake in it, and leave what is wrong at its default.
 
-    `results` and `pin` are those of the toolbox, which hold if the entry has none of its own.
+    `results` and `pin` are those of the toolbox, which hold if the entry has none of its own. `around` are
+    the names of the toolbox and the server.
     """
     meant = check_keys(entry, _KEYS, place, problems)
     values = {"pin": pin} | convert_fields(_with_env_as_text(entry), _FIELDS, place, problems)
     if entry.get("oauth") is not None:
         values["oauth"] = read_oauth(entry["oauth"], (*place, "oauth"), problems)
+    if "sandbox" in meant:
+        from mcp_workbench.config.validation.sandbox import read_sandbox  # noqa: PLC0415 - few servers have one
+
+        values["sandbox"] = read_sandbox(entry[meant["sandbox"]], (*place, meant["sandbox"]), problems)
     values["results"] = read_results(entry, meant, results, place, problems)
+    values["policy"] = read_policy_of(entry, meant, "server", place, problems, around=around)
+    if (written := meant.get("flows")) is not None:
+        from mcp_workbench.config.validation.flows import read_flows  # noqa: PLC0415 - few files have them
+
+        values["flows"] = read_flows(entry[written], (*place, written), problems)
     transport = _read_transport(entry, values, place, problems)
     given = {key for key in meant if entry.get(key, key) is not None}
     _check_target(given, transport, place, problems)
@@ -75,6 +95,24 @@ def read_results(
     from mcp_workbench.config.validation.results import read_inner_results  # noqa: PLC0415 - most files have no such object
 
     return read_inner_results(entry[written], outer, (*place, written), problems)
+
+
+def read_policy_of(
+    entry: dict[str, object],
+    meant: dict[str, str],
+    kind: PolicyPlace,
+    place: Place,
+    problems: Problems,
+    *,
+    around: Sequence[str] = (),
+) -> PolicyConfig:
+    """Return the `policy` of the file, a toolbox, a server or a token; an empty one if it has none."""
+    written = meant.get("policy")
+    if written is None:
+        return NO_POLICY
+    from mcp_workbench.config.validation.policy import read_policy  # noqa: PLC0415 - most files have none
+
+    return read_policy(entry[written], kind, (*place, written), problems, around)
 
 
 def _with_env_as_text(entry: dict[str, object]) -> dict[str, object]:
@@ -129,9 +167,10 @@ def _check_target(given: set[str], transport: Transport | None, place: Place, pr
     if "oauth" in given and "url" not in given:
         what = 'is for a remote server ("url"), and this one has none'
         problems.add((*place, "oauth"), what, "Delete it.")
-    if "envFile" in given and "command" not in given:
-        what = 'is for a program to start ("command"), and this is a remote server'
-        problems.add((*place, "envFile"), what, "Delete it.")
+    for key in ("envFile", "sandbox"):
+        if key in given and "command" not in given:
+            what = 'is for a program to start ("command"), and this is a remote server'
+            problems.add((*place, key), what, "Delete it.")
 
 
 def _check_characters(values: dict[str, Any], place: Place, problems: Problems) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SAME_THING = {
     "arguments": "args",
+    "policies": "policy",
     "servers": "mcpServers",
     "workingdirectory": "cwd",
 }

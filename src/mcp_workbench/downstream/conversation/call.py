@@ -9,6 +9,7 @@ import msgspec
 
 from mcp_workbench.downstream.conversation.inquiry import InputRequired
 from mcp_workbench.errors import BadAnswer, NotTaken, RequestTimeout, TooLong
+from mcp_workbench.protocol.names import METHOD_NOT_FOUND
 from mcp_workbench.protocol.results import Stamps, read_stamps
 from mcp_workbench.wire.message import OBJECT, QUOTED_LIMIT, decode_text
 from mcp_workbench.wire.request import Request
@@ -132,6 +133,10 @@ class Call(_Passed):
                     self.on_result(result, stamps)
                     if self.record is not None:
                         self.record.answered(result)
+                elif session.rights is not None and (
+                    refusal := session.rights.refusal(inquiry.questions.values())
+                ):
+                    inquiry.refuse(METHOD_NOT_FOUND, refusal)
                 else:
                     self.on_input_required(inquiry)
         else:
@@ -148,7 +153,8 @@ class Call(_Passed):
         if isinstance(error, NotTaken) and not self.is_repeated and self.is_heard:
             self.repeat()
             return
-        self.on_failure(error)
+        rights = self.session.rights
+        self.on_failure(error if rights is None else rights.explain(error))
         if isinstance(error, RequestTimeout):
             self.session.stop(self, "timed out")
             self.session.on_silence()

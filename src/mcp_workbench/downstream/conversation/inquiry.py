@@ -7,8 +7,8 @@ reason why there are none. How the client is asked is decided in `surface.questi
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Final
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 UNREADABLE: Final = "it asks for input in a form that could not be read: {}"
 
 
-class Inquiry(ABC):
+class Inquiry(Protocol):
     """The questions of a server in the middle of a call."""
 
     session: Session
     questions: Mapping[str, Question]
+    on_withdrawn: Callable[[str], None] | None = None
+    """Called with a reason when the questions of a legacy server need no answer any more."""
 
     @abstractmethod
     def answer(self, answers: Answers) -> None:
@@ -57,8 +59,6 @@ class Pushed(Inquiry):
         self._id = request_id
         self._name = str(request_id)
         self.questions = {self._name: asked}
-        self.on_withdrawn: Callable[[str], None] | None = None
-        """Called with a reason when the question needs no answer any more."""
         for call in calls:
             call.inquiries = call.inquiries or {}
             call.inquiries[self] = None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.downstream.conversation.call import Call
     from mcp_workbench.downstream.conversation.inquiry import Pushed
+    from mcp_workbench.downstream.conversation.server_rights import ServerRights
     from mcp_workbench.downstream.conversation.session import Session
     from mcp_workbench.protocol.caller import Caller
 
@@ -116,10 +117,13 @@ class Listeners:
         """Return the clients that may use a toolbox."""
         return [listener for listener in self._listeners if listener.sees(toolbox)]
 
-    @property
-    def capabilities(self) -> bytes:
-        """The union of the clients' capabilities as JSON, for the handshake with a legacy server."""
-        return declared_by(self._callers)
+    def capabilities(self, rights: ServerRights | None) -> bytes:
+        """Return the union of the clients' capabilities as JSON, for the handshake with a legacy server.
+
+        Those that the rights of the server exclude are left out.
+        """
+        callers = self._callers
+        return declared_by(callers if rights is None else map(rights.limit, callers))
 
     @property
     def log_level(self) -> int | None:

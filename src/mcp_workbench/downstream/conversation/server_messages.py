@@ -88,7 +88,8 @@ class ServerMessages:
         self._noise = 0
 
     def on_request(self, request_id: Id, method: str, params: msgspec.Raw) -> None:
-        """Answer a ping, pass a question on, and refuse everything else."""
+        """Answer a ping, pass a question on that the server may ask, and refuse everything else."""
+        rights = self._session.rights
         if method == "ping":
             self._session.reply(result_line(request_id, b"{}"))
         elif method not in (ELICITATION, SAMPLING, ROOTS) or self._session.is_modern:
@@ -96,6 +97,10 @@ class ServerMessages:
         elif request_id in self._session.pushed:
             taken = f"Invalid Request: id {request_id!r} is in use by a request in flight"
             self._session.reply(error_line(request_id, INVALID_REQUEST, taken))
+        elif rights is not None and (refusal := rights.refusal((Question(method),))):
+            self._count_noise(NOTIFICATION_BYTES)
+            self._log.debug("%s", refusal)
+            self._session.reply(error_line(request_id, METHOD_NOT_FOUND, refusal))
         elif len(self._session.pushed) >= MAX_OPEN_QUESTIONS:
             self._count_noise(NOTIFICATION_BYTES)
             self._session.reply(error_line(request_id, INTERNAL_ERROR, CROWDED))

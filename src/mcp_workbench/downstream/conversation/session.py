@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config import Origin
     from mcp_workbench.downstream.conversation.inquiry import Pushed
     from mcp_workbench.downstream.conversation.listeners import Listeners
+    from mcp_workbench.downstream.conversation.server_rights import ServerRights
     from mcp_workbench.errors import WireError
     from mcp_workbench.wire.message import Body, Id, Outgoing
 
@@ -78,11 +79,14 @@ class Session:
         on_tools_changed: Callable[[], None],
         on_silence: Callable[[], None],
         line_limit: int,
+        rights: ServerRights | None = None,
     ) -> None:
         self.origin = origin
         self.label = "/".join(origin)
         self._log = logging.LoggerAdapter(log, {"server": self.label})
         self.listeners = listeners
+        self.rights = rights
+        """What the server may ask of clients; None if it may ask everything."""
         self.on_silence = on_silence
         """Called when a request was not answered in time."""
         self.is_modern = False
@@ -119,8 +123,8 @@ class Session:
         return self._messages.skipped_lines
 
     def declare(self) -> bytes:
-        """Return the capabilities of all clients, for the handshake with a legacy server."""
-        capabilities = self.listeners.capabilities
+        """Return the capabilities of all clients that the server may use, for a legacy handshake."""
+        capabilities = self.listeners.capabilities(self.rights)
         self._knows_roots = b'"roots"' in capabilities
         return capabilities
 
@@ -166,7 +170,9 @@ class Session:
         if caller.log_level is not None:
             self._turn_log_on(call, caller.log_level)
         request_id = b"%d" % self.peer.next_id
-        stamps = caller.stamp if self.is_modern else b""
+        stamps = b""
+        if self.is_modern:
+            stamps = caller.stamp if self.rights is None else self.rights.limit(caller).stamp
         for key, value in meta.items():
             if key != META_PROGRESS and not key.startswith(RESERVED_META):
                 stamps = b"%b,%b:%b" % (stamps, encode(key), value)

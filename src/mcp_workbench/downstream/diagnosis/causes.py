@@ -22,6 +22,7 @@ CAUSES: Final[Mapping[Cause, str]] = {
     "port-in-use": "Another program listens on the port that the server wants.",
     "permission-denied": "The program is not executable, or the server is not allowed to use a file.",
     "wrong-architecture": "The program was built for another processor or operating system.",
+    "sandbox-unavailable": "The server has a `sandbox`, and this system cannot confine it.",
     "crashed": "A signal ended the server: it crashed, or the system killed it.",
     "exited-silently": "The server ended before it could be used, and wrote nothing to stderr.",
     "not-mcp": "The server writes text to stdout, and does not answer as an MCP server.",

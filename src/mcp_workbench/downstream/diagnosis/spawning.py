@@ -55,7 +55,7 @@ def why_not_spawned(config: ServerConfig, error: OSError, env: Mapping[str, str]
     if config.cwd is not None and not os.path.isdir(config.cwd):
         reason = f"its working directory '{config.cwd}' is not a directory"
         return StartFailure("file-missing", reason, 'Correct "cwd", or create the directory.')
-    found = _find(command, config, env)
+    found = file_of(command, config, env)
     if isinstance(error, FileNotFoundError):
         if found is not None:
             return _without_interpreter(command, found)
@@ -65,14 +65,14 @@ def why_not_spawned(config: ServerConfig, error: OSError, env: Mapping[str, str]
     if error.errno == _BAD_CPU_TYPE:
         return _of_another_system(command)
     if error.errno == errno.ENOEXEC and found is not None:
-        if _first_bytes(found).startswith(_EXECUTABLES):
+        if first_bytes(found).startswith(_EXECUTABLES):
             return _of_another_system(command)
         reason = f"command '{command}' is a script whose first line does not name its interpreter"
         return StartFailure("failed", reason, 'Write for example "#!/bin/sh" as its first line.')
     return StartFailure("failed", f"command '{command}' could not be started: {error}")
 
 
-def _find(command: str, config: ServerConfig, env: Mapping[str, str]) -> str | None:
+def file_of(command: str, config: ServerConfig, env: Mapping[str, str]) -> str | None:
     """Return the file that the command names; None if there is none."""
     if os.path.dirname(command):
         path = os.path.join(config.cwd or "", command)
@@ -80,7 +80,8 @@ def _find(command: str, config: ServerConfig, env: Mapping[str, str]) -> str | N
     return shutil.which(command, path=env.get("PATH"))
 
 
-def _first_bytes(path: str) -> bytes:
+def first_bytes(path: str) -> bytes:
+    """Return the beginning of a file, where a script names its interpreter; empty if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(256)
@@ -95,7 +96,7 @@ def _of_another_system(command: str) -> StartFailure:
 
 def _without_interpreter(command: str, found: str) -> StartFailure:
     """Return why a program that is there was not found: what should run it is missing."""
-    first_line = _first_bytes(found).partition(b"\n")[0]
+    first_line = first_bytes(found).partition(b"\n")[0]
     if not first_line.startswith(b"#!"):
         return _of_another_system(command)
     interpreter = first_line[2:].decode(errors="replace").strip()
@@ -109,7 +110,7 @@ def _with_arguments(command: str, config: ServerConfig, env: Mapping[str, str]) 
         program, *args = shlex.split(command)
     except ValueError:  # quotes that do not match
         return None
-    if not args or not (_supplier(program) or _find(program, config, env)):
+    if not args or not (_supplier(program) or file_of(program, config, env)):
         return None
     rewritten = json.dumps([*args, *config.args], ensure_ascii=False)
     reason = f"command '{command}' was not found: it has arguments in it"

@@ -57,6 +57,17 @@ def on_exit(
     config: ServerConfig, how: str, exit_code: int | None, words: LastWords, environ: Mapping[str, str]
 ) -> StartFailure:
     """Return why a server ended before it was ready. `how` says how it ended."""
+    return _with_sandbox(_of_end(config, how, exit_code, words, environ), config, words)
+
+
+def on_silence(config: ServerConfig, words: LastWords) -> StartFailure:
+    """Return why a server was not ready in time."""
+    return _with_sandbox(_of_silence(config, words), config, words)
+
+
+def _of_end(
+    config: ServerConfig, how: str, exit_code: int | None, words: LastWords, environ: Mapping[str, str]
+) -> StartFailure:
     ended = f"{how} before it could be used"
     if config.url is not None:
         return StartFailure("failed", ended)
@@ -72,8 +83,7 @@ def on_exit(
     return StartFailure("failed", ended, hint)
 
 
-def on_silence(config: ServerConfig, words: LastWords) -> StartFailure:
-    """Return why a server was not ready in time."""
+def _of_silence(config: ServerConfig, words: LastWords) -> StartFailure:
     late = f"it was not ready within {config.startup_timeout:g} s"
     raise_it = f'raise "startupTimeout" (now {config.startup_timeout:g} s)'
     if config.url is not None:
@@ -83,6 +93,14 @@ def on_silence(config: ServerConfig, words: LastWords) -> StartFailure:
     return StartFailure(
         "silent", late, f"If it is only slow (the first npx or uvx of a package downloads it), {raise_it}."
     )
+
+
+def _with_sandbox(failure: StartFailure, config: ServerConfig, words: LastWords) -> StartFailure:
+    if config.sandbox is None:
+        return failure
+    from mcp_workbench.downstream.diagnosis.confined_starts import in_sandbox  # noqa: PLC0415 - few servers
+
+    return in_sandbox(failure, config.sandbox, words.stderr)
 
 
 def on_wire_error(error: WireError, *, is_listing: bool) -> StartFailure:

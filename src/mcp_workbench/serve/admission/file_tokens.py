@@ -11,6 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.config.model.access import ALL
+from mcp_workbench.config.model.policy import NO_POLICY
 from mcp_workbench.serve.admission.expiry_timers import ExpiryTimers
 from mcp_workbench.workbench.principal import Principal
 
@@ -48,12 +49,16 @@ class FileTokens:
             self.renew(tokens)
 
     def renew(self, tokens: LoadedTokens) -> set[str]:
-        """Replace all tokens. Returns the names that lost a token or may use other toolboxes now."""
+        """Replace all tokens. Returns the names that lost a token or may use other toolboxes now.
+
+        A changed policy takes effect with the next request, and ends no session.
+        """
         before, now = self.by_digest, time.time()
         self.by_digest = {}
         self._expiries.clear()
         for name, token in tokens.tokens.items():
-            principal = Principal(name, None if ALL in token.toolboxes else frozenset(token.toolboxes))
+            toolboxes = None if ALL in token.toolboxes else frozenset(token.toolboxes)
+            principal = Principal(name, toolboxes, None if token.policy == NO_POLICY else token.policy)
             known = before.get(token.digest)
             expires = inf if token.expires is None else token.expires
             self.by_digest[token.digest] = FileToken(principal, expires, known.used_at if known else 0.0)
@@ -64,7 +69,7 @@ class FileTokens:
             old.principal.name
             for digest, old in before.items()
             if (new := self.by_digest.get(digest)) is None
-            or new.principal != old.principal
+            or (new.principal.name, new.principal.toolboxes) != (old.principal.name, old.principal.toolboxes)
             or new.expires <= now < old.expires
         }
 

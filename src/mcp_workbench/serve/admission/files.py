@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config.tokens import LoadedTokens
     from mcp_workbench.serve.admission.admission import AdmittedClients
     from mcp_workbench.serve.logs import SecretSink
+    from mcp_workbench.workbench.policy.configured import ConfiguredPolicy
 
 OPEN_TO_OTHERS = "anyone who can reach this address can use it, so a token file is required"
 _REMEDY = """\
@@ -80,16 +81,20 @@ class AdmissionFiles:
         environ: Mapping[str, str],
         log_handler: SecretSink,
         clients: AdmittedClients,
+        policy: ConfiguredPolicy,
     ) -> None:
         self.admission = Admission(host, loaded.config.http, tokens, clients)
         self._loaded = loaded
         self._tokens = tokens
+        self._policy = policy
+        """Told of the policies of the tokens."""
         self._environ = environ
         self._log_handler = log_handler
         self._watcher: Watcher | None = None
         self._last_use: LastUse | None = None
         self._loading: BackgroundLoad[LoadedTokens | ConfigError] | None = None
         if tokens is not None:
+            self._adopt_policies(tokens)
             self._loading = BackgroundLoad(tokens.path, partial(_read, tokens.path, environ), self._apply)
 
     def start(self) -> None:
@@ -148,7 +153,7 @@ class AdmissionFiles:
             return
         self._tokens = tokens
         self._announce(tokens)
-        self.admission.renew_tokens(tokens)
+        self._renew(tokens)
         log.info("%s has changed; the tokens are reloaded", tokens.path)
 
     def _refuse_all_tokens(self, tokens: LoadedTokens, error: NoTokens) -> None:
@@ -162,7 +167,15 @@ class AdmissionFiles:
             )
         # Not None: that would mean that no token is needed.
         self._tokens = msgspec.structs.replace(tokens, tokens={})
-        self.admission.renew_tokens(self._tokens)
+        self._renew(self._tokens)
+
+    def _renew(self, tokens: LoadedTokens) -> None:
+        # First: a client whose token has a policy now must not pass a door without one.
+        self._adopt_policies(tokens)
+        self.admission.renew_tokens(tokens)
+
+    def _adopt_policies(self, tokens: LoadedTokens) -> None:
+        self._policy.adopt_tokens(token.policy for token in tokens.tokens.values())
 
     def _announce(self, tokens: LoadedTokens) -> None:
         self._log_handler.hide(tokens.secrets)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp_workbench.serve.logs import StderrHandler
-    from mcp_workbench.workbench.door import CallEnd, CallRecord, Outcome
+    from mcp_workbench.workbench.door import CallEnd, CallRecord
 
 LOGGER: Final = "mcp_workbench.calls"
 DELAY_SECONDS: Final = 0.05
@@ -34,7 +34,7 @@ MAX_OTHER_CHARACTERS: Final = 100
 MAX_READ_CHARACTERS: Final = 10_000
 """Length of a name that is looked through for secrets before it is cut."""
 
-WORDS: Final[dict[Outcome, str]] = {
+WORDS: Final[dict[str, str]] = {
     "answered": "ok",
     "tool_error": "tool error",
     "asked": "asked the client",
@@ -95,32 +95,36 @@ def line_of(record: CallRecord, end: CallEnd, mask: Callable[[str], str]) -> str
     name = record.name
     if len(toolbox) + len(server) + len(principal) > MAX_OTHER_CHARACTERS:
         toolbox, server, principal = (
-            _cut(text, MAX_OTHER_CHARACTERS, mask) for text in (toolbox, server, principal)
+            cut_name(text, MAX_OTHER_CHARACTERS, mask) for text in (toolbox, server, principal)
         )
     if len(name) > MAX_NAME_CHARACTERS:
-        name = _cut(name, MAX_NAME_CHARACTERS, mask)
+        name = cut_name(name, MAX_NAME_CHARACTERS, mask)
     client = record.client
     if len(client) > MAX_CLIENT_CHARACTERS:
-        client = _cut(client, MAX_CLIENT_CHARACTERS, mask)
+        client = cut_name(client, MAX_CLIENT_CHARACTERS, mask)
     separator = "/" if record.method == TOOLS_CALL else f" {record.method} "
     outcome = WORDS.get(end.outcome, end.outcome)
     if end.error:
         outcome = f"{outcome} ({end.error})"
-    seconds, size = end.seconds, end.response_bytes
-    duration = f"{seconds * 1000:.0f} ms" if seconds < 10 else f"{seconds:.0f} s"
-    line = f"{toolbox}/{server}{separator}{name} {outcome} {duration}"
-    if size:
-        line = f"{line} {_size(size)}"
+    line = f"{toolbox}/{server}{separator}{name} {outcome} {duration_text(end.seconds)}"
+    if end.response_bytes:
+        line = f"{line} {size_text(end.response_bytes)}"
     if principal:
         return f"{line} ({principal}, {client})" if client else f"{line} ({principal})"
     return f"{line} ({client})" if client else line
 
 
-def _cut(name: str, limit: int, mask: Callable[[str], str]) -> str:
+def cut_name(name: str, limit: int, mask: Callable[[str], str]) -> str:
+    """Return a name without secrets in one line, of at most so many characters."""
     return shorten(mask(name[:MAX_READ_CHARACTERS]), limit)
 
 
-def _size(count: int) -> str:
+def duration_text(seconds: float) -> str:
+    """A duration in milliseconds, or in seconds if it is long: `12 ms`."""
+    return f"{seconds * 1000:.0f} ms" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def size_text(count: int) -> str:
     """A number of bytes in one or two digits after the point at most: `1.4 KB`."""
     if count < 1000:
         return f"{count} B"

@@ -19,19 +19,20 @@ JOURNAL_VARIABLE: Final = "JOURNAL_STREAM"
 
 def local_time(created: float) -> str:
     """Return a time in seconds since the epoch as local time: `2026-07-28T09:30:00+02:00`."""
-    return "".join(_parts(int(created)))
+    return "".join(local_parts(int(created)))
 
 
 def local_time_in_milliseconds(created: float) -> str:
     """Return a time in seconds since the epoch as local time: `2026-07-28T09:30:00.042+02:00`."""
     seconds, thousandths = divmod(int(created * 1000), 1000)
-    until_second, offset = _parts(seconds)
+    until_second, offset = local_parts(seconds)
     return f"{until_second}.{thousandths:03d}{offset}"
 
 
 # Many lines have the same second, and to format it takes longer than the rest of a line.
 @lru_cache(maxsize=2)
-def _parts(seconds: int) -> tuple[str, str]:
+def local_parts(seconds: int) -> tuple[str, str]:
+    """Return a time in whole seconds since the epoch as local time, and its offset from UTC."""
     local = time.localtime(seconds)
     east, minutes = "+-"[local.tm_gmtoff < 0], abs(local.tm_gmtoff) // 60
     return time.strftime("%Y-%m-%dT%H:%M:%S", local), f"{east}{minutes // 60:02d}:{minutes % 60:02d}"

@@ -54,8 +54,14 @@ log = logging.getLogger(__name__)
 class SecretSink(Protocol):
     """A log that masks secret values."""
 
+    secrets: Secrets
+    """All values that are masked. Another object whenever one is added."""
+
     def hide(self, secrets: Secrets) -> None:
         """Mask these values too from now on, in every record."""
+
+    def mask(self, text: str) -> str:
+        """Return a text as it may be shown or kept, without the secret values."""
 
 
 class StderrHandler(logging.Handler):
@@ -65,17 +71,18 @@ class StderrHandler(logging.Handler):
         super().__init__()
         self._to_line = to_line
         self._descriptor = descriptor
-        self._secrets = Secrets({})
+        self.secrets = Secrets({})
+        """All values that are masked. Another object whenever one is added."""
         self._waiting: deque[bytes] = deque()
         self._dropped = 0
 
     def hide(self, secrets: Secrets) -> None:
         """Mask these secrets too. Earlier ones stay masked: a stopping server may still log them."""
-        self._secrets |= secrets
+        self.secrets |= secrets
 
     def mask(self, text: str) -> str:
         """Return a text as it may be shown, for those who cut it: half a secret would not be recognised."""
-        return without_secrets(text, self._secrets.mask)
+        return without_secrets(text, self.secrets.mask)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write, keep or drop a record. Never raises and never blocks."""
@@ -83,19 +90,20 @@ class StderrHandler(logging.Handler):
             self._write_waiting(0)
             # Formatted only if it is written or kept: a flood of dropped lines should cost little.
             if not self._waiting and _takes_bytes(self._descriptor, 0):
-                os.write(self._descriptor, self._to_line(record, self._secrets.mask))
+                os.write(self._descriptor, self._to_line(record, self.secrets.mask))
             elif record.name == SERVERS_STDERR or len(self._waiting) >= MAX_WAITING_LINES:
                 self._dropped += 1
             else:
-                self._waiting.append(self._to_line(record, self._secrets.mask))
+                self._waiting.append(self._to_line(record, self.secrets.mask))
         except Exception:  # noqa: BLE001 - logging must not stop its caller
             self._dropped += 1
 
     def write_together(self, entries: Sequence[BatchedEvent]) -> None:
         """Write a line for each of several events. Never raises and never waits."""
+        self.acquire()  # as `logging` does for single records: threads log too
         try:
             self._write_waiting(0)
-            lines = together(entries, self._secrets.mask, self._to_line)
+            lines = together(entries, self.secrets.mask, self._to_line)
             for chunk in _chunks(lines):
                 if not self._waiting and _takes_bytes(self._descriptor, 0):
                     os.write(self._descriptor, chunk)
@@ -105,6 +113,8 @@ class StderrHandler(logging.Handler):
                     self._waiting.append(chunk)
         except Exception:  # noqa: BLE001 - whoever logs is not to be stopped by that
             self._dropped += len(entries)
+        finally:
+            self.release()
 
     def flush(self) -> None:
         """Write the waiting lines, within a short timeout. `logging` calls this at exit."""

@@ -161,6 +161,11 @@ _CODES_OF_PROGRAMS: Final = {
     "directory-missing": FindingCode(
         "problem", "The working directory (`cwd`) of a server does not exist.", "`mkdir -p DIRECTORY`"
     ),
+    "sandbox-unavailable": FindingCode(
+        "problem",
+        "A server has a `sandbox`, and this system cannot confine it.",
+        "an edit: without `sandbox` the server runs with your rights",
+    ),
     "program-too-old": FindingCode(
         "warning", "A program is too old for most servers.", "installing a newer version"
     ),
@@ -273,7 +278,7 @@ _CODES_OF_STORAGE: Final = {
     ),
     "directory-unusable": FindingCode(
         "warning",
-        "The directory for the catalogue, or the one for logins and secrets, cannot be used.",
+        "The directory for the catalogue, or the one for logins, secrets and the audit, cannot be used.",
         "removing what is in the way, or another directory",
     ),
     "leftover-files": FindingCode(

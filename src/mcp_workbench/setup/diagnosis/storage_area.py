@@ -13,6 +13,7 @@ from mcp_workbench.errors import StoreError
 from mcp_workbench.setup.diagnosis.examined import KEYRING_SECONDS, names, sentence, title
 from mcp_workbench.setup.diagnosis.findings import Area, found
 from mcp_workbench.setup.file_changes import find_leftovers
+from mcp_workbench.storage.audit.audit_files import AuditFiles
 from mcp_workbench.storage.catalogue import Catalogue, identity_of
 from mcp_workbench.storage.directories import cache_directory, data_directory
 from mcp_workbench.storage.private_files import PrivateDirectory
@@ -115,8 +116,10 @@ def look_at_directories(examined: Examined, files: Sequence[str]) -> Area:
     cache, data = cache_directory(environ), data_directory(environ)
     findings = [
         *_unusable(cache, "the catalogue is not kept, and searches find less"),
-        *_unusable(data, "logins, secrets and backups cannot be kept"),
+        *_unusable(data, "logins, secrets and backups cannot be kept, and calls are not recorded"),
     ]
+    if len(findings) == 0 and examined.loaded.config.audit != "off":
+        findings += _unusable(AuditFiles(environ).path, "calls are not recorded")
     if leftovers := sorted({*_beside([examined.path, *files]), *_drafts(environ)}):
         left = count(len(leftovers), "temporary file", "temporary files")
         findings.append(

@@ -76,7 +76,7 @@ class Clients:
         """Return the client session that all modern clients of a principal share."""
         client_session, _ = self._client_sessions.get(principal.name, (None, 0.0))
         if client_session is None:
-            client_session = self._new_client_session(principal, self._emitted_to(principal))
+            client_session = self._new_client_session(principal, self._emitted_to(principal), is_shared=True)
         elif client_session.view.principal != principal:
             self._refresh(client_session, principal)
         client_session.view.used_at = asyncio.get_running_loop().time()
@@ -183,8 +183,10 @@ class Clients:
             del self._emitted[next(iter(self._emitted))]
         return emitted
 
-    def _new_client_session(self, principal: Principal, emitted: EmittedUris | None = None) -> ClientSession:
-        view = ClientView(self._workbench, principal, emitted, has_own_servers=True)
+    def _new_client_session(
+        self, principal: Principal, emitted: EmittedUris | None = None, *, is_shared: bool = False
+    ) -> ClientSession:
+        view = ClientView(self._workbench, principal, emitted, has_own_servers=True, is_shared=is_shared)
         return ClientSession(view, self._parking, Seal(self._environ, principal.name, self._used_states))
 
     def _refresh(self, client_session: ClientSession, principal: Principal) -> None:

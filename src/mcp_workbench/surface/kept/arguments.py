@@ -18,6 +18,7 @@ from mcp_workbench.workbench.kept.client_results import not_kept
 from mcp_workbench.workbench.kept.json_parts import find_part
 
 if TYPE_CHECKING:
+    from mcp_workbench.config import Origin
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.kept.client_results import ClientResults, Content
 
@@ -46,6 +47,16 @@ _REFERENCE: Final = rb"\{\s*+(?:%b(?:%b%b)?|%b%b%b)\s*+\}" % (
 _MALFORMED: Final = rb'"\$result"\s*+:\s*+"res_'
 
 
+def sources_of(arguments: Body, client_results: ClientResults) -> tuple[Origin, ...]:
+    """Return the servers whose results the arguments refer to. Nothing is read for that.
+
+    A handle under which nothing is kept has no source: `fill_in` refuses it.
+    """
+    handles = dict.fromkeys(_handle(found) for found in re.finditer(_REFERENCE, bytes(arguments)))
+    kept = filter(None, map(client_results.find, handles))
+    return tuple(dict.fromkeys(origin for content in kept for origin in content.origins))
+
+
 async def fill_in(arguments: Body, client_results: ClientResults) -> bytes:
     """Return the arguments with their references replaced. Raises CallError."""
     written = bytes(arguments)
@@ -53,7 +64,7 @@ async def fill_in(arguments: Body, client_results: ClientResults) -> bytes:
     at, size = 0, len(written)
     finder = _Finder(client_results)
     for found in re.finditer(_REFERENCE, written):
-        value = await finder.value(_read(found[1] or found[4]) or "", _read(found[2] or found[3]))
+        value = await finder.value(_handle(found), _read(found[2] or found[3]))
         size += len(value)
         if size > MAX_FILLED_BYTES:
             reason = f"with the results that they refer to they have more than {size_of(MAX_FILLED_BYTES)}"
@@ -67,6 +78,10 @@ async def fill_in(arguments: Body, client_results: ClientResults) -> bytes:
     if not filled.lstrip().startswith(b"{"):
         raise InvalidCall("Invalid arguments: what they refer to is not an object, and arguments must be one")
     return filled
+
+
+def _handle(reference: re.Match[bytes]) -> str:
+    return _read(reference[1] or reference[4]) or ""
 
 
 def _read(string: bytes | None) -> str | None:

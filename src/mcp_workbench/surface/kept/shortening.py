@@ -292,7 +292,7 @@ def keep(use: ToolCall, result: msgspec.Raw, stamps: Stamps | None, client_resul
     short = shorten(result, limit)
     if short is None:
         return False
-    client_results.keep_now(short.contents, use.toolbox_server, limit)
+    client_results.keep_now(short.contents, use.toolbox_server, limit, use.sources)
     use.on_result(short.result, stamps)
     return True
 
@@ -305,5 +305,5 @@ async def _keep_later(
         short = await client_results.work(partial(shorten, result, limit), LIMIT_SECONDS)
     except TimeoutError:
         short = None
-    is_kept = short is not None and await client_results.keep(short.contents, server, limit)
+    is_kept = short is not None and await client_results.keep(short.contents, server, limit, use.sources)
     use.on_result(short.result if is_kept and short is not None else result, stamps)

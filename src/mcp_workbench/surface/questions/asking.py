@@ -5,6 +5,7 @@ Owns these requests until they are answered, refused or withdrawn.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +24,7 @@ from mcp_workbench.wire.message import (
     request_line,
     starts_with,
 )
-from mcp_workbench.wire.request import Request
+from mcp_workbench.wire.request import AwaitedRequest, Request
 
 if TYPE_CHECKING:
     from mcp_workbench.downstream.conversation.inquiry import Inquiry
@@ -58,6 +59,23 @@ class Asker:
         for name, question in inquiry.questions.items():
             round_.ask(name, question.method, self._params(question, inquiry.session))
         return round_
+
+    async def ask_user(self, question: bytes, limit: float, write: Write) -> msgspec.Raw:
+        """Ask the client's user what the workbench itself wants to know, and return the answer.
+
+        The question is withdrawn if it times out, or if the task that awaits this is cancelled. Raises
+        WireError.
+        """
+        peer = self._peer
+        request = AwaitedRequest(asyncio.get_running_loop().create_future(), idle=limit, total=limit)
+        peer.start(request, request_line(peer.next_id, ELICITATION, question), write)
+        try:
+            return await request.answer
+        except (asyncio.CancelledError, RequestTimeout) as error:
+            peer.forget(request)
+            reason = "timed out" if isinstance(error, RequestTimeout) else "no longer needed"
+            _notify_cancelled(write, request, reason)
+            raise
 
     def on_progress(self, members: Members) -> None:
         """Tell the server that asks about the progress that the client reports on a question."""
@@ -128,8 +146,12 @@ class Round:
 
     def notify_cancelled(self, question: Request, reason: str) -> None:
         """Tell the client that its answer to a question is no longer needed."""
-        cancelled = encode({"requestId": question.id, "reason": reason})
-        self._write(notification_line("notifications/cancelled", cancelled))
+        _notify_cancelled(self._write, question, reason)
+
+
+def _notify_cancelled(write: Write, question: Request, reason: str) -> None:
+    cancelled = encode({"requestId": question.id, "reason": reason})
+    write(notification_line("notifications/cancelled", cancelled))
 
 
 class _Question(Request):

@@ -10,19 +10,28 @@
                                                              retry is a new call
 
 Details are in `asking`, `parking`, `sealing` and `downstream.conversation.inquiry`. Which client is asked is
-decided in `downstream.conversation.attribution`.
+decided in `downstream.conversation.attribution`. Where `sampling` is `ask`, each case is preceded by a
+question of our own (`sampling_consent`).
 """
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from mcp_workbench.errors import RemoteError
 from mcp_workbench.fairness import RETRY_SECONDS
-from mcp_workbench.protocol.names import ELICITATION, INTERNAL_ERROR, INVALID_PARAMS
+from mcp_workbench.protocol.caller import MissingCapability
+from mcp_workbench.protocol.names import (
+    ELICITATION,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    SAMPLING,
+)
 from mcp_workbench.protocol.questions import Question, retry_fields
 from mcp_workbench.protocol.results import read_stamps
 from mcp_workbench.surface.questions.origin import with_origin
@@ -30,12 +39,13 @@ from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.metadata import passed_on
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, members_of, starts_with
+from mcp_workbench.workbench.policy.approver import UserAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from mcp_workbench.downstream.conversation.inquiry import InputRequired, Pushed
-    from mcp_workbench.protocol.caller import Caller, MissingCapability
+    from mcp_workbench.downstream.conversation.inquiry import InputRequired, Inquiry, Pushed
+    from mcp_workbench.protocol.caller import Caller
     from mcp_workbench.surface.questions.asking import Asker
     from mcp_workbench.surface.questions.parking import ParkedCall, ParkedCalls
     from mcp_workbench.surface.questions.sealing import Seal
@@ -55,6 +65,12 @@ CROWDED: Final = (
     "too many calls already wait for an answer from their client. Answer or cancel some of them, "
     f"or try again in {RETRY_SECONDS} s"
 )
+APPROVAL: Final = "approval"
+"""The name of the question whether a call may be made, in what a modern client is asked."""
+NOBODY_TO_ASK: Final = (
+    f"{SAMPLING}: the configuration of the workbench asks the user first "
+    '("sampling": "ask"), and the client has not declared the capability elicitation'
+)
 NO_ANSWERS: Final = "Invalid params: `inputResponses` must be an object of objects"
 
 
@@ -65,6 +81,8 @@ class Retry(msgspec.Struct, frozen=True):
     """Members of the request for a modern server, each after a comma."""
     parent: int | None = None
     """The number of the call that was ended with the questions, if calls are recorded."""
+    approval: UserAnswer | None = None
+    """What a person has answered to the question whether the call may be made, if that was asked."""
 
 
 NO_RETRY: Final = Retry()
@@ -81,28 +99,51 @@ class Bridge:
 
     def ask(self, call: RelayedRequest, question: Pushed) -> None:
         """Ask the client what a legacy server wants to know. The server waits, with the call in flight."""
-        if lack := _lack(call.caller, question.questions):
+        if lack := _lack(call.caller, question):
             question.refuse(lack.code, lack.message)
         elif not self._is_within_share(call.principal, question):
             question.refuse(INTERNAL_ERROR, CROWDED)
-        elif call.caller.is_modern:
-            self._park(call, question)
+        else:
+            _put_after_consent(question, partial(self._put, call))
+
+    def _put(self, call: RelayedRequest, inquiry: Inquiry) -> None:
+        """Put a question to the client while a legacy server waits for the answer."""
+        if call.caller.is_modern:
+            self._park(call, inquiry)
         else:
             write = call.requests.output.about(call.request_id)
-            round_ = self._asker.ask(question, question.session.input_timeout, write)
-            question.on_withdrawn = round_.withdraw
+            round_ = self._asker.ask(inquiry, inquiry.session.input_timeout, write)
+            inquiry.on_withdrawn = round_.withdraw
 
     def ask_before_retry(self, call: RelayedRequest, required: InputRequired) -> None:
         """Ask the client what a modern server wants to know before the call is made again."""
-        if lack := _lack(call.caller, required.questions):
+        if lack := _lack(call.caller, required):
             required.refuse(lack.code, lack.message)
+        elif call.caller.is_modern and _needs_consent(required):
+            # The server does not wait. The call is parked all the same, with the questions that may follow.
+            self._park(call, _consent(required, lambda: self._pass_on(call, required)))
         elif call.caller.is_modern:
             self._pass_on(call, required)
         elif required.questions and call.rounds < MAX_ROUNDS:
-            write = call.requests.output.about(call.request_id)
-            call.undo = self._asker.ask(required, required.session.input_timeout, write).withdraw
+            _put_after_consent(required, partial(self._put_before_retry, call))
         else:
             repeat_later(call, required)
+
+    async def ask_user(self, call: RelayedRequest, question: bytes, limit: float) -> msgspec.Raw:
+        """Ask the user of a legacy client what the workbench wants to know. Raises WireError."""
+        return await self._asker.ask_user(question, limit, call.requests.output.about(call.request_id))
+
+    def ask_before_call(self, call: RelayedRequest, question: bytes, limit: float) -> None:
+        """Answer a modern client with a question of the workbench. The retry is a new call."""
+        _, state = self._seal.seal("approve", call.bound(), limit, parent=call.number)
+        asked = {APPROVAL: {"method": ELICITATION, "params": msgspec.Raw(question)}}
+        call.ask_back(*stamping.question_result(encode({"inputRequests": asked, "requestState": state})))
+        call.end_with_question()
+
+    def _put_before_retry(self, call: RelayedRequest, inquiry: Inquiry) -> None:
+        """Put questions to a legacy client while no server works on its call."""
+        write = call.requests.output.about(call.request_id)
+        call.undo = self._asker.ask(inquiry, inquiry.session.input_timeout, write).withdraw
 
     def _is_within_share(self, principal: str, inquiry: Pushed) -> bool:
         """Whether a principal is within its limit of open questions of one legacy server."""
@@ -114,14 +155,16 @@ class Bridge:
 
     def ask_outside(self, caller: Caller, inquiry: Pushed) -> None:
         """Ask a legacy client what a server wants to know outside of any call."""
-        (question,) = inquiry.questions.values()
-        if lack := caller.lack(question.method, question.params):
+        if lack := _lack(caller, inquiry):
             inquiry.refuse(lack.code, lack.message)
         else:
-            inquiry.on_withdrawn = self._asker.ask(inquiry, inquiry.session.input_timeout).withdraw
+            _put_after_consent(inquiry, self._put_outside)
 
-    def _park(self, call: RelayedRequest, inquiry: Pushed) -> None:
-        """Answer a modern client with the question of a legacy server, and park the call until the retry."""
+    def _put_outside(self, inquiry: Inquiry) -> None:
+        inquiry.on_withdrawn = self._asker.ask(inquiry, inquiry.session.input_timeout).withdraw
+
+    def _park(self, call: RelayedRequest, inquiry: Inquiry) -> None:
+        """Answer a modern client with a question, and park the call until the retry."""
         if parked := call.requests.parked.get(call.request_id):
             parked.add(inquiry)
         elif not self._parking.can_park(call.principal):
@@ -134,7 +177,14 @@ class Bridge:
     def _pass_on(self, call: RelayedRequest, inquiry: InputRequired) -> None:
         """Answer a modern client with the questions of a modern server, which does not wait for it."""
         limit = inquiry.session.input_timeout
-        _, state = self._seal.seal("passed", call.bound(), limit, inquiry.state, call.number)
+        _, state = self._seal.seal(
+            "passed",
+            call.bound(),
+            limit,
+            inquiry.state,
+            parent=call.number,
+            approved_by=call.approved_by,
+        )
         result = _with_state(inquiry, state)
         call.ask_back(*stamping.modern_result(result, read_stamps(result)))
         call.end_with_question()
@@ -149,7 +199,9 @@ class Bridge:
             return False
         if call.caller.is_modern:
             limit = call.session.input_timeout
-            _, state = self._seal.seal("anew", call.bound(), limit, parent=call.number)
+            _, state = self._seal.seal(
+                "anew", call.bound(), limit, parent=call.number, approved_by=call.approved_by
+            )
             self._answer(call, questions, state)
             call.end_with_question()
         else:
@@ -177,11 +229,18 @@ class Bridge:
             # Without a state there was no question that we know of: the server decides what the answers mean.
             return Retry(tuple(b",%b" % field for field in retry_fields(answers, b"")))
         state = self._seal.open(decode_text(params.state) or "", bound)
+        if state.kind == "approve":
+            from mcp_workbench.workbench.policy.approval_form import read_answer  # noqa: PLC0415 - with a policy
+
+            answer = answers.get(APPROVAL)
+            return Retry(parent=state.parent, approval=None if answer is None else read_answer(answer))
+        # Whoever has approved the call is not asked again because its server has asked something.
+        approval = UserAnswer("once", state.approved_by) if state.approved_by else None
         if state.kind == "anew":
-            return Retry(parent=state.parent)
+            return Retry(parent=state.parent, approval=approval)
         if state.kind == "passed":
             fields = retry_fields(answers if params.responses else None, state.inner)
-            return Retry(tuple(b",%b" % field for field in fields), state.parent)
+            return Retry(tuple(b",%b" % field for field in fields), state.parent, approval)
         parked = self._parking.take(state.nonce)
         requests.resume(parked.call, request_id, caller, params.meta)
         self._resume(parked, answers)
@@ -223,10 +282,31 @@ def repeat_later(call: ServerCall, required: InputRequired) -> None:
     call.undo = lambda _: timer.cancel()
 
 
-def _lack(caller: Caller, questions: Mapping[str, Question]) -> MissingCapability | None:
+def _needs_consent(inquiry: Inquiry) -> bool:
+    """Whether the user has to allow an inquiry before the client gets it."""
+    rights = inquiry.session.rights
+    return rights is not None and rights.needs_consent(inquiry.questions.values())
+
+
+def _consent(inquiry: Inquiry, proceed: Callable[[], None]) -> Inquiry:
+    """Return the question whether the user allows an inquiry. If it is accepted, `proceed` is called."""
+    from mcp_workbench.surface.questions.sampling_consent import SamplingConsent  # noqa: PLC0415 - rare
+
+    return SamplingConsent(inquiry, proceed)
+
+
+def _put_after_consent(inquiry: Inquiry, put: Callable[[Inquiry], None]) -> None:
+    """Put an inquiry to the client, or at first the question whether the user allows it."""
+    put(_consent(inquiry, partial(put, inquiry)) if _needs_consent(inquiry) else inquiry)
+
+
+def _lack(caller: Caller, inquiry: Inquiry) -> MissingCapability | None:
     """Return the first capability that the client lacks for these questions; None if it has them all."""
-    lacks = (caller.lack(question.method, question.params) for question in questions.values())
-    return next(filter(None, lacks), None)
+    lacks = (caller.lack(question.method, question.params) for question in inquiry.questions.values())
+    lack = next(filter(None, lacks), None)
+    if lack is None and _needs_consent(inquiry) and caller.lack(ELICITATION, ABSENT):
+        return MissingCapability(METHOD_NOT_FOUND, NOBODY_TO_ASK)
+    return lack
 
 
 def _read_answers(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:

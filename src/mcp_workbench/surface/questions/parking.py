@@ -15,7 +15,7 @@ from mcp_workbench.surface.requests import Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_workbench.downstream.conversation.inquiry import Pushed
+    from mcp_workbench.downstream.conversation.inquiry import Inquiry
     from mcp_workbench.fairness import Shares
     from mcp_workbench.surface.relay.relayed import RelayedRequest
     from mcp_workbench.wire.message import Id, Outgoing
@@ -34,11 +34,11 @@ NOT_WAITING: Final = (
 class ParkedCall:
     """A call in flight whose client was answered with a question, and has to retry."""
 
-    def __init__(self, call: RelayedRequest, inquiry: Pushed, on_end: Callable[[], None]) -> None:
+    def __init__(self, call: RelayedRequest, inquiry: Inquiry, on_end: Callable[[], None]) -> None:
         self.call = call
         self.asked_in = call.request_id
         """The id of the client's request that was answered with the question."""
-        self.inquiries: deque[Pushed] = deque()
+        self.inquiries: deque[Inquiry] = deque()
         """The questions that the server waits for. The client has been asked the first one."""
         self.answer: tuple[Callable[[Id], Outgoing], int | None] | None = None
         """Makes the answer for the retry, if the server answered the call without waiting for the client."""
@@ -48,7 +48,7 @@ class ParkedCall:
         )
         self.add(inquiry)
 
-    def add(self, inquiry: Pushed) -> None:
+    def add(self, inquiry: Inquiry) -> None:
         """Add one more question of the server."""
         self.inquiries.append(inquiry)
         inquiry.on_withdrawn = lambda _: self.inquiries.remove(inquiry)
@@ -81,7 +81,7 @@ class ParkedCalls:
         """Return how many calls of a principal may be parked at once."""
         return self._shares.limits.questions if principal and self._shares is not None else MAX_PARKED_CALLS
 
-    def add(self, ticket: bytes, call: RelayedRequest, inquiry: Pushed) -> None:
+    def add(self, ticket: bytes, call: RelayedRequest, inquiry: Inquiry) -> None:
         """Park a call under a ticket, after its client was answered with the question."""
         requests, name = call.requests, ticket.hex()
         principal = requests.principal

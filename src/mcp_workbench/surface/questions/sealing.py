@@ -21,8 +21,6 @@ from mcp_workbench.workbench.replica import REPLICA
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcp_workbench.wire.message import Body
-
 VERSION: Final = "wb2"
 NONCE_BYTES: Final = 16
 MAC_BYTES: Final = 32
@@ -35,8 +33,10 @@ WHAT_TO_DO: Final = (
     "or make a new request"
 )
 
-Kind = Literal["parked", "passed", "anew"]
-"""What a retry does: resume a parked call; pass the server's own state back; or make a new call."""
+Kind = Literal["parked", "passed", "anew", "approve"]
+"""What a retry does: resume a parked call; pass the server's own state back; make a new call; or make a call
+that its user was asked about.
+"""
 
 
 class State(msgspec.Struct, frozen=True, array_like=True):
@@ -48,28 +48,18 @@ class State(msgspec.Struct, frozen=True, array_like=True):
     expires: float
     """When the state expires, in seconds since the epoch."""
     bound: bytes
-    """The digest of the request that the state belongs to, see `bind`."""
+    """The digest of the request that the state belongs to, see `protocol.binding`."""
     replica: str
     """The id of the workbench process that made the state."""
     inner: msgspec.Raw = ABSENT
     """The server's own `requestState`, if it has sent one."""
     parent: int | None = None
     """The number of the call that ended with the question, if calls are recorded."""
+    approved_by: str = ""
+    """Who has approved the call that ended with the question, if it needed an approval."""
 
 
 _decode_state = msgspec.json.Decoder(State).decode
-_encode_sorted = msgspec.json.Encoder(order="deterministic").encode
-
-
-def bind(*names: str, arguments: Body) -> bytes:
-    """Return a digest of a request: its method, target and arguments, regardless of their JSON formatting."""
-    from hashlib import sha256  # noqa: PLC0415 - takes a while, and only some calls need it
-
-    try:
-        canonical = _encode_sorted(msgspec.json.decode(arguments))
-    except (msgspec.DecodeError, RecursionError):
-        canonical = bytes(arguments)
-    return sha256(b"%b%b" % (encode(names), canonical)).digest()
 
 
 class UsedStates:
@@ -116,13 +106,22 @@ class Seal:
         bound: bytes,
         seconds: float,
         inner: msgspec.Raw = ABSENT,
+        *,
         parent: int | None = None,
+        approved_by: str = "",
     ) -> tuple[bytes, str]:
         """Make a state that is valid for this time. Return its nonce, and its text for the client."""
         from base64 import urlsafe_b64encode  # noqa: PLC0415 - only some calls need it
 
         state = State(
-            kind, os.urandom(NONCE_BYTES), time.time() + seconds, bound, self._replica, inner or NULL, parent
+            kind,
+            os.urandom(NONCE_BYTES),
+            time.time() + seconds,
+            bound,
+            self._replica,
+            inner or NULL,
+            parent,
+            approved_by,
         )
         payload = encode(state)
         sealed = urlsafe_b64encode(self._mac(payload) + payload).decode()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from mcp_workbench.errors import RemoteError
 from mcp_workbench.protocol.names import INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND
-from mcp_workbench.surface.questions.sealing import bind
 from mcp_workbench.surface.relay.relayed import RelayedRequest
+from mcp_workbench.surface.relay.stamping import retry_after
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.text.sanitise import clean_text
 
@@ -18,13 +18,10 @@ if TYPE_CHECKING:
 class ServerFetch(RelayedRequest):
     """A client's request for a prompt or a completion. The arguments are all parameters but `_meta`."""
 
-    def bound(self) -> bytes:
-        """Return the digest of the server, the method and all parameters."""
-        return bind(self.method, *self.toolbox_server.origin, self.name, arguments=self.arguments)
-
     def on_refusal(self, error: CallError) -> None:
         """Tell the client in a JSON-RPC error why the request was not sent."""
-        self.fail_with(RemoteError(INTERNAL_ERROR, clean_text(str(error)), None))
+        data = retry_after(error)
+        self.fail_with(RemoteError(INTERNAL_ERROR, clean_text(str(error)), encode(data) if data else None))
 
     def explain(self, error: WireError) -> None:
         """Tell the client the server's own error, or why the server gave no answer."""

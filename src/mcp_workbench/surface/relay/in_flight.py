@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.errors import CallError, TooManyRequests
-from mcp_workbench.protocol.names import INTERNAL_ERROR
+from mcp_workbench.protocol.names import INTERNAL_ERROR, TOOLS_CALL
 from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.relayed import MAX_KEPT_BYTES, MAX_KEPT_CALLS, RelayedRequest, ToolCall
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import error_line, notification_line, result_line
+from mcp_workbench.workbench.door import LostCall
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
@@ -146,18 +147,39 @@ class RequestsInFlight:
         *,
         caller: Caller,
         retry: Retry,
+        form: type[ToolCall] = ToolCall,
     ) -> None:
-        """Call a tool. Raises CallError."""
-        toolbox_server = self._view.toolbox_server(tool.toolbox, tool.server)
-        call = ToolCall(
+        """Call a tool, in one of the forms of such calls. Raises CallError."""
+        try:
+            toolbox_server = self._view.toolbox_server(tool.toolbox, tool.server)
+        except CallError as error:
+            self.turn_away(error, TOOLS_CALL, (tool.toolbox, tool.server, tool.tool), arguments, meta)
+            raise
+        call = form(
             *(caller, self._view, toolbox_server, tool.tool, arguments, meta, self, request_id),
             may_forget_arguments=len(arguments) > MAX_KEPT_BYTES or len(self._requests) >= MAX_KEPT_CALLS,
             extra=retry.extra,
             parent=retry.parent,
+            approval=retry.approval,
         )
         if find_reference(arguments) and (client_results := self._view.client_results) is not None:
+            from mcp_workbench.surface.kept.arguments import sources_of  # noqa: PLC0415 - few calls need it
+
+            call.sources = sources_of(arguments, client_results)
             call.preparation = partial(_fill_in, call, client_results)
         self.begin(call)
+
+    def turn_away(
+        self, error: CallError, method: str, target: tuple[str, str, str], arguments: Body, meta: Meta
+    ) -> None:
+        """Take note of a call that is refused because there is no such toolbox or server.
+
+        `target` is the toolbox, the server and the tool. Whoever calls this answers the request.
+        """
+        toolbox, server, name = target
+        client_name = self.callers.name_of(meta)
+        call = LostCall(method, (toolbox, server), name, self.principal, client_name, arguments)
+        self._view.door.turn_away(call, error)
 
     def begin(self, call: RelayedRequest) -> None:
         """Begin a call whose target is known, under the id of the client's request."""

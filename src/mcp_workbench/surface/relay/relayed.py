@@ -6,16 +6,20 @@ from abc import abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from mcp_workbench.errors import BadAnswer, RemoteError
+import msgspec
+
+from mcp_workbench.errors import BadAnswer, CallRefused, RemoteError
+from mcp_workbench.protocol.binding import bind
 from mcp_workbench.protocol.names import (
+    ELICITATION,
     INVALID_PARAMS,
     META_CLIENT,
     META_PROGRESS,
     MISSING_CAPABILITY,
+    TOOLS_CALL,
     URL_ELICITATION_REQUIRED,
 )
 from mcp_workbench.protocol.results import TAIL_BYTES, find_error
-from mcp_workbench.surface.questions.sealing import bind
 from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.links import LONG_BYTES, SHORT_BYTES, find_key, may_hold_uris, note_uris
 from mcp_workbench.surface.relay.metadata import log_line, passed_on
@@ -25,8 +29,6 @@ from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.server_call import NO_LONGER_NEEDED, ServerCall
 
 if TYPE_CHECKING:
-    import msgspec
-
     from mcp_workbench.downstream.conversation.inquiry import InputRequired, Pushed
     from mcp_workbench.errors import CallError, WireError
     from mcp_workbench.protocol.results import Stamps
@@ -38,6 +40,20 @@ MAX_KEPT_CALLS: Final = 256
 """Calls of one client that keep their arguments, so that a failure can be explained with them."""
 MAX_KEPT_BYTES: Final = 64 * 1024
 """Bytes of the longest arguments that are kept. Longer ones would not be checked against the schema."""
+
+
+RETRIED_METHODS: Final = (TOOLS_CALL, "resources/read", "prompts/get")
+"""Requests that the modern protocol lets a server answer with a question."""
+
+
+class AnswerNeeded(CallRefused):
+    """A modern client has to ask its user first, and then make the call again with the answer."""
+
+    def __init__(self, call: RelayedRequest, question: bytes, limit: float) -> None:
+        self.question = question
+        self.limit = limit
+        toolbox, server = call.origin
+        super().__init__(call.name, server, toolbox, "its user has to be asked first")
 
 
 class RelayedRequest(ServerCall):
@@ -66,6 +82,7 @@ class RelayedRequest(ServerCall):
     @property
     def client_name(self) -> str:
         """The name that the client gives itself."""
+        # Not by `name_of`: a step less for every call.
         info = self.meta.get(META_CLIENT)
         callers = self.requests.callers
         if info is None:
@@ -82,9 +99,25 @@ class RelayedRequest(ServerCall):
     def explain(self, error: WireError) -> None:
         """Tell the client why the request failed."""
 
-    @abstractmethod
-    def bound(self) -> bytes:
-        """Return the digest that ties `requestState` to this request: a retry must have the same."""
+    def can_ask_user(self, question: bytes) -> bool:
+        """Whether the client has declared forms, a person answers, and the request can wait for that."""
+        caller = self.caller
+        can_wait = self.method in RETRIED_METHODS or not caller.is_modern
+        return can_wait and caller.is_attended and caller.lack(ELICITATION, msgspec.Raw(question)) is None
+
+    async def ask_user(self, question: bytes, limit: float) -> msgspec.Raw:
+        """Ask the user of a legacy client. A modern one is answered with the question: raises CallRefused."""
+        if self.caller.is_modern:
+            raise AnswerNeeded(self, question, limit)
+        return await self.requests.bridge.ask_user(self, question, limit)
+
+    def refuse(self, error: CallError) -> None:
+        """End the request before it was sent: with an error, or with a question that comes before it."""
+        if isinstance(error, AnswerNeeded):
+            self.task = None
+            self.requests.bridge.ask_before_call(self, error.question, error.limit)
+        else:
+            super().refuse(error)
 
     def on_restart(self) -> None:
         """Register this object as the client's request, in the place of the one that was sent before."""
@@ -184,8 +217,8 @@ class ToolCall(RelayedRequest):
 
     is_short: bool = False
     """Whether the result has been shortened already."""
-    given: Body = b""
-    """The arguments as the client wrote them, if references in them were replaced; else empty."""
+    binding: ClassVar[str] = TOOLS_CALL
+    """What ties a `requestState` to calls that are made in this way, and in no other."""
 
     def set_aside(self, result: msgspec.Raw, stamps: Stamps | None) -> bool:
         """Keep a large result for the client to read in parts, and answer with a short one."""
@@ -206,9 +239,8 @@ class ToolCall(RelayedRequest):
         raise AssertionError(self.name)
 
     def bound(self) -> bytes:
-        """Return the digest of the server, the tool and the arguments as the client wrote them."""
-        arguments = self.given or self.arguments
-        return bind("tools/call", *self.session.origin, self.name, arguments=arguments)
+        """Return the digest of the way to call, the server, the tool and the arguments as written."""
+        return bind(self.binding, *self.origin, self.name, arguments=self.given or self.arguments)
 
     def explain(self, error: WireError) -> None:
         """Tell the model why the call failed; a missing capability of a modern client is a JSON-RPC error."""

@@ -9,6 +9,7 @@ import msgspec
 from mcp_workbench.errors import (
     BadAnswer,
     InvalidCall,
+    LimitReached,
     RemoteError,
     ServerNotFound,
     ToolboxNotFound,
@@ -153,7 +154,15 @@ def _is_end(rest: memoryview) -> bool:
 def program_error(error: CallError) -> RemoteError:
     """Return the JSON-RPC error that tells a program why a call failed, and whether the call was wrong."""
     code = INVALID_PARAMS if isinstance(error, WRONG_CALLS) else CALL_FAILED
-    return RemoteError(code, clean_text(str(error)), encode({"error": type(error).__name__}))
+    data = {"error": type(error).__name__, **retry_after(error)}
+    return RemoteError(code, clean_text(str(error)), encode(data))
+
+
+def retry_after(error: CallError) -> dict[str, int]:
+    """Return in how many seconds a call may be made again, as data of a JSON-RPC error; empty if unknown."""
+    if isinstance(error, LimitReached) and error.seconds is not None:
+        return {"retryAfter": error.seconds}
+    return {}
 
 
 def error_result(error: CallError, advice: str = "") -> tuple[bytes, ...]:

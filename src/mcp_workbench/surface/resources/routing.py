@@ -10,10 +10,20 @@ from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.surface.resources.names import SCHEME, unwrap_name, unwrap_uri
 
 if TYPE_CHECKING:
+    from mcp_workbench.surface.resources.names import QualifiedName
     from mcp_workbench.workbench.client_view import ClientView
     from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
 FORM: Final = "<toolbox>/<server>/"
+
+
+class ServerMissing(Refusal):
+    """A request is refused because the server that its name contains does not exist."""
+
+    def __init__(self, refusal: Refusal, qualified: QualifiedName, error: CallError) -> None:
+        super().__init__(refusal.code, refusal.message, refusal.data)
+        self.qualified = qualified
+        self.error = error
 
 
 def route_resource(view: ClientView, uri: str, *, is_modern: bool) -> tuple[ToolboxServer, str]:
@@ -25,7 +35,8 @@ def route_resource(view: ClientView, uri: str, *, is_modern: bool) -> tuple[Tool
     try:
         return view.toolbox_server(qualified.toolbox, qualified.server), qualified.name
     except CallError as error:
-        raise not_found(str(error), uri, is_modern=is_modern) from None
+        refusal = not_found(str(error), uri, is_modern=is_modern)
+        raise ServerMissing(refusal, qualified, error) from None
 
 
 def route_prompt(view: ClientView, name: str) -> tuple[ToolboxServer, str]:
@@ -37,7 +48,7 @@ def route_prompt(view: ClientView, name: str) -> tuple[ToolboxServer, str]:
     try:
         return view.toolbox_server(qualified.toolbox, qualified.server), qualified.name
     except CallError as error:
-        raise Refusal(INVALID_PARAMS, str(error)) from None
+        raise ServerMissing(Refusal(INVALID_PARAMS, str(error)), qualified, error) from None
 
 
 def not_found(reason: str, uri: str, *, is_modern: bool) -> Refusal:

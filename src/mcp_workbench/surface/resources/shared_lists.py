@@ -23,7 +23,7 @@ from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.fetches import ResourceRead, ServerFetch
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.surface.resources.names import QualifiedName, is_uri, is_wrapped, wrap_name, wrap_uri
-from mcp_workbench.surface.resources.routing import route_prompt, route_resource
+from mcp_workbench.surface.resources.routing import ServerMissing, route_prompt, route_resource
 from mcp_workbench.wire.message import ABSENT, decode_text, encode, members_of
 
 if TYPE_CHECKING:
@@ -105,7 +105,13 @@ class SharedLists:
             self._requests.check_limit()
         except CallError as error:
             raise Refusal(INTERNAL_ERROR, f"Internal error: {error}") from None
-        self.HANDLERS[method](self, ClientRequest(request_id, method, caller, params, members_of(raw)))
+        request = ClientRequest(request_id, method, caller, params, members_of(raw))
+        try:
+            self.HANDLERS[method](self, request)
+        except ServerMissing as missing:
+            target = msgspec.structs.astuple(missing.qualified)
+            self._requests.turn_away(missing.error, method, target, _arguments(request.members), params.meta)
+            raise
 
     def _list(self, request: ClientRequest) -> None:
         if request.params.cursor is not None:
@@ -235,7 +241,7 @@ class SharedLists:
         if request.caller.is_modern and (params.state or params.responses):
             retry = self._bridge.retry(self._requests, request.id, request.caller, params, fetch.bound())
         if retry is not None:
-            fetch.extra, fetch.parent = retry.extra, retry.parent
+            fetch.extra, fetch.parent, fetch.approval = retry.extra, retry.parent, retry.approval
             self._requests.begin(fetch)
 
     HANDLERS: ClassVar[dict[str, Callable[[SharedLists, ClientRequest], None]]] = {

@@ -45,9 +45,9 @@ class BuiltinServer(UnconnectedServer):
         """The definition of a tool that reads or searches kept results."""
         return definitions.TOOLS.get(tool)
 
-    def tool_hint(self, tool: str) -> ToolHint:  # noqa: ARG002 - the same for all
-        """Return that the tools only read what is kept."""
-        return "read-only"
+    def tool_hint(self, tool: str) -> ToolHint | None:
+        """The tools only read what the client has got already. Of any other tool nothing is known."""
+        return "read-only" if tool in definitions.TOOLS else None
 
     async def take(self, call: ServerCall) -> None:
         """Answer a call with the kept results of its client. Raises CallError."""

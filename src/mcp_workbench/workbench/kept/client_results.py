@@ -20,6 +20,7 @@ from mcp_workbench.workbench.replica import REPLICA, TAG_CHARACTERS, random_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from mcp_workbench.config import Origin
     from mcp_workbench.fairness import FairSemaphore
     from mcp_workbench.workbench.kept.store import ResultStore
 
@@ -73,6 +74,9 @@ class Content(msgspec.Struct, frozen=True, eq=False):
 class Source(Protocol):
     """The server that has made a content."""
 
+    origin: Origin
+    """The names of the toolbox and of the server."""
+
     def holds_secret(self, data: bytes) -> bool:
         """Whether the data contains a secret that must not be written to a file."""
 
@@ -80,12 +84,21 @@ class Source(Protocol):
 class KeptContent:
     """A content while it is kept, in memory or in a file."""
 
-    def __init__(self, content: Content, source: Source, limit: int, client_results: ClientResults) -> None:
+    def __init__(
+        self,
+        content: Content,
+        source: Source,
+        limit: int,
+        client_results: ClientResults,
+        handed: Sequence[Origin] = (),
+    ) -> None:
         # Without the data, which may be moved to a file.
         self.content = msgspec.structs.replace(content, data=b"")
         self.handle = content.handle
         self.size = len(content.data)
         self.source = source
+        self.origins = tuple(dict.fromkeys((source.origin, *handed)))
+        """The server that has made the content, and those whose results were handed to it for that."""
         self.limit = limit
         """Bytes that may be passed to a client at once."""
         self.client_results = client_results
@@ -123,19 +136,23 @@ class ClientResults:
         """Whether `size` bytes can be kept without moving other contents."""
         return self._store.has_room(size)
 
-    def keep_now(self, contents: Sequence[Content], source: Source, limit: int) -> None:
-        """Keep contents for which there is space in memory."""
+    def keep_now(
+        self, contents: Sequence[Content], source: Source, limit: int, handed: Sequence[Origin] = ()
+    ) -> None:
+        """Keep contents for which there is space in memory. `handed` are the sources of the call."""
         for content in contents:
-            kept = KeptContent(content, source, limit, self)
+            kept = KeptContent(content, source, limit, self, handed)
             self._kept[kept.handle] = kept
             self._store.add(kept)
 
-    async def keep(self, contents: Sequence[Content], source: Source, limit: int) -> bool:
-        """Keep contents that belong together, and make space for them.
+    async def keep(
+        self, contents: Sequence[Content], source: Source, limit: int, handed: Sequence[Origin] = ()
+    ) -> bool:
+        """Keep contents that belong together, and make space for them. `handed` are the sources of the call.
 
         Returns False if not all of them can be kept; none is kept then.
         """
-        self.keep_now(contents, source, limit)
+        self.keep_now(contents, source, limit, handed)
         handles = [content.handle for content in contents]
         try:
             await self._store.settle()

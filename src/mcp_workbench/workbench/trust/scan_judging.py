@@ -42,8 +42,15 @@ class _Prepared(NamedTuple):
         """Whether a text meets the rule if it has these signals."""
         if signals & self.needs != self.needs:
             return False
-        enough = self.rule.enough
-        return not enough or sum(count for bit, count in self.points if signals & bit) >= enough
+        missing = self.rule.enough
+        if missing <= 0:
+            return True
+        for bit, count in self.points:
+            if signals & bit:
+                missing -= count
+                if missing <= 0:
+                    return True
+        return False
 
 
 def may_be_judged(text: str) -> bool:

@@ -162,7 +162,8 @@ SIGNALS: Final[dict[str, Signal]] = {
     "changes_role": Signal(
         "now mode override instructions instruction & you from new developer god admin administrator"
         " maintenance debug unrestricted system prompt",
-        r"\byou are now (?:an?|in|operating|acting|the|no longer|going|free)\b|\bfrom now on,? (?:you|always"
+        r"\byou are now (?!ready|able|connected|logged|authenticated|using|done|set|signed|on\b)\w"
+        r"|\bfrom now on,? (?:you|always"
         r"|every|all)\b|\bnew (?:system )?instructions?:|\b(?:developer|god|admin|maintenance|debug"
         r"|unrestricted) mode\b[^.]{0,20}\b(?:enabled|activated|engaged)\b|\b(?:enter|activate|switch to"
         r"|you are (?:now )?in) (?:developer|god|admin|unrestricted|maintenance) mode|\b(?:system|prompt"
@@ -223,15 +224,17 @@ SIGNALS: Final[dict[str, Signal]] = {
         _any("skipping omitting neglecting bypassing failure_to failing_to not_doing_so ignoring")
         + rf"[^.]{{0,60}}{_any('will may could can would might causes? leads? results?')}"
         r"|\b(?:otherwise|or else|without (?:this|it|doing)|if you (?:do not|don'?t"
-        r"|skip))\b[^.]{0,60}\b(?:fail|crash|corrupt|overload|break|violat|block|not work|refus|suspend"
+        r"|skip))\b[^.]{0,60}\b(?:fail|crash|corrupt|overload|break|violat|block|(?:not|won'?t) work"
+        r"|refus|suspend"
         r"|terminat|unstable)",
     ),
     # --- What is wanted -----------------------------------------------------------------------------------
     "secret_file": Signal(
-        "ssh rsa dsa ed25519 ecdsa passwd shadow sudoers crontab env aws netrc npmrc pypirc credentials"
+        "~ ssh rsa dsa ed25519 ecdsa passwd shadow sudoers crontab env aws netrc npmrc pypirc credentials"
         " gnupg kube bashrc zshrc bash zsh mcp cursor claude pem kdbx wallet environ secrets keychain"
         " cookies authorized",
-        r"\.ssh\b|\bid_(?:rsa|dsa|ed25519|ecdsa)\b|\bauthorized_keys\b|/etc/(?:passwd|shadow|sudoers|ssh"
+        r"~/\.[a-z]|\.ssh\b|\bid_(?:rsa|dsa|ed25519|ecdsa)\b|\bauthorized_keys\b|/etc/(?:passwd|shadow"
+        r"|sudoers|ssh"
         r"|crontab)\b|(?<![\w.])\.env\b(?!\.example)|\.aws/|\.(?:pem|kdbx)\b|\bwallet\.dat\b"
         r"|/proc/self/environ|\.cursor/|\.(?:netrc|npmrc|pypirc|git-credentials|gnupg|kube|bashrc|zshrc"
         r"|bash_profile|bash_history|zsh_history)\b|\bmcp\.json\b|\bclaude_desktop_config\b"

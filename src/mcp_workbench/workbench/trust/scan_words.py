@@ -40,7 +40,7 @@ class NamesOfTool(NamedTuple):
     """The tools of the same server."""
 
 
-_SIGNS: Final = ("<", "[", ":", "!", "@", "+", *MARKS)
+_SIGNS: Final = ("<", "[", ":", "!", "@", "+", "~", *MARKS)
 """Signs that count as words."""
 _BREAKS: Final = str.maketrans(
     dict.fromkeys("`'\"\u201c\u201d\u2018\u2019()[]{}<>,.;:!?*_|/\\#=+-~@$%" + "".join(MARKS), " ")
@@ -71,10 +71,11 @@ def is_split_into_words(text: str) -> bool:
 
 
 def may_have_names(text: str) -> bool:
-    """Whether a text has anything that a name is recognised by: quotes, `_`, capitals inside, or hyphens."""
-    return (
-        any(sign in text for sign in "`'\"_-") or _inner_capital().search(text) is not None or "tool " in text
-    )
+    """Whether a text has anything that a name is recognised by. Most texts have nothing."""
+    return any(sign in text for sign in _NAME_SIGNS) or _name_parts().search(text) is not None
+
+
+_NAME_SIGNS: Final = ("_", "`", '"', " '", "('", "\n'", "\u201c", "the tool ")
 
 
 def has_long_run(text: str) -> bool:
@@ -172,8 +173,8 @@ def _in_latin(text: str) -> str:
 
 
 @cache
-def _inner_capital() -> re.Pattern[str]:
-    return re.compile("[a-z0-9][A-Z]")
+def _name_parts() -> re.Pattern[str]:
+    return re.compile(r"[a-z0-9][A-Z]|(?:ing|all|ool) \w{1,40}-")
 
 
 @cache

@@ -124,23 +124,24 @@ def _bounded(found: Iterable[ScanFinding]) -> list[ScanFinding]:
 
 def _scan(texts: Collection[tuple[str, str]], names: NamesOfTool | None) -> Iterator[ScanFinding]:
     whole = "\n".join(text for _, text in texts)
-    if has_hidden(whole):
+    if has_hidden(whole) or "   " in whole or "\n\n\n" in whole:
         for place, text in texts:
             yield from _hidden(place, text)
-    if "   " in whole or "\n\n\n" in whole:
-        for place, text in texts:
-            if (padded := _PADDING.search(text)) is not None:
-                yield finding("hidden-characters", "hard", place, text[padded.end() - 1 :])
+    # Most tools have too few of the words that the rules need: they cost nothing more. The name is judged by
+    # itself, because it has signs that make other words look like names.
+    may_attack = may_be_judged(readable("\n".join(text for place, text in texts if place != "name")))
     is_long = has_long_run(whole)
-    # Most tools have too few of the words that the rules need: they cost nothing more.
-    may_attack = may_be_judged(readable(whole))
-    if may_attack or is_long:
-        for place, text in texts:
-            if may_attack:
-                yield from _judged(place, text, names)
-            if is_long and has_long_run(text):
-                yield from _encoded(place, text, names)
-    for parameter in sorted(names.parameters) if names is not None else ():
+    for place, text in texts:
+        if may_attack or place == "name":
+            yield from _judged(place, text, names)
+        if is_long and has_long_run(text):
+            yield from _encoded(place, text, names)
+    if names is not None:
+        yield from _collecting(names.parameters)
+
+
+def _collecting(parameters: Iterable[str]) -> Iterator[ScanFinding]:
+    for parameter in sorted(parameters):
         if len(parameter) <= MAX_PARAMETER_CHARACTERS and _COLLECTING.fullmatch(parameter):
             yield finding("collects-context", "soft", f"inputSchema.properties.{parameter}", parameter)
 
@@ -164,6 +165,8 @@ def _hidden(place: str, text: str) -> Iterator[ScanFinding]:
     if hidden:
         is_meant = hidden >= MANY_HIDDEN_CHARACTERS or _MEANT.search(text) is not None
         yield finding("hidden-characters", "hard" if is_meant else "soft", place, readable(text))
+    elif (padded := _PADDING.search(text)) is not None:
+        yield finding("hidden-characters", "hard", place, text[padded.end() - 1 :])
 
 
 _MEANT: Final = re.compile("[\x1b\u202d\u202e\U000e0020-\U000e007e]")

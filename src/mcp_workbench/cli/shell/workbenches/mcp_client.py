@@ -27,13 +27,12 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-CAPABILITIES: Final[dict[str, object]] = {
-    "elicitation": {"form": {}, "url": {}},
-    "extensions": {PROGRAM_EXTENSION: {}},
-}
+ELICITATION: Final[dict[str, object]] = {"form": {}, "url": {}}
 FIRST_WAIT_SECONDS: Final = 0.1
 MAX_WAIT_SECONDS: Final = 5.0
 """Longest pause before a call is repeated because its server wants that, and asks for nothing."""
+MAX_ROUNDS: Final = 100
+"""Times that a call is sent, because its server asks for something or wants to be called again."""
 
 
 class ServerQuestion(msgspec.Struct, frozen=True):
@@ -107,7 +106,9 @@ class McpClient:
         on_log: Callable[[Json], None] = _ignore,
         log_level: str | None = None,
         timeout: float | None = None,
+        is_attended: bool = False,
     ) -> None:
+        """Take a connection and callbacks. `is_attended` tells whether a person gives the answers."""
         self._workbench = workbench
         self._answer = answer
         self._callbacks = {"notifications/progress": on_progress, "notifications/message": on_log}
@@ -116,7 +117,10 @@ class McpClient:
         self._meta = {
             names.META_VERSION: names.MODERN,
             names.META_CLIENT: {"name": "mcp-workbench-cli", "version": __version__},
-            names.META_CAPABILITIES: CAPABILITIES,
+            names.META_CAPABILITIES: {
+                "elicitation": ELICITATION,
+                "extensions": {PROGRAM_EXTENSION: {"attended": is_attended}},
+            },
             **({} if log_level is None else {names.META_LOG_LEVEL: log_level}),
         }
 
@@ -131,7 +135,7 @@ class McpClient:
         """Call a meta-tool, and return its result. Raises WireError and TimeoutError."""
         params: dict[str, object] = {"name": name, "arguments": arguments}
         wait = FIRST_WAIT_SECONDS
-        while True:
+        for _ in range(MAX_ROUNDS):
             result = await self._request(names.TOOLS_CALL, params)
             asked = _read_asked(result)
             if asked is None:
@@ -144,6 +148,7 @@ class McpClient:
                 wait = min(2 * wait, MAX_WAIT_SECONDS)
             state = {"requestState": asked.state} if asked.state else {}
             params = {"name": name, "arguments": arguments, "inputResponses": responses, **state}
+        raise BadAnswer(f"it has asked for input {MAX_ROUNDS} times, and still asks for more")
 
     async def toolbox_names(self) -> list[str]:
         """Return the names of the toolboxes, which are in the input schema of `open_toolbox`."""

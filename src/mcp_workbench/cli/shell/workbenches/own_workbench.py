@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.errors import OpeningFailed, StartError
-from mcp_workbench.storage.directories import cache_directory
+from mcp_workbench.library.log_masking import masking_handler
+from mcp_workbench.serve.running import Service
 from mcp_workbench.surface.client_connection import ClientConnection
 from mcp_workbench.surface.client_session import ClientSession
 from mcp_workbench.surface.output import SingleOutput
@@ -18,7 +19,6 @@ from mcp_workbench.surface.questions.parking import ParkedCalls
 from mcp_workbench.surface.questions.sealing import Seal
 from mcp_workbench.wire.message import encode, notification_line, request_line
 from mcp_workbench.workbench.client_view import ClientView
-from mcp_workbench.workbench.registry import build
 from mcp_workbench.workbench.toolbox import Opening
 
 if TYPE_CHECKING:
@@ -109,14 +109,19 @@ class OwnWorkbench:
 
 
 @asynccontextmanager
-async def own_workbench(loaded: LoadedConfig) -> AsyncIterator[OwnWorkbench]:
-    """Make a workbench of a configuration. No server starts before it is used, and all end with it."""
-    toolboxes = build(loaded, environ=os.environ, cache=cache_directory(os.environ))
+async def own_workbench(loaded: LoadedConfig, *, has_policy: bool = True) -> AsyncIterator[OwnWorkbench]:
+    """Make a workbench of a configuration. No server starts before it is used, and all end with it.
+
+    Without the policy all tools can be seen, those that are hidden from clients too.
+    """
+    log_handler = masking_handler()
+    log_handler.hide(loaded.secrets)
+    service = Service(loaded, os.environ, log_handler, has_policy=has_policy)
     try:
-        workbench = OwnWorkbench(ClientView(toolboxes, takes_whole_results=True), ParkedCalls())
+        workbench = OwnWorkbench(ClientView(service.workbench, takes_whole_results=True), ParkedCalls())
         try:
             yield workbench
         finally:
             workbench.close()
     finally:
-        await toolboxes.close()
+        await service.close()

@@ -14,7 +14,7 @@ from mcp_workbench.workbench.text.sanitise import show_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcp_workbench.cli.trust.scan_report import ScannedServer, ScanReport, ToolFinding
+    from mcp_workbench.cli.scanning.scan_report import ScannedServer, ScanReport, ToolFinding
 
 REMEDY: Final = "List their tools with mcp-workbench scan --connect."
 INDENT: Final = "  "

@@ -8,7 +8,7 @@ from mcp_workbench import __version__
 from mcp_workbench.workbench.trust.scan_rules import WHY
 
 if TYPE_CHECKING:
-    from mcp_workbench.cli.trust.scan_report import ScannedServer, ScanReport, ToolFinding
+    from mcp_workbench.cli.scanning.scan_report import ScannedServer, ScanReport, ToolFinding
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS: Final = {"hard": "error", "soft": "warning"}

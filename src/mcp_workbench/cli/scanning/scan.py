@@ -11,9 +11,9 @@ import msgspec
 from mcp_workbench.cli.configuration import load_or_report
 from mcp_workbench.cli.inspection.index import list_tools
 from mcp_workbench.cli.inspection.rows import choose_rows
+from mcp_workbench.cli.scanning.scan_display import show
+from mcp_workbench.cli.scanning.scan_report import ScannedServer, ScanReport
 from mcp_workbench.cli.terminal import complain, print_json
-from mcp_workbench.cli.trust.scan_display import show
-from mcp_workbench.cli.trust.scan_report import ScannedServer, ScanReport
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.workbench.filters import compile_filters
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"file": loaded.path, **msgspec.to_builtins(report)})
     elif options.sarif:
-        from mcp_workbench.cli.trust.sarif import as_sarif
+        from mcp_workbench.cli.scanning.sarif import as_sarif
 
         print_json(as_sarif(report, loaded.path))
     else:

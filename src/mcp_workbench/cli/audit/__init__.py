@@ -1,0 +1,1 @@
+"""The command that shows what was called: `mcp-workbench log`."""

@@ -1,0 +1,1 @@
+"""The command `scan`: findings of the scanner for people, as JSON and as SARIF."""

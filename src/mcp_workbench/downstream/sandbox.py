@@ -1,0 +1,155 @@
+"""Decides which paths a server in a sandbox can use, and makes the command that confines it.
+
+Always allowed: programs, libraries and settings of the system, the server's own program with its interpreter,
+and a private temporary directory. Everything else is named in the configuration. How a process is confined is
+in `wire.processes.confinement`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import sys
+import tempfile
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from mcp_workbench.downstream.diagnosis.causes import StartFailure
+from mcp_workbench.downstream.diagnosis.confined_starts import unavailable
+from mcp_workbench.downstream.diagnosis.spawning import file_of, first_bytes
+from mcp_workbench.wire.processes import confinement
+from mcp_workbench.wire.threads import in_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mcp_workbench.config import ServerConfig
+
+SYSTEM_PATHS: Final = (
+    *("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/opt", "/etc"),
+    *("/nix/store", "/run/current-system", "/gnu/store", "/snap", "/home/linuxbrew/.linuxbrew"),
+    *("/var/lib/ca-certificates", "/proc", "/sys"),
+)
+"""Directories with programs, libraries and settings for all users, which can be read."""
+DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+"""Devices that keep nothing and reveal nothing, which can be read and written."""
+RESOLVER: Final = "/etc/resolv.conf"
+CERTIFICATE_VARIABLES: Final = (
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+)
+"""Variables with the path of public certificates, which a server with network can read."""
+DELETE_SECONDS: Final = 1.0
+"""Seconds for the temporary directory of a server to be deleted, during which its end waits."""
+_BESIDE_BIN: Final = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
+"""What belongs to a program in a `bin`. Not `share`: that of `~/.local` has data of other programs."""
+
+
+def why_not_confined(config: ServerConfig) -> StartFailure | None:
+    """Return why a server with a sandbox cannot be started here; None if it can."""
+    if why := confinement.why_unavailable():
+        return unavailable(why)
+    sandbox = config.sandbox
+    for path in (*sandbox.read, *sandbox.write) if sandbox is not None else ():
+        if not os.path.exists(path):
+            reason = f"'{path}', which its \"sandbox\" names, does not exist"
+            return StartFailure("file-missing", reason, 'Create it, or correct the path in "sandbox".')
+    return None
+
+
+def confined_command(config: ServerConfig, env: Mapping[str, str], scratch: str | None) -> list[str]:
+    """Return the command that confines itself, and then becomes the server.
+
+    `env` is the environment of the server, and `scratch` its temporary directory, if it has one. Raises
+    FileNotFoundError if there is no such program.
+    """
+    sandbox = config.sandbox
+    program = file_of(config.command or "", config, env)
+    if sandbox is None or program is None:
+        raise FileNotFoundError(config.command)
+    program = os.path.abspath(program)
+    inside = _Inside(sandbox.write)
+    allowed = [*SYSTEM_PATHS, *_paths_of(program, env.get("PATH", os.defpath), inside)]
+    if sandbox.network:
+        allowed += [_resolver(), *(env[name] for name in CERTIFICATE_VARIABLES if env.get(name))]
+    # What does not exist here cannot be allowed, and need not be.
+    read = [*filter(os.path.exists, allowed), *itertools.filterfalse(inside.has, sandbox.read)]
+    named = itertools.filterfalse(inside.has_below, sandbox.write)
+    write = [*filter(os.path.exists, DEVICES), *([scratch] if scratch else []), *named]
+    return [
+        *(sys.executable, "-I", "-S", confinement.__file__),
+        *(["--network"] if sandbox.network else []),
+        *(word for path in dict.fromkeys(read) for word in ("--read", path)),
+        *(word for path in dict.fromkeys(write) for word in ("--write", path)),
+        *("--", program, config.command or "", *config.args),
+    ]
+
+
+def make_scratch(env: Mapping[str, str]) -> str:
+    """Create the temporary directory of a server, which no other user can read, and return its path."""
+    base = env.get("TMPDIR")
+    return tempfile.mkdtemp(prefix="mcp-workbench-", dir=base if base and os.path.isdir(base) else None)
+
+
+async def delete_scratch(path: str) -> None:
+    """Delete the temporary directory of a server that has ended. What cannot be deleted in time stays."""
+    with suppress(TimeoutError):
+        await in_thread(lambda: shutil.rmtree(path, ignore_errors=True), DELETE_SECONDS)
+
+
+def _resolver() -> str:
+    """Return the file that names the DNS servers, or its directory if the file is replaced now and then."""
+    path = os.path.realpath(RESOLVER)
+    return os.path.dirname(path) if path.startswith("/run/") else path
+
+
+class _Inside:
+    """What is in a directory that the server can write to. It can be used anyway, and is not to be trusted:
+    the server may have put a link or a script there, to be allowed more at its next start.
+    """
+
+    def __init__(self, writable: Sequence[str]) -> None:
+        self._places = {*writable, *map(os.path.realpath, writable)}
+
+    def has(self, path: str) -> bool:
+        """Whether a path is one of these directories, or in one."""
+        return path in self._places or self.has_below(path)
+
+    def has_below(self, path: str) -> bool:
+        """Whether a path is in one of these directories."""
+        directory, name = os.path.split(path)
+        places = (path, os.path.join(os.path.realpath(directory), name))
+        return any(place.startswith(f"{outer.rstrip('/')}/") for place in places for outer in self._places)
+
+
+def _paths_of(program: str, search_path: str, inside: _Inside) -> Iterator[str]:
+    """Yield the files of a program: itself, what belongs to it, and the interpreter of a script."""
+    seen: set[str] = set()
+    waiting = [program]
+    while waiting:
+        path = waiting.pop()
+        if path in seen or inside.has(path):
+            continue
+        seen.add(path)
+        yield path
+        waiting.append(os.path.realpath(path))
+        if interpreter := _interpreter(path, search_path):
+            waiting.append(interpreter)
+        directory = os.path.dirname(path)
+        if os.path.basename(directory) == "bin":
+            prefix = os.path.dirname(directory)
+            yield from (os.path.join(prefix, name) for name in _BESIDE_BIN)
+            if os.path.exists(os.path.join(prefix, "pyvenv.cfg")):
+                waiting.append(os.path.join(directory, "python"))
+
+
+def _interpreter(path: str, search_path: str) -> str | None:
+    """Return the program that the first line of a script names; None if it is no script."""
+    first_line = first_bytes(path).partition(b"\n")[0]
+    if not first_line.startswith(b"#!"):
+        return None
+    words = os.fsdecode(first_line[2:]).split()
+    if words and os.path.basename(words[0]) == "env":
+        named = (word for word in words[1:] if not word.startswith("-") and "=" not in word)
+        return shutil.which(next(named, ""), path=search_path)
+    return words[0] if words else None

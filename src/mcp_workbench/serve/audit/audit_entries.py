@@ -1,0 +1,142 @@
+"""What is recorded of calls: names without secrets and of limited length, times, numbers and bodies."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from mcp_workbench.serve.logs.call_log import (
+    MAX_CLIENT_CHARACTERS,
+    MAX_NAME_CHARACTERS,
+    MAX_OTHER_CHARACTERS,
+    cut_name,
+)
+from mcp_workbench.serve.logs.log_times import local_parts, local_time_in_milliseconds
+from mcp_workbench.storage.audit.audit_entry import AuditEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_workbench.config import Origin, Secrets
+    from mcp_workbench.serve.logs import SecretSink
+    from mcp_workbench.wire.message import Body
+    from mcp_workbench.workbench.door import CallRecord
+
+    Names = tuple[Origin, str, str, str]
+    """The server, the tool, the principal and the client of a call."""
+
+MAX_BODY_BYTES: Final = 32 * 1024
+"""Bytes of the arguments, and of the result, in a line."""
+MAX_RULE_CHARACTERS: Final = 300
+"""Length of the rule that decided about a call in a line."""
+MAX_KNOWN_NAMES: Final = 1000
+"""Calls with different names whose names are remembered as they may be shown."""
+
+
+class Bodies(NamedTuple):
+    """The arguments and the result of a call, where they are recorded."""
+
+    arguments: Body | None
+    result: msgspec.Raw | None
+
+    @property
+    def size(self) -> int:
+        """How many bytes they have."""
+        return len(self.arguments or b"") + len(self.result or b"")
+
+
+NO_BODIES: Final = Bodies(None, None)
+
+
+def take_bodies(record: CallRecord) -> Bodies:
+    """Take the arguments and the result off a record, which other observers may keep."""
+    if record.arguments is None and record.result is None:
+        return NO_BODIES
+    bodies = Bodies(record.arguments, record.result)
+    record.arguments = record.result = None
+    return bodies
+
+
+class AuditEntries:
+    """Makes the entries of one workbench, which `run` identifies."""
+
+    def __init__(self, run: str, log_handler: SecretSink) -> None:
+        self._run = run
+        self._pid = os.getpid()
+        self._log_handler = log_handler
+        self._shown: dict[Names, Names] = {}
+        """Names as they may be shown. Most calls have the same."""
+        self._secrets: Secrets | None = None
+        """The secrets that were masked in these names."""
+
+    def of_calls(self, ended: Sequence[CallRecord]) -> list[AuditEntry]:
+        """Return the entries of calls that have ended, without their bodies."""
+        if self._log_handler.secrets is not self._secrets or len(self._shown) > MAX_KNOWN_NAMES:
+            self._secrets = self._log_handler.secrets
+            self._shown.clear()
+        shown, entries = self._shown, []
+        run, pid, second, until_second, offset = self._run, self._pid, -1, "", ""
+        for record in ended:
+            end = record.end
+            if end is None:
+                continue  # never: observers are told of ended calls only
+            seconds = end.seconds
+            at = record.begun_at + seconds
+            if int(at) != second:
+                second = int(at)
+                until_second, offset = local_parts(second)
+            names = record.origin, record.name, record.principal, record.client
+            if (known := shown.get(names)) is None:
+                known = shown[names] = self._show(names)
+            (toolbox, server), name, principal, client = known
+            entry = AuditEntry(
+                f"{until_second}.{int((at - second) * 1000):03d}{offset}",
+                run,
+                pid,
+                record.number,
+                record.method,
+                toolbox,
+                server,
+                name,
+                end.outcome,
+                end.error,
+                round(seconds, 6),
+                record.request_bytes,
+                end.response_bytes,
+                principal,
+                client,
+                record.parent or 0,
+            )
+            if (decision := record.decision) is not None:
+                entry.decision, entry.decided_by = decision.action, decision.by
+                entry.rule = cut_name(decision.rule, MAX_RULE_CHARACTERS, self._log_handler.mask)
+            entries.append(entry)
+        return entries
+
+    def of_missing(self, number: int) -> AuditEntry:
+        """Return the entry that says that so many calls are missing."""
+        return AuditEntry(local_time_in_milliseconds(time.time()), self._run, self._pid, missing=number)
+
+    def add_bodies(self, entry: AuditEntry, bodies: Bodies) -> None:
+        """Add the arguments and the result to the entry of a call, masked and shortened. This takes long."""
+        if bodies.arguments is not None:
+            entry.arguments = self._excerpt(bodies.arguments)
+        if bodies.result is not None:
+            entry.result = self._excerpt(bodies.result)
+
+    def _show(self, names: Names) -> Names:
+        (toolbox, server), name, principal, client = names
+        mask = self._log_handler.mask
+        toolbox, server, principal = (
+            cut_name(text, MAX_OTHER_CHARACTERS, mask) for text in (toolbox, server, principal)
+        )
+        name = cut_name(name, MAX_NAME_CHARACTERS, mask)
+        return (toolbox, server), name, principal, cut_name(client, MAX_CLIENT_CHARACTERS, mask)
+
+    def _excerpt(self, body: Body) -> msgspec.Raw:
+        from mcp_workbench.workbench.text.json_excerpt import json_excerpt  # noqa: PLC0415 - few record bodies
+
+        return msgspec.Raw(json_excerpt(bytes(body), MAX_BODY_BYTES, self._log_handler.mask))

@@ -1,0 +1,194 @@
+"""The thread that writes the audit: many calls at once, and again later if the disk refuses them.
+
+Owns what is lost when the disk fails or is too slow: it is counted, and said once when it begins and once
+when it is over, in the log and in the audit itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import queue
+import threading
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mcp_workbench.serve.audit.audit_entries import NO_BODIES
+from mcp_workbench.storage.audit.audit_entry import encode_entries
+from mcp_workbench.storage.audit.audit_files import MAX_CHUNK_BYTES, AuditFiles
+from mcp_workbench.workbench.text.counting import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mcp_workbench.serve.audit.audit_entries import AuditEntries, Bodies
+    from mcp_workbench.storage.audit.audit_entry import AuditEntry
+
+MAX_WAITING: Final = 100_000
+"""Calls that wait to be written: twice as many as one client may have in flight. More are dropped."""
+MAX_WAITING_IN_OUTAGE: Final = 5000
+"""Calls that wait to be written while the disk refuses it, which may last."""
+MAX_WAITING_BYTES: Final = 32 * 1024 * 1024
+"""Bytes of arguments and results that wait to be written. Calls beyond that are recorded without theirs."""
+COLLECT_SECONDS: Final = 0.2
+"""How long the thread waits for more before it writes: to open and lock a file takes 0.1 ms."""
+RETRY_SECONDS: Final = 5.0
+"""Time between two attempts to write while the disk refuses it."""
+
+log = logging.getLogger(__name__)
+
+
+class _Batch(NamedTuple):
+    """Calls that are written together."""
+
+    calls: int
+    lines: bytes
+    """The lines of the calls, or nothing if these have yet to be made."""
+    entries: Sequence[AuditEntry] = ()
+    """What the lines are made of."""
+    bodies: Sequence[Bodies] = ()
+    size: int = 0
+    """Bytes of all arguments and results."""
+
+
+class AuditWriter:
+    """Writes calls that have ended to the files of the audit, in a daemon thread of its own."""
+
+    def __init__(self, entries: AuditEntries, environ: Mapping[str, str]) -> None:
+        self._entries = entries
+        self._files = AuditFiles(environ)
+        self._batches: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
+        """What is to be written. None ends the thread."""
+        self._is_closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="audit", daemon=True)
+        self._max_waiting = MAX_WAITING
+        # Each number is changed by one thread only.
+        self._put_calls = self._put_bytes = 0
+        """What was put into the queue, by the event loop."""
+        self._dropped = 0
+        """Calls that were not put into the queue because too many wait in it."""
+        self._done_calls = self._done_bytes = 0
+        """What was taken from the queue and is written or lost."""
+        self._lost = 0
+        """Calls that were taken from the queue and not written."""
+        self._told = 0
+        """Calls that are missing in the audit, as it says itself."""
+        self._failure = ""
+        """Why the disk refuses lines; empty while it takes them."""
+        self._has_given_up = False
+        """Whether the disk has refused the last attempt, at the end of the workbench."""
+
+    def start(self) -> None:
+        """Begin to write, in the thread."""
+        self._thread.start()
+
+    def put(self, entries: Sequence[AuditEntry], bodies: Sequence[Bodies]) -> None:
+        """Let the thread write calls. If too many wait already, these are dropped, and counted."""
+        if self._put_calls - self._done_calls + len(entries) > self._max_waiting:
+            self._dropped += len(entries)
+            return
+        self._put_calls += len(entries)
+        size = sum(each.size for each in bodies if each is not NO_BODIES)
+        if 0 < size <= MAX_WAITING_BYTES - self._put_bytes + self._done_bytes:
+            self._put_bytes += size
+            self._batches.put(_Batch(len(entries), b"", entries, bodies, size))
+        else:
+            self._batches.put(_Batch(len(entries), encode_entries(entries)))
+
+    def finish(self, seconds: float) -> bool:
+        """Write what waits and end the thread. Return whether it has ended in this time."""
+        self._is_closing.set()
+        self._batches.put(None)
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            log.warning("the disk is too slow for the audit: the last calls may be missing in it")
+            return False
+        return True
+
+    def _run(self) -> None:
+        is_last = False
+        while not is_last:
+            batches, is_last = self._next_batches()
+            for lines, calls in _gathered(itertools.chain.from_iterable(map(self._pieces, batches))):
+                self._write(lines, calls)
+            self._done_calls += sum(batch.calls for batch in batches)
+            self._done_bytes += sum(batch.size for batch in batches)
+        if missing := self._missing:
+            lost = count(missing, "call was", "calls were")
+            log.warning("%s not recorded in the audit: %s", lost, self._failure or "see above")
+
+    def _next_batches(self) -> tuple[list[_Batch], bool]:
+        """Return what is to be written, and whether it is the last. Waits a moment for more to come."""
+        batches: list[_Batch] = []
+        batch = self._batches.get()
+        self._is_closing.wait(COLLECT_SECONDS)
+        try:
+            while batch is not None:
+                batches.append(batch)
+                batch = self._batches.get_nowait()
+        except queue.Empty:
+            return batches, False
+        return batches, True
+
+    def _pieces(self, batch: _Batch) -> Iterator[tuple[bytes, int]]:
+        """Yield the lines of a batch, and how many calls they are of."""
+        if batch.lines:
+            yield batch.lines, batch.calls
+        for entry, bodies in zip(batch.entries, batch.bodies, strict=True):
+            try:
+                self._entries.add_bodies(entry, bodies)
+            except Exception:
+                log.exception("the arguments and the result of a call could not be recorded")
+            yield encode_entries([entry]), 1
+
+    @property
+    def _missing(self) -> int:
+        """Calls that are missing in the audit, which does not say so yet."""
+        return self._dropped + self._lost - self._told
+
+    def _write(self, lines: bytes, calls: int) -> None:
+        """Write lines, again and again while the disk refuses them, until the workbench ends."""
+        while not self._has_given_up:
+            missing = self._missing
+            try:
+                self._files.append(lines)
+                if missing:
+                    self._files.append(encode_entries([self._entries.of_missing(missing)]))
+            except OSError as error:
+                self._begin_outage(error)
+                self._has_given_up = self._is_closing.is_set()
+                self._is_closing.wait(RETRY_SECONDS)
+                continue
+            self._told += missing
+            self._end_outage(missing)
+            return
+        self._lost += calls
+
+    def _begin_outage(self, error: OSError) -> None:
+        self._max_waiting = MAX_WAITING_IN_OUTAGE
+        if not self._failure:
+            self._failure = self._files.explain(error)
+            log.warning("calls are not recorded now, because the audit cannot be written: %s", self._failure)
+
+    def _end_outage(self, missing: int) -> None:
+        lost = count(missing, "call is", "calls are")
+        if self._failure:
+            log.warning("the audit can be written again: %s missing in it", lost if missing else "no call is")
+        elif missing:
+            log.warning("%s missing in the audit: they came faster than it could be written", lost)
+        self._failure = ""
+        self._max_waiting = MAX_WAITING
+
+
+def _gathered(pieces: Iterable[tuple[bytes, int]]) -> Iterator[tuple[bytes, int]]:
+    """Yield lines in pieces of a size to be written at once, and how many calls they are of."""
+    gathered: list[bytes] = []
+    size = calls = 0
+    for lines, number in pieces:
+        if size and size + len(lines) > MAX_CHUNK_BYTES:
+            yield b"".join(gathered), calls
+            gathered, size, calls = [], 0, 0
+        gathered.append(lines)
+        size += len(lines)
+        calls += number
+    if gathered:
+        yield b"".join(gathered), calls

@@ -1,0 +1,1 @@
+"""The audit on disk: what is recorded of each call, and the files that the records are in."""

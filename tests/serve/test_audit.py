@@ -1,0 +1,285 @@
+"""The audit of a running workbench: one record for every call, without secrets, whatever the disk does."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import logging
+import os
+import threading
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mcp_workbench.config import Secrets
+from mcp_workbench.errors import CallRefused, RequestTimeout, ServerNotFound
+from mcp_workbench.library.log_masking import MaskingHandler
+from mcp_workbench.serve.audit import audit_writer
+from mcp_workbench.serve.audit.call_audit import CLOSE_SECONDS, CallAudit
+from mcp_workbench.workbench.call_counts import CallCounts
+from mcp_workbench.workbench.door import CallDecision, Door, LostCall
+from tests.storage.audit.lines import directory, line, read
+from tests.support.waiting import poll
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from mcp_workbench.config.model.workbench import AuditLevel
+    from mcp_workbench.workbench.door import CallRecord
+
+SECRET = "hunter2-hunter2"  # noqa: S105 - it has to be recognised
+NOT_RECORDED = "calls are not recorded now, because the audit cannot be written: "
+TOO_FAST = "600 calls are missing in the audit: they came faster than it could be written"
+RESULT = msgspec.Raw(b'{"content":[{"type":"text","text":"hello"}]}')
+
+
+class Bench:
+    """A door with an audit, and calls that pass it."""
+
+    def __init__(self, home: Path, level: AuditLevel = "metadata") -> None:
+        self.home = home
+        self.log_handler = MaskingHandler()
+        self.log_handler.hide(Secrets({SECRET: "<env TOKEN>"}))
+        self.door = Door(observers=[CallCounts()])
+        self.audit = CallAudit(self.door, {"XDG_DATA_HOME": str(home)}, self.log_handler)
+        self.audit.set_level(level)
+
+    def begin(self, name: str = "status", arguments: bytes = b"{}", principal: str = "alice") -> CallRecord:
+        return self.door.begin(LostCall("tools/call", ("dev", "git"), name, principal, "cursor", arguments))
+
+    def call(self, name: str = "status", arguments: bytes = b"{}", result: bytes = RESULT) -> None:
+        self.begin(name, arguments).answered(msgspec.Raw(result))
+
+    async def records(self) -> list[dict[str, Any]]:
+        """What was recorded by the end of the workbench."""
+        await self.audit.close()
+        return read(self.home)
+
+
+async def test_a_call_is_recorded_with_all_that_is_known_of_it(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    first = bench.begin(arguments=b'{"a": 1}')
+    first.parent = 7
+    first.decision = CallDecision("ask", '"*": "ask" of toolbox dev', "user")
+    first.answered(RESULT)
+    (record,) = await bench.records()
+    assert abs(time.time() - datetime.fromisoformat(record["time"]).timestamp()) < 60
+    assert record["time"][-6] in "+-"
+    seconds = record.pop("seconds", 0.0)
+    assert 0 <= seconds < 60
+    assert {key: value for key, value in record.items() if key not in ("time", "run")} == {
+        "pid": os.getpid(),
+        "number": 1,
+        "method": "tools/call",
+        "toolbox": "dev",
+        "server": "git",
+        "name": "status",
+        "outcome": "answered",
+        "request_bytes": 8,
+        "response_bytes": len(RESULT),
+        "principal": "alice",
+        "client": "cursor",
+        "parent": 7,
+        "decision": "ask",
+        "rule": '"*": "ask" of toolbox dev',
+        "decided_by": "user",
+    }
+
+
+async def test_every_call_is_recorded_once_however_it_ends(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    for outcome in ("asked", "cancelled", "client_gone"):
+        bench.begin().close(outcome)
+    bench.begin().failed(RequestTimeout(1.0, capped=False))
+    bench.begin().failed(CallRefused("status", "git", "dev", "not today"))
+    bench.call(result=b'{"content":[],"isError":true}')
+    for _ in range(1000):
+        bench.call()
+    nowhere = LostCall("tools/call", ("dev", "gut"), "status", "alice", "cursor", b"{}")
+    bench.door.turn_away(nowhere, ServerNotFound("gut", "dev", ["git"], disabled=False))
+    records = await bench.records()
+    late = bench.begin()
+    late.close("client_gone")  # as a parked call over HTTP, whose client is told last
+    records = read(tmp_path)
+    assert [record["number"] for record in records] == list(range(1, len(records) + 1))
+    ends = [(record["outcome"], record.get("error", "")) for record in records]
+    assert ends[:6] == [
+        *(("asked", ""), ("cancelled", ""), ("client_gone", ""), ("timed_out", "RequestTimeout")),
+        *(("refused", "CallRefused"), ("tool_error", "")),
+    ]
+    assert ends[6:] == [*[("answered", "")] * 1000, ("refused", "ServerNotFound"), ("client_gone", "")]
+
+
+async def test_calls_to_nowhere_are_not_counted_among_tools() -> None:
+    counts = CallCounts()
+    door = Door(observers=[counts])
+    nowhere = LostCall("tools/call", ("dev", "gut"), "status", "", "", b"{}")
+    door.turn_away(nowhere, ServerNotFound("gut", "dev", ["git"], disabled=False))
+    assert counts.snapshot() == {}
+
+
+async def test_no_secret_is_recorded_in_any_member_also_if_it_is_added_later(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "full")
+    body = json.dumps({"a": SECRET, SECRET: 1, "list": [f"x{SECRET}"], "number": 12345678}).encode()
+    for _ in range(2):
+        record = bench.begin(SECRET, body, principal=SECRET)
+        record.decision = CallDecision("deny", f"{SECRET} says so")
+        record.answered(msgspec.Raw(body))
+        bench.log_handler.hide(Secrets({"12345678": "<env PIN>"}))
+    one, two = await bench.records()
+    assert SECRET not in json.dumps([one, two])
+    masked = {"a": "<env TOKEN>", "<env TOKEN>": "<masked>", "list": ["x<env TOKEN>"]}
+    assert two["arguments"] == two["result"] == {**masked, "number": "<env PIN>"}
+    assert (two["name"], two["rule"]) == ("<env TOKEN>", "<env TOKEN> says so")
+
+
+async def test_the_level_says_how_much_is_recorded_and_can_change(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "off")
+    assert bench.door.on_end == (bench.door.on_end[0],)
+    levels: list[AuditLevel] = ["off", "metadata", "arguments", "full", "full", "metadata", "off"]
+    for level in levels:
+        bench.audit.set_level(level)
+        bench.call(level, b'{"a":1}')
+    found = [(it["name"], it.get("arguments"), it.get("result")) for it in await bench.records()]
+    result = json.loads(bytes(RESULT))
+    assert found == [
+        ("metadata", None, None),
+        ("arguments", {"a": 1}, None),
+        *[("full", {"a": 1}, result)] * 2,
+        ("metadata", None, None),
+    ]
+
+
+async def test_bodies_are_bounded_and_values_of_secret_keys_masked(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "full")
+    keys = {"password": "x", "apiKey": "y", "Authorization": "z", "nested": [{"client_secret": {"a": 1}}]}
+    bench.call(arguments=json.dumps({**keys, "text": "long " * 1000, "max_tokens": 5}).encode())
+    bench.call(arguments=b'["%b"]' % (b"x" * 300_000), result=json.dumps({"a": ["y" * 1000] * 150}).encode())
+    bench.call(arguments=b"[" * 500 + b"]" * 500, result=b"nonsense")
+    records = await bench.records()
+    shown = records[0]["arguments"]
+    assert shown.pop("text") == f"{'long ' * 400}… (3,000 characters left out)"
+    assert shown == {
+        **dict.fromkeys(("password", "apiKey", "Authorization"), "<masked>"),
+        "nested": [{"client_secret": "<masked>"}],
+        "max_tokens": 5,
+    }
+    assert records[1]["arguments"] == "(left out: 300,004 bytes)"
+    assert records[2]["result"] == "(left out: no valid JSON)"
+    assert max(len(json.dumps(record)) for record in records) < 66_000
+
+
+async def test_other_observers_do_not_keep_bodies_alive(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "full")
+    record = bench.begin(arguments=b'{"a":1}')
+    record.answered(RESULT)
+    assert (record.arguments, record.result) == (None, None)
+    await bench.audit.close()
+
+
+async def test_nothing_is_made_before_the_first_call_nor_without_an_audit(tmp_path: Path) -> None:
+    before = threading.active_count()
+    await Bench(tmp_path).audit.close()
+    off = Bench(tmp_path, "off")
+    off.call()
+    assert (await off.records(), threading.active_count()) == ([], before)
+    assert not directory(tmp_path).exists()
+
+
+async def test_the_thread_ends_with_the_workbench(tmp_path: Path) -> None:
+    before = threading.active_count()
+    bench = Bench(tmp_path)
+    bench.call()
+    assert len(await bench.records()) == 1
+    await poll(lambda: threading.active_count() == before)
+
+
+async def test_an_outage_is_said_once_and_what_is_missing_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(audit_writer, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(audit_writer, "MAX_WAITING_IN_OUTAGE", 5)
+    directory(tmp_path).parent.mkdir()
+    directory(tmp_path).write_bytes(b"")
+    bench = Bench(tmp_path)
+    bench.call("before")
+    await poll(lambda: caplog.messages)
+    for number in range(10):
+        bench.call(f"meanwhile {number}")
+        bench.audit._hand_over()
+    directory(tmp_path).unlink()
+    await poll(lambda: len(caplog.messages) == 2)
+    assert [record["name"] for record in await bench.records() if "name" in record] == [
+        *("before", *(f"meanwhile {number}" for number in range(4))),
+    ]
+    assert [record["missing"] for record in read(tmp_path) if "missing" in record] == [6]
+    assert caplog.messages == [
+        f"{NOT_RECORDED}Not a directory: {directory(tmp_path)}",
+        "the audit can be written again: 6 calls are missing in it",
+    ]
+
+
+async def test_what_could_never_be_written_is_said_at_the_end(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    directory(tmp_path).parent.mkdir()
+    directory(tmp_path).write_bytes(b"")
+    bench = Bench(tmp_path)
+    for _ in range(3):
+        bench.call()
+    began = time.monotonic()
+    await bench.audit.close()
+    assert time.monotonic() - began < CLOSE_SECONDS
+    assert caplog.messages[1:] == [
+        f"3 calls were not recorded in the audit: Not a directory: {directory(tmp_path)}"
+    ]
+
+
+async def test_a_disk_that_hangs_delays_neither_a_call_nor_the_end_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("mcp_workbench.serve.audit.call_audit.CLOSE_SECONDS", 0.2)
+    bench = Bench(tmp_path)
+    directory(tmp_path).mkdir(parents=True)
+    file = directory(tmp_path) / "calls-000001.jsonl"
+    file.write_bytes(line(1))
+    file.chmod(0o600)
+    with file.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # as a process that hangs in the middle of a write
+        began = time.monotonic()
+        for _ in range(2000):
+            bench.call()
+        await bench.audit.close()
+        bench.call("later")
+        assert time.monotonic() - began < 2
+        assert len(read(tmp_path)) == 1
+        assert caplog.records[0].levelno == logging.WARNING
+    await poll(lambda: len(read(tmp_path)) >= 2001)
+
+
+async def test_a_flood_beyond_all_bounds_is_dropped_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(audit_writer, "MAX_WAITING", 400)
+    bench = Bench(tmp_path)
+    for _ in range(1000):
+        bench.call()
+    records = await bench.records()
+    assert len([record for record in records if "name" in record]) == 400
+    assert records[-1]["missing"] == 600
+    assert caplog.messages == [TOO_FAST]
+
+
+async def test_two_workbenches_of_a_process_record_side_by_side(tmp_path: Path) -> None:
+    one, two = Bench(tmp_path), Bench(tmp_path)
+    one.call()
+    two.call()
+    await asyncio.gather(one.audit.close(), two.audit.close())
+    runs = {(record["run"], record["number"]) for record in read(tmp_path)}
+    assert len(runs) == 2
+    assert {number for _, number in runs} == {1}
