@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -75,8 +76,11 @@ class CallAudit:
         if writer is not None:
             from mcp_workbench.wire.threads import in_thread  # noqa: PLC0415 - not before a call
 
-            # Not on the loop: a program that uses the library goes on meanwhile.
-            self._is_stuck = not await in_thread(lambda: writer.finish(CLOSE_SECONDS), CLOSE_SECONDS * 2)
+            self._is_stuck = True
+            with suppress(TimeoutError):
+                # Not on the loop: a program that uses the library goes on meanwhile.
+                has_ended = await in_thread(lambda: writer.finish(CLOSE_SECONDS), CLOSE_SECONDS * 2)
+                self._is_stuck = not has_ended
 
     def _hand_over(self) -> None:
         """Let the thread write the calls that were collected."""
