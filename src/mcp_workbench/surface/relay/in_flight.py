@@ -153,7 +153,8 @@ class RequestsInFlight:
         try:
             toolbox_server = self._view.toolbox_server(tool.toolbox, tool.server)
         except CallError as error:
-            self.turn_away(error, TOOLS_CALL, (tool.toolbox, tool.server, tool.tool), arguments, meta)
+            target = (tool.toolbox, tool.server, tool.tool)
+            self.turn_away(error, TOOLS_CALL, target, arguments, meta, parent=retry.parent)
             raise
         call = form(
             *(caller, self._view, toolbox_server, tool.tool, arguments, meta, self, request_id),
@@ -170,15 +171,23 @@ class RequestsInFlight:
         self.begin(call)
 
     def turn_away(
-        self, error: CallError, method: str, target: tuple[str, str, str], arguments: Body, meta: Meta
+        self,
+        error: CallError,
+        method: str,
+        target: tuple[str, str, str],
+        arguments: Body,
+        meta: Meta,
+        *,
+        parent: int | None = None,
     ) -> None:
         """Take note of a call that is refused because there is no such toolbox or server.
 
-        `target` is the toolbox, the server and the tool. Whoever calls this answers the request.
+        `target` is the toolbox, the server and the tool, and `parent` the number of the call that this one
+        continues. Whoever calls this answers the request.
         """
         toolbox, server, name = target
         client_name = self.callers.name_of(meta)
-        call = LostCall(method, (toolbox, server), name, self.principal, client_name, arguments)
+        call = LostCall(method, (toolbox, server), name, self.principal, client_name, arguments, parent)
         self._view.door.turn_away(call, error)
 
     def begin(self, call: RelayedRequest) -> None:
