@@ -211,3 +211,14 @@ async def test_a_decision_counts_even_if_judging_again_fails(
     pinned.trust.look()
     await poll(lambda: user.times)
     assert "could not be judged again" in caplog.text
+
+
+async def test_what_was_logged_as_held_is_remembered_up_to_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("mcp_workbench.workbench.trust.judging.keeping.MAX_REMEMBERED", 2)
+    await Pinned(tmp_path).lists(tool())
+    pinned = Pinned(tmp_path)
+    for number in (1, 2, 2, 3, 1):
+        await pinned.lists(tool(description=f"{POISON} {number}"))
+    assert caplog.text.count("is held") == 4
