@@ -155,10 +155,13 @@ async def test_the_level_says_how_much_is_recorded_and_can_change(tmp_path: Path
     ]
 
 
-async def test_bodies_are_bounded_and_values_of_secret_keys_masked(tmp_path: Path) -> None:
+async def test_bodies_are_bounded_and_values_of_secret_keys_and_tokens_masked(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "full")
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    cut = f"{'long ' * 396}\n{token}{'long ' * 400}"
     keys = {"password": "x", "apiKey": "y", "Authorization": "z", "nested": [{"client_secret": {"a": 1}}]}
     bench.call(arguments=json.dumps({**keys, "text": "long " * 1000, "max_tokens": 5}).encode())
+    bench.call(arguments=json.dumps({"command": f"curl -H 'X: {token}'", "cut": cut}).encode())
     bench.call(arguments=b'["%b"]' % (b"x" * 300_000), result=json.dumps({"a": ["y" * 1000] * 150}).encode())
     bench.call(arguments=b"[" * 500 + b"]" * 500, result=b"nonsense")
     records = await bench.records()
@@ -169,8 +172,10 @@ async def test_bodies_are_bounded_and_values_of_secret_keys_masked(tmp_path: Pat
         "nested": [{"client_secret": "<masked>"}],
         "max_tokens": 5,
     }
-    assert records[1]["arguments"] == "(left out: 300,004 bytes)"
-    assert records[2]["result"] == "(left out: no valid JSON)"
+    assert records[1]["arguments"]["command"] == "curl -H 'X: <masked>'"
+    assert token[:8] not in json.dumps(records[1])
+    assert records[2]["arguments"] == "(left out: 300,004 bytes)"
+    assert records[3]["result"] == "(left out: no valid JSON)"
     assert max(len(json.dumps(record)) for record in records) < 66_000
 
 

@@ -140,6 +140,13 @@ def test_globs_decide_without_a_terminal_and_rejecting_wins(bench: TrustBench) -
     assert notes.approved() == {"add": NEW}
 
 
+def test_a_tool_whose_name_looks_like_a_glob_is_decided_about_by_its_name(bench: TrustBench) -> None:
+    notes = Notes(bench)
+    notes.hold(named := definition("get[all]"), OTHER)
+    assert bench.do("review", "--approve", "get[all]").code == 1
+    assert notes.approved() == {"get[all]": named}
+
+
 @pytest.mark.parametrize("pattern", ["nothing*", "fs/add", "ops/notes/add", "add/", ""])
 def test_a_glob_that_matches_nothing_decides_nothing(bench: TrustBench, pattern: str) -> None:
     notes = Notes(bench)

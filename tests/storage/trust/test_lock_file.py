@@ -272,6 +272,7 @@ def test_no_file_is_no_lock_and_a_link_to_nothing_is_a_mistake(tmp_path: Path) -
     assert read_lock(str(path), digest_of) is None
     assert lock_stamp(str(path)) is None
     path.symlink_to("nowhere")
+    assert lock_stamp(str(path)) is not None
     with pytest.raises(LockUnusable, match="leads to no file"):
         read_lock(str(path), digest_of)
     path.unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -155,6 +156,19 @@ def test_a_damaged_file_is_not_taken_for_none(tmp_path: Path) -> None:
     again = PinStore(tmp_path)
     assert (again.read(PLACE), again.texts(PLACE)) == (PinRecord(is_damaged=True), {})
     assert again.held.servers() == []
+
+
+def test_a_file_that_cannot_be_looked_at_is_damaged_and_stays_the_same_object(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str) -> os.stat_result:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    store = PinStore(tmp_path)
+    monkeypatch.setattr("mcp_workbench.storage.trust.pins.os.lstat", refuse)
+    record = store.read(PLACE)
+    assert record.is_damaged
+    assert store.read(PLACE) is record
 
 
 def test_what_is_held_can_be_listed_by_configuration(tmp_path: Path) -> None:

@@ -164,6 +164,20 @@ async def test_a_tool_that_was_never_listed_is_decided_about_when_its_server_has
     assert len(decided.person.asked) == (decision.action == "ask")
 
 
+async def test_rules_that_change_while_a_server_starts_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modern: bool
+) -> None:
+    unlisted = Unlisted(monkeypatch, "read-only")
+    decided = Decided(tmp_path, {"read-only": "allow", "*": "deny"}, modern=modern)
+    decided.call()
+    await decided.settle()
+    decided.reload({"*": "ask"})
+    unlisted.may_start.set()
+    await decided.settle()
+    assert decided.notes.begun[0].decision == CallDecision("ask", '"*": "ask" of the file')
+    assert len(decided.person.asked) == 1
+
+
 @pytest.mark.parametrize(
     "policy", [{"read": "allow", "destructive": "deny"}, {"unknown": "ask", "*": "allow", "read": "ask"}]
 )

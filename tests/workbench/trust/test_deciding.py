@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_workbench.errors import BadAnswer
 from mcp_workbench.storage.trust.lock_file import LockedServer, LockedTool, encode_lock
 from mcp_workbench.storage.trust.pin_records import INSTRUCTIONS
 from mcp_workbench.workbench.trust.digests import definition_digest, program_digest
@@ -131,11 +132,16 @@ async def test_a_changed_lock_is_noticed_without_a_restart(
     pinned.context.close()
 
 
+@pytest.mark.parametrize("is_link", [False, True], ids=["a conflict", "a link to nothing"])
 @pytest.mark.parametrize(("level", "held"), [("scan", set()), ("strict", {"read"})])
 async def test_a_lock_that_cannot_be_read_approves_nothing(
-    level: str, held: set[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    level: str, held: set[str], is_link: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "workbench-lock.json").write_text("<<<<<<< ours\n", encoding="utf-8")
+    lock = tmp_path / "workbench-lock.json"
+    if is_link:
+        lock.symlink_to("nowhere")
+    else:
+        lock.write_text("<<<<<<< ours\n", encoding="utf-8")
     assert (await Pinned(tmp_path, level).lists(tool())).held.keys() == held
     assert "the lock cannot be used" in caplog.text
 
@@ -173,3 +179,46 @@ async def test_a_list_of_the_same_bytes_is_not_judged_again(
     monkeypatch.setattr("mcp_workbench.workbench.trust.judging.judge.judge", None)
     judgement = await Pinned(tmp_path).lists(tool(), tool("write"))
     assert (judgement.held, judgement.hints) == ({}, {"read": "unknown", "write": "unknown"})
+
+
+async def test_a_list_that_cannot_be_judged_because_of_a_fault_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pinned = Pinned(tmp_path)
+    await pinned.lists(tool())
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("mcp_workbench.workbench.trust.pinning.verdict_on", fail)
+    with pytest.raises(BadAnswer, match="could not be compared"):
+        await pinned.lists(tool(description="Reads one file."))
+    assert "could not be judged" in caplog.text
+
+
+async def test_a_decision_counts_even_if_judging_again_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pinned = Pinned(tmp_path)
+    await pinned.lists(tool())
+    user = User(pinned)
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("mcp_workbench.workbench.trust.pinning.verdict_on", fail)
+    locked(tmp_path, tool())
+    pinned.trust.look()
+    await poll(lambda: user.times)
+    assert "could not be judged again" in caplog.text
+
+
+async def test_what_was_logged_as_held_is_remembered_up_to_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("mcp_workbench.workbench.trust.judging.keeping.MAX_REMEMBERED", 2)
+    await Pinned(tmp_path).lists(tool())
+    pinned = Pinned(tmp_path)
+    for number in (1, 2, 2, 3, 1):
+        await pinned.lists(tool(description=f"{POISON} {number}"))
+    assert caplog.text.count("is held") == 4

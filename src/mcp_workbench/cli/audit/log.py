@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.cli.audit.call_rows import CSV_HEADER, csv_row, json_row, text_row
 from mcp_workbench.cli.terminal import complain
 from mcp_workbench.config import load_usable, locate
+from mcp_workbench.config.globs import matches
 from mcp_workbench.storage.audit.audit_files import AuditFiles
 from mcp_workbench.storage.audit.audit_reader import AuditReader
 from mcp_workbench.workbench.call_counts import SUCCESSES
@@ -72,7 +72,7 @@ def _filter(options: argparse.Namespace) -> Callable[[AuditedCall], bool]:
 def _matches(entry: AuditEntry, glob: str) -> bool:
     from_server = f"{entry.server}/{entry.name}"
     names = entry.name, from_server, f"{entry.toolbox}/{from_server}"
-    return any(fnmatchcase(name, glob) for name in names)
+    return any(matches(glob, name) for name in names)
 
 
 def _chosen(reader: AuditReader, options: argparse.Namespace) -> Iterable[AuditedCall]:

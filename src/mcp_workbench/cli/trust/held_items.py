@@ -6,11 +6,11 @@ it is in the data directory and in the lock, so nothing is started.
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from mcp_workbench.config.globs import matches
 from mcp_workbench.storage.trust.lock_file import LockedTool
 from mcp_workbench.storage.trust.pin_records import INSTRUCTIONS, HeldServer, version_of
 from mcp_workbench.workbench.trust.differences import instruction_changes
@@ -62,7 +62,7 @@ class HeldItem(msgspec.Struct, frozen=True, kw_only=True):
         """
         *places, tool = pattern.split("/", 2)
         names = self.origin[2 - len(places) :]
-        return all(map(fnmatchcase, (*names, self.name), (*places, tool)))
+        return all(map(matches, (*places, tool), (*names, self.name)))
 
 
 class HeldItems:

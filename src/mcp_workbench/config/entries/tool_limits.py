@@ -7,8 +7,9 @@ Owns the escaping of names, and the intersection of several lists. What a filter
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+
+from mcp_workbench.config.globs import matches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,4 +63,4 @@ def _common(one: Filters | None, other: Filters | None) -> Filters | None:
 
 
 def _is_shown(name: str, patterns: Sequence[str]) -> bool:
-    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
+    return any(matches(pattern, name) for pattern in patterns)

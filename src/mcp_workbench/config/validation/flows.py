@@ -6,9 +6,9 @@ effect. Values are not quoted, because they may come from a variable.
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, get_args
 
+from mcp_workbench.config.globs import matches
 from mcp_workbench.config.model.policy import Action
 from mcp_workbench.config.validation.fields import as_object, kind_of
 
@@ -50,9 +50,5 @@ def warn_of_idle_flows(
         for pattern in servers[origin].flows:
             toolbox, _, server = pattern.partition("/")
             sources = (source for source in servers if source != origin)
-            if not any(_matches(toolbox, name) and _matches(server, other) for name, other in sources):
+            if not any(matches(toolbox, name) and matches(server, other) for name, other in sources):
                 problems.warn((*place, "flows", pattern), "matches no other server of this file")
-
-
-def _matches(pattern: str, name: str) -> bool:
-    return name == pattern or fnmatchcase(name, pattern)

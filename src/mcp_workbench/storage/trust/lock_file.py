@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
@@ -36,6 +37,7 @@ VERSION: Final = 1
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _RESTORE: Final = "Restore the file from version control, or delete it and run `mcp-workbench lock` again."
 _EXAMPLE: Final = '{"version": 1, "toolboxes": {}}'
+_OUT_OF_REACH: Final = Stamp(())
 # What does not print. Below U+0020 `json` writes escapes by itself.
 _UNSEEN: Final = (
     "[\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f"
@@ -74,11 +76,19 @@ def lock_path(config_path: StrPath) -> str:
 
 
 def lock_stamp(path: str) -> Stamp | None:
-    """Return the state of the lock's file, by which a change is noticed; None if there is no file."""
-    try:
+    """Return the state of the lock's file, by which a change is noticed; None if there is no file.
+
+    A link that leads to no file has a state too, and so has a file that cannot be looked at: a lock that is
+    out of reach is not taken for none.
+    """
+    with suppress(OSError):
         return stamp_of(os.stat(path))
-    except OSError:
+    try:
+        return stamp_of(os.lstat(path))
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError:
+        return _OUT_OF_REACH
 
 
 def read_lock(path: str, digest_of: Callable[[msgspec.Raw], str]) -> Lock | None:
@@ -86,7 +96,7 @@ def read_lock(path: str, digest_of: Callable[[msgspec.Raw], str]) -> Lock | None
 
     `digest_of` returns the digest of a definition: a definition that does not fit its digest was edited.
     """
-    if not os.path.lexists(path):
+    if lock_stamp(path) is None:
         return None
     try:
         data, _ = read(path, usual_name=FILE_NAME, explain_missing=_explain_missing)

@@ -20,7 +20,7 @@ import msgspec
 
 from mcp_workbench.config.source.reading import Stamp, stamp_of
 from mcp_workbench.storage.private_files import POLL_SECONDS, PrivateDirectory, try_lock, warn_if_unsafe
-from mcp_workbench.storage.trust.held_files import HeldFiles
+from mcp_workbench.storage.trust.held_files import MAX_FILE_BYTES, HeldFiles
 from mcp_workbench.storage.trust.pin_records import (
     INSTRUCTIONS,
     PinPlace,
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import StrPath
     from mcp_workbench.storage.trust.pin_records import HeldServer
 
-MAX_FILE_BYTES: Final = 128 * 1024 * 1024
-"""Size above which a file is not read: twice the longest list of tools that the catalogue keeps."""
 MAX_REJECTED: Final = 20
 """Rejected definitions that are remembered for each tool; the oldest are forgotten."""
 MAX_JUDGED: Final = 4
@@ -77,6 +75,7 @@ class _TextFile(msgspec.Struct, kw_only=True):
 
 
 _NOTHING: Final = PinRecord()
+_DAMAGED: Final = PinRecord(is_damaged=True)
 _decode_pin = msgspec.json.Decoder(_PinFile).decode
 _decode_texts = msgspec.json.Decoder(_TextFile).decode
 
@@ -105,7 +104,7 @@ class PinStore:
         except (FileNotFoundError, NotADirectoryError):
             return _NOTHING
         except OSError:
-            return PinRecord(is_damaged=True)
+            return _DAMAGED
         known = self._known.get(name)
         if known is None or known[0] != stamp:
             known = self._known[name] = stamp, self._read(name)
@@ -226,7 +225,7 @@ class PinStore:
             file = _decode_pin(found[0])
         except (OSError, ValueError, RecursionError) as error:
             log.debug("a pin cannot be read: %s", error)
-            return PinRecord(is_damaged=True)
+            return _DAMAGED
         return PinRecord(pin=file.pin, rejected=file.rejected, judged=file.judged)
 
     @contextmanager

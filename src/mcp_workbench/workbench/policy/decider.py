@@ -92,7 +92,7 @@ class PolicyDecider:
             elif (hint := toolbox_server.tool_hint(call.name)) is not None:
                 decision = verdict[hint]
             else:
-                return self._decide_connected(record, call, known)
+                return self._decide_connected(record, call)
         record.decision = decision
         if decision.action == "allow" and self._limiter is None and not call.sources:
             return None
@@ -130,12 +130,13 @@ class PolicyDecider:
             self._rules[key] = known
         return known
 
-    async def _decide_connected(self, record: CallRecord, call: ServerCall, known: _PrincipalRules) -> None:
+    async def _decide_connected(self, record: CallRecord, call: ServerCall) -> None:
         """Connect the server of a call, because its tools were never listed, and then decide."""
         with suppress(StartError):  # the hint stays unknown
             await call.toolbox_server.tools(modern=call.caller.is_modern)
         if record.end is not None:
             return  # the call was cancelled meanwhile: nobody is to be asked, and nothing to be counted
+        known = self._read(call.view.principal, call.toolbox_server.origin)  # as the rules are by now
         record.decision = decision = _decision(call, known.rules)
         if (hold := self._enforce(record, call, decision, known)) is not None:
             await hold

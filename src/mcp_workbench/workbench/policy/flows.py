@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mcp_workbench.config.globs import matches
 from mcp_workbench.config.model.policy import ACTIONS
 from mcp_workbench.workbench.door import CallDecision
-from mcp_workbench.workbench.filters import compile_filters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,7 +66,7 @@ def _deciding(source: Origin, rules: Mapping[str, Action]) -> _Flow | None:
 def _matching(source: Origin, rules: Mapping[str, Action]) -> Iterator[_Flow]:
     for pattern, action in rules.items():
         toolbox, _, server = pattern.partition("/")
-        if compile_filters((toolbox,))(source[0]) and compile_filters((server,))(source[1]):
+        if matches(toolbox, source[0]) and matches(server, source[1]):
             yield _Flow(pattern, action, _rank(toolbox, source[0]), _rank(server, source[1]))
 
 

@@ -13,9 +13,10 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
+from mcp_workbench.config.globs import matches
 from mcp_workbench.config.model.policy import read_pattern
 from mcp_workbench.errors import LimitReached
-from mcp_workbench.workbench.policy.rules import concerns, is_builtin, matches, placed_policies
+from mcp_workbench.workbench.policy.rules import concerns, is_builtin, placed_policies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator

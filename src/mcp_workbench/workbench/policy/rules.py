@@ -8,11 +8,11 @@ Without a rule a call is allowed. Owns that order, and the words that say what d
 from __future__ import annotations
 
 import re
-from fnmatch import translate
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from mcp_workbench.config.globs import matches
 from mcp_workbench.config.model.policy import (
     ACTIONS,
     EVERYTHING,
@@ -26,7 +26,7 @@ from mcp_workbench.config.model.results import BUILTIN
 from mcp_workbench.workbench.door import CallDecision
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mcp_workbench.config import Origin, WorkbenchConfig
     from mcp_workbench.config.model.policy import (
@@ -180,15 +180,6 @@ def is_builtin(origin: Origin, config: WorkbenchConfig) -> bool:
 def concerns(pattern: ToolPattern, origin: Origin) -> bool:
     """Whether a pattern is about tools of this server."""
     return matches(pattern.toolbox, origin[0]) and matches(pattern.server, origin[1])
-
-
-def matches(pattern: str, name: str) -> bool:
-    """Whether a name is the pattern, or matches it as a glob."""
-    return pattern in (EVERYTHING, name) or _compiled(pattern)(name) is not None
-
-
-def _compiled(pattern: str) -> Callable[[str], object]:
-    return re.compile(translate(pattern)).match  # `re` remembers what it has compiled
 
 
 def _rules_in(placed: PlacedPolicy, origin: Origin, *, by_name: bool) -> Iterator[PolicyRule]:

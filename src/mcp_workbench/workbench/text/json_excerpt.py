@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.config.masking.recognition import names_secret
+from mcp_workbench.config.masking.token_shapes import known_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,9 +15,11 @@ if TYPE_CHECKING:
 MAX_READ_BYTES: Final = 256 * 1024
 """Size of the longest JSON that is read: to decode more would hold up everything else."""
 MASKED: Final = "<masked>"
-"""Stands for a value whose key says that it is secret."""
+"""Stands for a value whose key says that it is secret, and for a token of a known service."""
 
 _MAX_DEPTH: Final = 32
+_TOKEN_CHARACTERS: Final = 500
+"""Length of a token that is still recognised where a text is cut. To search whole texts would take long."""
 _LIMITS: Final = ((2000, 200), (200, 20))
 """How many characters of a text and how many members of a list or an object are shown, and how many if
 that is still too much."""
@@ -25,7 +28,8 @@ that is still too much."""
 def json_excerpt(body: bytes, max_bytes: int, mask: Callable[[str], str]) -> bytes:
     """Return JSON without secrets, of at most `max_bytes`; a JSON text that says why, if there is none.
 
-    `mask` replaces known secrets in a text. Values under keys such as `password` are masked too.
+    `mask` replaces known secrets in a text. Values under keys such as `password` are masked too, and tokens
+    of known services wherever they stand.
     """
     if len(body) > MAX_READ_BYTES:
         return left_out(f"{len(body):,} bytes")
@@ -65,12 +69,13 @@ def _masked(value: object, mask: Callable[[str], str], depth: int) -> object:
 
 
 def _shortened(value: object, characters: int, members: int, depth: int) -> object:
-    """Return a value with long texts, lists and objects cut, and without what its keys call secret."""
+    """Return a value with long texts, lists and objects cut, and without what is secret by its looks."""
     if depth > _MAX_DEPTH:
         return "…"
     if isinstance(value, str):
         beyond = len(value) - characters
-        return value if beyond <= 0 else f"{value[:characters]}… ({beyond:,} characters left out)"
+        text = _without_tokens(value[: characters + _TOKEN_CHARACTERS])
+        return text if beyond <= 0 else f"{text[:characters]}… ({beyond:,} characters left out)"
     if isinstance(value, dict):
         shown: dict[object, object] = {}
         for key, member in list(value.items())[:members]:
@@ -83,3 +88,9 @@ def _shortened(value: object, characters: int, members: int, depth: int) -> obje
         cut = [_shortened(member, characters, members, depth + 1) for member in value[:members]]
         return cut if len(value) <= members else [*cut, f"… ({len(value) - members:,} left out)"]
     return value
+
+
+def _without_tokens(text: str) -> str:
+    for token in {token for _, token in known_tokens(text)}:
+        text = text.replace(token, MASKED)
+    return text

@@ -106,6 +106,10 @@ class ServerTrust:
         except TimeoutError:
             reason = f"its list of tools could not be compared with what was approved within {limit:g} s"
             raise BadAnswer(reason) from None
+        except Exception as error:
+            # A fault of ours: the list before goes on to count, and this one is not used.
+            self._log.exception("its list of tools could not be judged")
+            raise BadAnswer("its list of tools could not be compared with what was approved") from error
         if is_first and self.config.pin == "scan":
             self._scanning = asyncio.create_task(self._scan(tools, instructions))
 
@@ -148,6 +152,8 @@ class ServerTrust:
             await in_thread(self._judge_again, REFRESH_TIMEOUT_SECONDS)
         except TimeoutError:
             self._log.warning("its tools could not be judged again within %g s", REFRESH_TIMEOUT_SECONDS)
+        except Exception:  # noqa: BLE001 - a decision of a person must not be lost because of a fault
+            self._log.exception("its tools could not be judged again")
         finally:
             self._refreshing = None
         for user in [*self._users]:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 MAX_LOGGED: Final = 10
 """Tools that are named one by one in the log for one list."""
 
+MAX_REMEMBERED: Final = 20_000
+"""Held definitions that are remembered as logged: a server may list others again and again."""
+
 _Held = TypeVar("_Held", HeldTool, HeldInstructions)
 
 log = logging.getLogger(__name__)
@@ -132,9 +135,12 @@ class TrustKeeper:
             self._log.warning("%s. Look at it with: mcp-workbench review", words)
 
     def _is_new(self, what: str) -> bool:
-        is_new = what not in self._logged
+        if what in self._logged:
+            return False
+        if len(self._logged) >= MAX_REMEMBERED:
+            self._logged.clear()
         self._logged.add(what)
-        return is_new
+        return True
 
 
 def _since(held: _Held, before: _Held | None) -> _Held:
