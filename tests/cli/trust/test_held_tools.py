@@ -33,7 +33,7 @@ def test_a_held_tool_is_named_as_held_and_not_as_missing(bench: TrustBench) -> N
     done = bench.do("tools", "dev")
     assert "dev/a/two" in done.out
     assert "dev/a/one" not in done.out
-    assert "Held: dev/a/one. To look at them: mcp-workbench review" in done.err
+    assert "Held: dev/a/one. To see why: mcp-workbench review" in done.err
     done = bench.do("tools", "dev/a/one")
     assert (done.code, HELD in done.err) == (1, True)
 

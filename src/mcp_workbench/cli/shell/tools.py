@@ -200,7 +200,7 @@ def _mention_held(opening: Opening) -> None:
     if names:
         shown = ", ".join(map(show_name, names[:MAX_NAMES_SHOWN]))
         more = f" and {len(names) - MAX_NAMES_SHOWN:,} more" if len(names) > MAX_NAMES_SHOWN else ""
-        print(f"Held: {shown}{more}. To look at them: mcp-workbench review", file=sys.stderr)
+        print(f"Held: {shown}{more}. To see why: mcp-workbench review", file=sys.stderr)
 
 
 def _mention_unknown(names: Sequence[str]) -> None:
