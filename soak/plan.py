@@ -52,6 +52,11 @@ class Place(NamedTuple):
         return self.directory / "data"
 
     @property
+    def audit(self) -> Path:
+        """Where the workbench records calls."""
+        return self.data / "mcp-workbench" / "audit"
+
+    @property
     def directories(self) -> dict[str, str]:
         """The variables that keep all files of the workbench here."""
         return {"XDG_CACHE_HOME": str(self.directory), "XDG_DATA_HOME": str(self.data)}

@@ -40,7 +40,7 @@ def is_call(method: str, params: Json) -> bool:
 
 def read(directory: Path) -> Iterator[Json]:
     """All records, the oldest first. Raises ValueError if a line is not whole."""
-    for file in sorted((directory / "mcp-workbench" / "audit").glob("calls-*.jsonl")):
+    for file in sorted(directory.glob("calls-*.jsonl")):
         for line in file.read_bytes().splitlines():
             yield json.loads(line)
 

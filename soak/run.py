@@ -98,7 +98,7 @@ class _Soak:
         stage = self._stage
         await self._all_answer()
         # The audit begins a moment after the first calls, and so does its thread.
-        await stage.comes(stage.place.data.exists, QUIET_WITHIN)
+        await stage.comes(stage.place.audit.exists, QUIET_WITHIN)
         before = processes.look_at(self._pid)
         watch = await self._under_load(seconds)
         if stage.client.ended.is_set():
@@ -117,7 +117,7 @@ class _Soak:
             *self._ledger.judge(),
             *judge_calls(self._ledger.entries, taken),
             *judge_lives(lives, self._ledger.faults),
-            *judge_records(self._ledger.entries, stage.place.data),
+            *judge_records(self._ledger.entries, stage.place.audit),
             *judge_memory(watch.rss),
             *(f"the log of the workbench says: {line[:300]}" for line in _troubles(stage.place.log())),
         ]

@@ -70,7 +70,7 @@ async def _session(stage: Stage, number: int, ending: str, chance: random.Random
         problems, _ = await leave(client, place, ending, stage)
     finally:
         await sweep(client, place)
-    problems += judge_records(ledger.entries, place.data, is_complete=ending != "SIGKILL")
+    problems += judge_records(ledger.entries, place.audit, is_complete=ending != "SIGKILL")
     for entry in ledger.entries:
         entry.cancelled = stage.clock()  # whoever leaves takes back what is not answered
     for fault in stage.ledger.faults_of(None):

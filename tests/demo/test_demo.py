@@ -46,7 +46,7 @@ def test_the_demo_tells_the_whole_story_plainly_in_a_narrow_pipe(tmp_path: Path)
     started = time.perf_counter()
     done = subprocess.run(
         COMMAND,
-        env=environment(tmp_path, NO_COLOR="1", COLUMNS="60"),
+        env=environment(tmp_path, HOME=str(tmp_path), NO_COLOR="1", COLUMNS="60"),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -42,10 +42,8 @@ RIGHT = [record(1, "answered"), record(2, "failed")]
 def test_records_are_paired_with_calls(
     tmp_path: Path, records: list[dict[str, Any] | None], complaint: str
 ) -> None:
-    directory = tmp_path / "mcp-workbench" / "audit"
-    directory.mkdir(parents=True)
     lines = ["{" if one is None else json.dumps(one) for one in records]
-    (directory / "calls-000001.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "calls-000001.jsonl").write_text("\n".join(lines), encoding="utf-8")
     found = judge_records(ENTRIES, tmp_path)
     assert len(found) == bool(complaint)
     assert complaint in "".join(found)

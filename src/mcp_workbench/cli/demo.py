@@ -75,8 +75,8 @@ def run(_options: argparse.Namespace | None = None) -> int:
         config, log = Path(name, "workbench-config.json"), Path(name, "stderr")
         config.write_text(json.dumps(configuration()), encoding="utf-8")
         command = [sys.executable, "-P", "-m", "mcp_workbench", "--config", str(config)]
-        # A cache of its own: what the workbench learns about these servers is useless afterwards.
-        environment = {**os.environ, "XDG_CACHE_HOME": name}
+        # Directories of its own: what the workbench learns about these servers is useless afterwards.
+        environment = {**os.environ, "XDG_CACHE_HOME": name, "XDG_DATA_HOME": name}
         try:
             with log.open("wb") as stderr, DemoClient(command, environment, stderr) as client:
                 _run_steps(console, client)

@@ -15,6 +15,7 @@ import pytest
 
 from mcp_workbench.setup.diagnosis import examined, version_calls
 from mcp_workbench.setup.diagnosis.findings import CODES
+from mcp_workbench.storage.audit.audit_files import AuditFiles
 from mcp_workbench.storage.directories import data_directory
 from mcp_workbench.storage.login_record import Login
 from mcp_workbench.storage.logins import LoginFile
@@ -171,6 +172,13 @@ def _link_cache(clinic: Clinic) -> None:
     (clinic.home / "caches" / "mcp-workbench").symlink_to(elsewhere)
 
 
+def _block_audit(clinic: Clinic) -> Path:
+    audit = Path(AuditFiles(clinic.environ).path)
+    audit.parent.mkdir(parents=True, mode=0o700)
+    audit.write_bytes(b"")
+    return audit
+
+
 def _leave_draft(clinic: Clinic) -> None:
     draft = clinic.cursor.with_name(".mcp.json.0123456789ab.mcp-workbench.tmp")
     draft.write_text("{", encoding="utf-8")
@@ -258,6 +266,15 @@ async def test_a_cause_is_found_with_the_command_that_mends_it(clinic: Clinic, c
     # What belongs to one cause is not reported as another problem too.
     others = [one for one in findings if one.code != code and one.severity == "problem"]
     assert others == []
+
+
+async def test_an_audit_that_cannot_be_written_is_found_unless_it_is_off(clinic: Clinic) -> None:
+    audit = _block_audit(clinic)
+    (finding,) = await clinic.findings()
+    assert (finding.code, finding.file) == ("directory-unusable", str(audit))
+    assert finding.message.endswith("So calls are not recorded.")
+    clinic.write({"files": PINNED}, audit="off")
+    assert await clinic.findings() == []
 
 
 async def test_an_orphan_is_shown_without_its_secrets(clinic: Clinic) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import pytest
 
+from tests.support.waiting import poll
 from tests.workbench.trust.pinned import POISON, Pinned, taking, tool
 
 if TYPE_CHECKING:
@@ -155,7 +156,8 @@ async def test_a_hard_finding_at_first_sight_holds_under_strict_only(
 ) -> None:
     judgement = await Pinned(tmp_path, level).lists(tool(description=POISON), tool("write"))
     assert judgement.held.keys() == expected
-    assert ("looks like an attack, and is used all the same: 'read'" in caplog.text) == (level == "scan")
+    if level == "scan":
+        await poll(lambda: "looks like an attack, and is used all the same: 'read'" in caplog.text)
 
 
 @pytest.mark.parametrize(

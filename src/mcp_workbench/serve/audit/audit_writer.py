@@ -12,15 +12,15 @@ import queue
 import threading
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from mcp_workbench.serve.audit.audit_entries import NO_BODIES
+from mcp_workbench.serve.audit.audit_entries import NO_BODIES, Bodies
 from mcp_workbench.storage.audit.audit_entry import encode_entries
 from mcp_workbench.storage.audit.audit_files import MAX_CHUNK_BYTES, AuditFiles
 from mcp_workbench.workbench.text.counting import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from mcp_workbench.serve.audit.audit_entries import AuditEntries, Bodies
+    from mcp_workbench.serve.audit.audit_entries import AuditEntries
     from mcp_workbench.storage.audit.audit_entry import AuditEntry
 
 MAX_WAITING: Final = 100_000
@@ -42,12 +42,11 @@ class _Batch(NamedTuple):
 
     calls: int
     lines: bytes
-    """The lines of the calls, or nothing if these have yet to be made."""
-    entries: Sequence[AuditEntry] = ()
-    """What the lines are made of."""
-    bodies: Sequence[Bodies] = ()
-    size: int = 0
-    """Bytes of all arguments and results."""
+    """The lines of the calls, without that of the last one if it has yet to be made."""
+    last: AuditEntry | None = None
+    """The last call, if its line has yet to be made."""
+    bodies: Bodies = NO_BODIES
+    """The arguments and the result of the last call."""
 
 
 class AuditWriter:
@@ -81,18 +80,22 @@ class AuditWriter:
         """Begin to write, in the thread."""
         self._thread.start()
 
-    def put(self, entries: Sequence[AuditEntry], bodies: Sequence[Bodies]) -> None:
-        """Let the thread write calls. If too many wait already, these are dropped, and counted."""
+    def put(self, entries: list[AuditEntry], bodies: Bodies) -> None:
+        """Let the thread write calls, the last one with these arguments and this result.
+
+        If too many calls wait already, these are dropped, and counted.
+        """
         if self._put_calls - self._done_calls + len(entries) > self._max_waiting:
             self._dropped += len(entries)
             return
         self._put_calls += len(entries)
-        size = sum(each.size for each in bodies if each is not NO_BODIES)
-        if 0 < size <= MAX_WAITING_BYTES - self._put_bytes + self._done_bytes:
-            self._put_bytes += size
-            self._batches.put(_Batch(len(entries), b"", entries, bodies, size))
+        calls, last = len(entries), None
+        if 0 < bodies.size <= MAX_WAITING_BYTES - self._put_bytes + self._done_bytes:
+            self._put_bytes += bodies.size
+            last = entries.pop()
         else:
-            self._batches.put(_Batch(len(entries), encode_entries(entries)))
+            bodies = NO_BODIES
+        self._batches.put(_Batch(calls, encode_entries(entries), last, bodies))
 
     def finish(self, seconds: float) -> bool:
         """Write what waits and end the thread. Return whether it has ended in this time."""
@@ -111,7 +114,7 @@ class AuditWriter:
             for lines, calls in _gathered(itertools.chain.from_iterable(map(self._pieces, batches))):
                 self._write(lines, calls)
             self._done_calls += sum(batch.calls for batch in batches)
-            self._done_bytes += sum(batch.size for batch in batches)
+            self._done_bytes += sum(batch.bodies.size for batch in batches)
         if missing := self._missing:
             lost = count(missing, "call was", "calls were")
             log.warning("%s not recorded in the audit: %s", lost, self._failure or "see above")
@@ -131,14 +134,14 @@ class AuditWriter:
 
     def _pieces(self, batch: _Batch) -> Iterator[tuple[bytes, int]]:
         """Yield the lines of a batch, and how many calls they are of."""
-        if batch.lines:
+        if batch.last is None:
             yield batch.lines, batch.calls
-        for entry, bodies in zip(batch.entries, batch.bodies, strict=True):
-            try:
-                self._entries.add_bodies(entry, bodies)
-            except Exception:
-                log.exception("the arguments and the result of a call could not be recorded")
-            yield encode_entries([entry]), 1
+            return
+        try:
+            self._entries.add_bodies(batch.last, batch.bodies)
+        except Exception:
+            log.exception("the arguments and the result of a call could not be recorded")
+        yield batch.lines + encode_entries([batch.last]), batch.calls
 
     @property
     def _missing(self) -> int:

@@ -1,7 +1,7 @@
 """Takes note of every call that has ended, for the audit. A thread of `audit_writer` writes it.
 
 Owns what happens on the event loop: calls are collected for a moment, and their lines are made together, in
-less than a microsecond each. To hand every call to the thread would take several, because its memory would
+one or two microseconds each. To hand every call to the thread would take several, because its memory would
 move to another core. No call waits. Everything begins with the first call, so that a start costs nothing.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -57,15 +58,13 @@ class CallAudit:
         """Record a call, together with others that end about now."""
         # For every call: no function calls that are not needed.
         self._ended.append(record)
-        if self._timer is None:
-            if self._is_closed:
-                self._finish()
-            elif record.arguments is None:
-                self._timer = asyncio.get_running_loop().call_later(DELAY_SECONDS, self._hand_over)
-            else:
-                self._hand_over()  # others may keep the record, which must not keep its arguments and result
-        elif len(self._ended) >= MAX_COLLECTED:
+        if self._is_closed:
+            self._finish()
+        elif len(self._ended) >= MAX_COLLECTED or record.arguments is not None:
+            # Others may keep the record, which must not keep its arguments and its result.
             self._hand_over()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(DELAY_SECONDS, self._hand_over)
 
     async def close(self) -> None:
         """Wait until everything is written, at most for a second. What comes later is written at once."""
@@ -75,8 +74,11 @@ class CallAudit:
         if writer is not None:
             from mcp_workbench.wire.threads import in_thread  # noqa: PLC0415 - not before a call
 
-            # Not on the loop: a program that uses the library goes on meanwhile.
-            self._is_stuck = not await in_thread(lambda: writer.finish(CLOSE_SECONDS), CLOSE_SECONDS * 2)
+            self._is_stuck = True
+            with suppress(TimeoutError):
+                # Not on the loop: a program that uses the library goes on meanwhile.
+                has_ended = await in_thread(lambda: writer.finish(CLOSE_SECONDS), CLOSE_SECONDS * 2)
+                self._is_stuck = not has_ended
 
     def _hand_over(self) -> None:
         """Let the thread write the calls that were collected."""
@@ -94,7 +96,8 @@ class CallAudit:
         if self._writer is None:
             self._writer = AuditWriter(self._entries, self._environ)
             self._writer.start()
-        self._writer.put(self._entries.of_calls(ended), [take_bodies(record) for record in ended])
+        # Only the last one can have any.
+        self._writer.put(self._entries.of_calls(ended), take_bodies(ended[-1]))
 
     def _finish(self) -> None:
         """Write a call that has ended after everything else was closed."""

@@ -79,11 +79,14 @@ class CallLog:
         ended, self._ended = self._ended, []
         if ended:
             mask = self._handler.mask
-            self._handler.write_together([_event(record, end, mask) for record, end in ended])
-
-
-def _event(record: CallRecord, end: CallEnd, mask: Callable[[str], str]) -> BatchedEvent:
-    return BatchedEvent(LOGGER, record.begun_at + end.seconds, record.origin, line_of(record, end, mask))
+            self._handler.write_together(
+                [
+                    BatchedEvent(
+                        LOGGER, record.begun_at + end.seconds, record.origin, line_of(record, end, mask)
+                    )
+                    for record, end in ended
+                ]
+            )
 
 
 def line_of(record: CallRecord, end: CallEnd, mask: Callable[[str], str]) -> str:
@@ -106,12 +109,10 @@ def line_of(record: CallRecord, end: CallEnd, mask: Callable[[str], str]) -> str
     outcome = WORDS.get(end.outcome, end.outcome)
     if end.error:
         outcome = f"{outcome} ({end.error})"
-    line = f"{toolbox}/{server}{separator}{name} {outcome} {duration_text(end.seconds)}"
-    if end.response_bytes:
-        line = f"{line} {size_text(end.response_bytes)}"
-    if principal:
-        return f"{line} ({principal}, {client})" if client else f"{line} ({principal})"
-    return f"{line} ({client})" if client else line
+    who = f"{principal}, {client}" if principal and client else principal or client
+    size = f" {size_text(end.response_bytes)}" if end.response_bytes else ""
+    line = f"{toolbox}/{server}{separator}{name} {outcome} {duration_text(end.seconds)}{size}"
+    return f"{line} ({who})" if who else line
 
 
 def cut_name(name: str, limit: int, mask: Callable[[str], str]) -> str:

@@ -68,8 +68,8 @@ class BatchedEvent(msgspec.Struct, frozen=True):
 
 def together(entries: Sequence[BatchedEvent], mask: Mask, to_line: ToLine) -> list[bytes]:
     """The lines of several events in the format of `to_line`, masked and cleaned in one go."""
-    joined = "\n".join(entry.message for entry in entries)
-    if all(entry.message.isprintable() for entry in entries) and joined.isascii():
+    joined = "\n".join([entry.message for entry in entries])
+    if joined.isascii() and joined.replace("\n", "").isprintable():
         # Nothing to clean, as nearly always. To look for it takes longer than all the rest.
         messages = mask(joined).split("\n")
     else:
@@ -80,10 +80,12 @@ def together(entries: Sequence[BatchedEvent], mask: Mask, to_line: ToLine) -> li
     if to_line is to_untimed_text:
         return [f"{PROGRAM}{message}\n".encode() for message in messages]
     if to_line is to_text:
-        return [
-            f"{local_time(entry.created)} {PROGRAM}{message}\n".encode()
-            for entry, message in zip(entries, messages, strict=True)
-        ]
+        lines, second, start = [], -1, ""
+        for entry, message in zip(entries, messages, strict=True):
+            if (seconds := int(entry.created)) != second:
+                second, start = seconds, f"{local_time(seconds)} {PROGRAM}"
+            lines.append(f"{start}{message}\n".encode())
+        return lines
     return [
         msgspec.json.encode(
             _Object(

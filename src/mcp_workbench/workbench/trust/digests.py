@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -112,6 +111,8 @@ def claim_of(hints: dict[str, bool]) -> ToolHint:
 def program_of(config: ServerConfig, mask: Callable[[str], str]) -> str:
     """Return which program a server is: its command and arguments without values, or its URL's origin."""
     if config.url is not None:
+        from urllib.parse import urlsplit  # noqa: PLC0415 - only remote servers need it
+
         parts = urlsplit(config.url)
         return mask(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower())
     words = [mask(config.command or ""), *(_without_value(mask(argument)) for argument in config.args)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 from weakref import WeakSet
@@ -82,6 +83,8 @@ class ServerTrust:
         self._judging = threading.Lock()
         """Held by threads that judge. The event loop never waits for it."""
         self._refreshing: asyncio.Task[None] | None = None
+        self._scanning: asyncio.Task[None] | None = None
+        """The task that scans a first list: somebody has to hold it."""
 
     @property
     def is_off(self) -> bool:
@@ -99,10 +102,18 @@ class ServerTrust:
             return
         self._context.watch()
         try:
-            await in_thread(partial(self._admit, tools, instructions, modern=modern), limit)
+            is_first = await in_thread(partial(self._admit, tools, instructions, modern=modern), limit)
         except TimeoutError:
             reason = f"its list of tools could not be compared with what was approved within {limit:g} s"
             raise BadAnswer(reason) from None
+        if is_first and self.config.pin == "scan":
+            self._scanning = asyncio.create_task(self._scan(tools, instructions))
+
+    async def _scan(self, tools: Tools, instructions: str) -> None:
+        """Scan a first list, which is in use already: what is found in it is only logged."""
+        with suppress(TimeoutError):
+            work = partial(self._keeper.log_suspicions, tools, instructions)
+            await in_thread(work, REFRESH_TIMEOUT_SECONDS)
 
     def judgement(self, tools: Tools, instructions: str) -> Judgement:
         """Return what may be used of a list. Keeps nothing: that is done when a server sends it."""
@@ -159,13 +170,15 @@ class ServerTrust:
     def _look(self) -> Seen:
         return Seen(self.config.pin, self._context.store.read(self._place), self._context.lock())
 
-    def _admit(self, tools: Tools, instructions: str, *, modern: bool) -> None:
+    def _admit(self, tools: Tools, instructions: str, *, modern: bool) -> bool:
+        """Judge a list and keep what it comes to. Return whether it is the first of its server."""
         key = list_digest(tools, instructions)
         with self._judging:
             seen = self._look()
             if not seen.is_same(self._seen):
                 self._judged.clear()
             judgement = self._judged.get(key)
+            is_first = judgement is None and pin_in_force(seen, self._identity) is None
             if judgement is None:
                 judgement = self._judge_and_keep(seen, tools, instructions)
                 if len(self._judged) >= MAX_JUDGED_LISTS:
@@ -175,6 +188,7 @@ class ServerTrust:
             self._live[modern] = _LiveList(tools, instructions, judgement)
             if before is None or before.judgement is not judgement:
                 self._keep_held()
+            return is_first
 
     def _judge_and_keep(self, seen: Seen, tools: Tools, instructions: str) -> Judgement:
         verdict = self._judge(seen, tools, instructions)

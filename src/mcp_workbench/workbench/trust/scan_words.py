@@ -145,7 +145,7 @@ def _decode(run: str) -> str | None:
 
 def _is_language(text: str) -> bool:
     """Whether a decoded text is one that a person or a shell could read."""
-    return text.isprintable() and re.search(r"[A-Za-z]{2,}\W+[A-Za-z~/.-]{2,}", text) is not None
+    return text.isprintable() and re.search(r"[A-Za-z]{2}\W+[A-Za-z~/.-]{2}", text) is not None
 
 
 _ENTITY_TEXTS: Final = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "#39": "'", "nbsp": " "}

@@ -56,6 +56,18 @@ def judge(basis: Basis, listed: Iterable[msgspec.Raw], instructions: str, now: f
     return _Judge(basis, now).judge(usable_tools(listed), instructions)
 
 
+def suspicions(listed: Iterable[msgspec.Raw], instructions: str) -> list[str]:
+    """Return the hard findings in a list and in instructions, each with what it is about."""
+    tools = usable_tools(listed)
+    names = frozenset(tools)
+    found = [
+        f"{shown_name(name)}: {words}"
+        for name, definition in tools.items()
+        for words in hard_findings(definition, names)
+    ]
+    return [*found, *(f"the instructions: {words}" for words in hard_findings_in_text(instructions))]
+
+
 def usable_tools(listed: Iterable[msgspec.Raw]) -> dict[str, msgspec.Raw]:
     """Return the tools that can be called, by name. The first of several with one name counts."""
     found: dict[str, msgspec.Raw] = {}
@@ -91,7 +103,6 @@ class _Judge:
         """The tools that are newly approved."""
         self._texts: dict[str, msgspec.Raw] = {}
         self._accepted: list[str] = []
-        self._suspicious: list[str] = []
 
     @cached_property
     def _known_texts(self) -> Texts:
@@ -116,7 +127,6 @@ class _Judge:
             pin=pin,
             texts=self._texts,
             accepted=self._accepted,
-            suspicious=self._suspicious,
         )
 
     def _all_pins(self, tools: Mapping[str, msgspec.Raw]) -> dict[str, ToolPin]:
@@ -138,16 +148,16 @@ class _Judge:
             self._judge_known(name, new, digest, pin)
 
     def _judge_new(self, name: str, new: ToolVersion, digest: str) -> None:
-        hard = hard_findings(new.definition, self._names)
-        if self._is_first:
-            if hard and self._basis.is_strict:
-                self._hold(name, new, digest, hard)
-                return
-            self._suspicious += [f"{shown_name(name)}: {words}" for words in hard]
-        elif hard or self._basis.is_strict:
-            self._hold(name, new, digest, [IS_NEW, *hard])
+        # A first list is not held under `scan`: it is used at once, and scanned afterwards.
+        holds = self._basis.is_strict or not self._is_first
+        hard = hard_findings(new.definition, self._names) if holds else []
+        if hard and self._is_first:
+            self._hold(name, new, digest, hard)
             return
-        else:
+        if not self._is_first:
+            if hard or self._basis.is_strict:
+                self._hold(name, new, digest, [IS_NEW, *hard])
+                return
             self._accepted.append(f"{shown_name(name)} {IS_NEW}")
         by = "first" if self._is_first else "scan"
         self._approve(name, ToolPin(digest=digest, hints=new.hints, since=self._now, by=by), new)
@@ -229,11 +239,7 @@ class _Judge:
         if digest in (pin.instructions, pin.instructions_before):
             return []
         if self._is_first:
-            hard = hard_findings_in_text(text)
-            if basis.is_strict:
-                return hard
-            self._suspicious += [f"the instructions: {words}" for words in hard]
-            return []
+            return hard_findings_in_text(text) if basis.is_strict else []
         approved = self._known_texts.get(pin.instructions) if pin.instructions else msgspec.Raw(b'""')
         if approved is None:
             return [LOST]

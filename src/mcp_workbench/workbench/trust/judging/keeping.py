@@ -103,14 +103,19 @@ class TrustKeeper:
             self._store.keep_held(self._place, held)
         self._log_held(held)
 
+    def log_suspicions(self, tools: Sequence[msgspec.Raw], instructions: str) -> None:
+        """Log the hard findings in a list that is used all the same, because it is the first."""
+        from mcp_workbench.workbench.trust.judging.judge import suspicions  # noqa: PLC0415 - only for a first list
+
+        for words in _few(suspicions(tools, instructions)):
+            self._log.warning("looks like an attack, and is used all the same: %s", words)
+
     def _log_outcome(self, verdict: Verdict) -> None:
         outcome = verdict.outcome
         if outcome is None:
             return
         if verdict.basis.warning:
             self._log.warning("%s", verdict.basis.warning)
-        for words in _few(outcome.suspicious):
-            self._log.warning("looks like an attack, and is used all the same: %s", words)
         for words in _few(outcome.accepted):
             self._log.info("accepted: %s", words)
 

@@ -39,8 +39,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The texts of what is newly approved, by digest."""
     accepted: Sequence[str]
     """What was accepted, in words, but for a first list."""
-    suspicious: Sequence[str]
-    """Hard findings in what was accepted at first sight, in words."""
 
 
 class Verdict(msgspec.Struct, frozen=True, eq=False):
