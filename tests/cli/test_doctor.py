@@ -175,8 +175,8 @@ def test_a_broken_file_is_one_problem_among_others_and_the_exit_code_is_1(bench:
         "command": "${EDITOR:-vi} +1 workbench-config.json",
     }
     assert [found["area"] for found in outcome["areas"]] == [
-        *("file", "entries", "packages", "programs", "clients", "logins", "catalogue", "directories"),
-        *("processes", "installation"),
+        *("file", "entries", "packages", "programs", "clients", "logins", "catalogue", "pins"),
+        *("directories", "processes", "installation"),
     ]
 
 

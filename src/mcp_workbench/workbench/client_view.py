@@ -107,7 +107,7 @@ class ClientView:
 
     @property
     def has_read_only_tool(self) -> bool:
-        """Whether the client sees the tool that calls only what is locked as read-only."""
+        """Whether the client sees the tool that calls only what is pinned as read-only."""
         return self._workbench.has_read_only_tool and self.unusable is None
 
     @property

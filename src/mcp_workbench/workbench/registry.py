@@ -90,7 +90,7 @@ class ToolboxRegistry:
         self.mistakes = 0
         """The number of mistakes in the configuration, which is used in spite of them."""
         self.has_read_only_tool = False
-        """Whether clients see the tool that calls only what is locked as read-only."""
+        """Whether clients see the tool that calls only what is pinned as read-only."""
         self.listing_budget = LISTING_BUDGET_TOKENS
         """Tokens that a list of tools from several toolboxes may take."""
         self._set_toolboxes(toolboxes)

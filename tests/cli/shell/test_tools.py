@@ -212,3 +212,13 @@ def test_the_decision_about_each_tool_is_shown_with_its_rule(bench: Bench) -> No
     called = bench.run("call", "dev/files/delete_file")
     assert (called.returncode, "has no tool 'delete_file'" in called.stderr) == (2, True)
     assert bench.run("tools", "--policy", "--query", "x").returncode == 2
+
+
+def test_hints_decide_also_about_tools_that_are_known_from_another_file(bench: Bench) -> None:
+    tools = [tool("read_file", annotations={"readOnlyHint": True})]
+    bench.write(toolboxes(dev={"files": server(tools=tools)}) | {"policy": "careful"})
+    expected = 'allow\tdev/files/read_file\t"read-only": "allow" of the preset "careful" of the file\n'
+    assert bench.run("tools", "--policy").stdout == expected
+    bench.config.rename(bench.config.with_name("other.json"))
+    # The catalogue has the tools, but nothing is pinned for this file yet.
+    assert bench.run("tools", "--policy", "--config", "other.json").stdout == expected

@@ -80,6 +80,7 @@ def test_a_lock_is_written_once_and_compared_in_ci(bench: TrustBench, lists: Lis
     assert f"there is no {lists.lock}. To write it: mcp-workbench lock" in done.err
     done = bench.do("lock")
     assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("Listing the tools of 2 servers\n")
     assert done.out.endswith(f"\n{lists.lock} was written: 2 servers, 3 tools\n")
     written = lists.lock.read_bytes()
     assert lists.locked() == {"a": ["one", "two"], "b": ["three"]}

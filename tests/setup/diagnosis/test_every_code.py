@@ -10,14 +10,19 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from mcp_workbench.setup.diagnosis import examined, version_calls
 from mcp_workbench.setup.diagnosis.findings import CODES
 from mcp_workbench.storage.audit.audit_files import AuditFiles
+from mcp_workbench.storage.directories import data_directory
 from mcp_workbench.storage.login_record import Login
 from mcp_workbench.storage.logins import LoginFile
 from mcp_workbench.storage.secret_lookup import secrets_path
+from mcp_workbench.storage.trust.lock_file import FILE_NAME
+from mcp_workbench.storage.trust.pin_records import HeldServer, HeldTool, PinPlace, config_name
+from mcp_workbench.storage.trust.pins import PinStore
 from mcp_workbench.wire.processes.orphans import find_orphans
 from mcp_workbench.wire.processes.scanner import identify
 from tests.setup.diagnosis.clinic import PINNED, SECRET, WORKBENCH, Clinic
@@ -179,6 +184,15 @@ def _leave_draft(clinic: Clinic) -> None:
     draft.write_text("{", encoding="utf-8")
 
 
+def _hold_tool(clinic: Clinic) -> None:
+    place = PinPlace(config_name(str(clinic.config)), "dev", "files")
+    tool = HeldTool(
+        digest="", hints={}, definition=msgspec.Raw(b"{}"), reasons=("it changed",), since=time.time()
+    )
+    held = HeldServer(place=place, level="scan", identity="", program="npx", tools={"read": tool})
+    PinStore(data_directory(clinic.environ)).held.keep(place, held)
+
+
 PROVOCATIONS: dict[str, Callable[[Clinic], object]] = {
     "configuration-missing": _remove_config,
     "file-mistake": lambda clinic: clinic.write({"files": {"commnad": "npx"}}),
@@ -222,6 +236,8 @@ PROVOCATIONS: dict[str, Callable[[Clinic], object]] = {
     "login-unreadable": _damage_login,
     "catalogue-incomplete": lambda clinic: clinic.write({"new": {**PINNED, "cwd": "/"}}),
     "catalogue-old": lambda clinic: clinic.list_tools(time.time() - 40 * 24 * 3600),
+    "lock-unusable": lambda clinic: clinic.config.with_name(FILE_NAME).write_text("<<<<<<< HEAD"),
+    "tools-held": _hold_tool,
     "directory-unusable": _link_cache,
     "leftover-files": _leave_draft,
     "several-installs": _install_twice,

@@ -1,4 +1,4 @@
-"""`use_tool_read_only`: only tools that are locked as read-only, at the moment of sending."""
+"""`use_tool_read_only`: only tools that are pinned as read-only, at the moment of sending."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Locked:
         self.asked = 0
         self.bench.workbench.has_read_only_tool = True
         (self.server,) = self.bench.workbench.toolbox_servers.values()
-        self.server.tool_hint = lambda tool: self.hint  # type: ignore[method-assign] # noqa: ARG005 - as locked
+        self.server.tool_hint = lambda tool: self.hint  # type: ignore[method-assign] # noqa: ARG005 - as pinned
         if not modern:
             self.says("initialize", {"protocolVersion": "2025-11-25", "capabilities": CAN}, 0)
 
@@ -126,7 +126,7 @@ async def test_only_a_tool_that_is_locked_as_read_only_is_called(
     assert it.text.startswith(
         "Call of 'read' in server 'files' (toolbox 'dev') refused: use_tool_read_only calls"
     )
-    assert f"as locked this one is {hint}" in it.text
+    assert f"as pinned this one is {hint}" in it.text
     assert ('"pin" is "off"' in it.text) == (hint == "unknown")
     assert it.text.endswith(INSTEAD)
     assert it.last["result"]["isError"] is True

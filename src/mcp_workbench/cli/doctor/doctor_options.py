@@ -10,9 +10,10 @@ if TYPE_CHECKING:
 DOCTOR_DESCRIPTION = """\
 Looks at everything that can be wrong: the configuration file and who can
 change it, the programs of the servers, the clients that start the workbench,
-packages without a version, secrets in plain text, logins, the catalogue, and
-processes of earlier runs. Each finding has a code, and the command that fixes
-it. Changes nothing, and starts no server unless you add --connect.
+packages without a version, secrets in plain text, logins, the catalogue, held
+tools, the lock, the audit, and processes of earlier runs. Each finding has a
+code, and the command that fixes it. Changes nothing, and starts no server
+unless you add --connect.
 
   mcp-workbench doctor
   mcp-workbench doctor --connect

@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         with Display(_heading(loaded), loaded.warnings, list(rows.values())) as display:
             asyncio.run(connect(loaded, rows, display.update))
         display.conclude(
-            f"{count_states(rows.values())}. {_findings(rows)}{_next_step(rows, options.config)}"
+            f"{count_states(rows.values())}. {_to_look_at(rows)}{_next_step(rows, options.config)}"
         )
     else:
         _list(loaded, rows)
@@ -86,9 +86,10 @@ def _check_as_json(loaded: LoadedConfig, rows: Rows, *, connecting: bool) -> Non
         print_json({"file": loaded.path, "valid": True, "warnings": warnings, "servers": servers})
 
 
-def _findings(rows: Rows) -> str:
-    """Return the command that explains the findings of the scanner, if there are any."""
-    return "Findings: mcp-workbench scan. " if any(row.findings for row in rows.values()) else ""
+def _to_look_at(rows: Rows) -> str:
+    """Return the commands that show what is held, and the findings of the scanner, if there are any."""
+    held = "Held: mcp-workbench review. " if any(row.held for row in rows.values()) else ""
+    return held + ("Findings: mcp-workbench scan. " if any(row.findings for row in rows.values()) else "")
 
 
 def _next_step(rows: Rows, config: str | None) -> str:
@@ -133,7 +134,7 @@ async def connect(
             trial = await attempt(toolbox_server)
             row.fill_in(trial)
             if not trial.error:
-                row.note_findings(toolbox_server)
+                row.note_trust(toolbox_server)
             on_change()
             if on_listed is not None and not trial.error:
                 on_listed(toolbox_server)

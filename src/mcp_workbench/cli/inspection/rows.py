@@ -38,6 +38,8 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
     state: ServerState | Literal["disabled"]
     """State of the server now, or at the end of the command."""
     tools: int | None = None
+    held: int = 0
+    """How many tools cannot be used until a person has reviewed them. They are not among `tools`."""
     findings: dict[Severity, int] | None = None
     """How many findings the scanner has in the listing, by severity; None if there are none."""
     seconds: float | None = None
@@ -62,8 +64,9 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
         self.stderr = trial.stderr
         self.hint = trial.hint or None
 
-    def note_findings(self, toolbox_server: ConfiguredServer) -> None:
-        """Note how much in the listing of a server that has just listed its tools looks like an attack."""
+    def note_trust(self, toolbox_server: ConfiguredServer) -> None:
+        """Note what is held of a server that has just listed its tools, and what looks like an attack."""
+        self.held = len(toolbox_server.held())
         known = toolbox_server.known()
         if known is not None:
             found = scan_server(list(known.index.values()), toolbox_server.instructions)

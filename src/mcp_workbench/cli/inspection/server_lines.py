@@ -54,9 +54,10 @@ def server_lines(
 
 def _outcome(row: Row) -> str:
     if row.tools is not None:
+        held = f", {row.held:,} held" if row.held else ""
         hard = (row.findings or {}).get("hard", 0)
         found = f", {count(hard, 'hard finding', 'hard findings')}" if hard else ""
-        return count(row.tools, "tool", "tools") + found
+        return count(row.tools, "tool", "tools") + held + found
     return row.cause or ""
 
 

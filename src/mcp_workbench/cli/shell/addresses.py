@@ -6,10 +6,11 @@ several ways, the person is told the ways, and can name the tool as models do, w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
 
+from mcp_workbench.errors import ToolHeld
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.text.sanitise import show_name
 from mcp_workbench.workbench.text.similar_names import similar_names
@@ -91,7 +92,7 @@ def _readings(text: str, toolboxes: Mapping[str, Toolbox]) -> Iterator[ToolAddre
         for server, rest in _servers(text, toolbox):
             if not rest:
                 yield ToolAddress(toolbox, server)
-            elif (known := server.known()) is not None and rest[1:] in known.index:
+            elif _has_tool(server, rest[1:]):
                 yield ToolAddress(toolbox, server, rest[1:])
 
 
@@ -111,6 +112,12 @@ def _short_readings(text: str, toolboxes: Mapping[str, Toolbox]) -> Iterator[Too
             yield address
 
 
+def _has_tool(server: ToolboxServer, tool: str) -> bool:
+    """Whether a server is known to have a tool. A held one counts: it may be released by now."""
+    known = server.known()
+    return known is not None and (tool in known.index or tool in server.held())
+
+
 def _servers(text: str, toolbox: Toolbox) -> Iterator[tuple[ToolboxServer, str]]:
     """Yield the servers that a text may begin with, and what follows: nothing, or a slash and more."""
     for name, server in toolbox.toolbox_servers.items():
@@ -123,7 +130,7 @@ def _known_tools(toolboxes: Mapping[str, Toolbox]) -> Iterator[ToolAddress]:
     for toolbox in toolboxes.values():
         for server in toolbox.toolbox_servers.values():
             known = server.known()
-            for tool in () if known is None else known.index:
+            for tool in () if known is None else (*known.index, *server.held()):
                 yield ToolAddress(toolbox, server, tool)
 
 
@@ -138,8 +145,8 @@ def _identified(text: str, toolboxes: Mapping[str, Toolbox]) -> ToolAddress:
     server = None if toolbox is None or named.server is None else toolbox.toolbox_servers.get(named.server)
     if toolbox is None or (server is None and named.server is not None):
         raise WrongAddress(_explain("/".join(filter(None, (named.toolbox, named.server))), toolboxes))
-    known = None if server is None else server.known()
-    if named.tool is not None and known is not None and named.tool not in known.index:
+    is_known = server is not None and server.known() is not None
+    if server is not None and named.tool is not None and is_known and not _has_tool(server, named.tool):
         raise WrongAddress(_explain(str(ToolAddress(toolbox, server, named.tool)), toolboxes))
     return ToolAddress(toolbox, server, named.tool)
 
@@ -150,7 +157,7 @@ def _explain(text: str, toolboxes: Mapping[str, Toolbox]) -> str:
     for toolbox in toolboxes.values():
         for server, rest in _servers(text, toolbox):
             if rest and (known := server.known()) is not None:
-                return explain_missing(ToolAddress(toolbox, server, rest[1:]), known.index)
+                return _explain_missing(ToolAddress(toolbox, server, rest[1:]), known.index)
     for name, toolbox in toolboxes.items():
         if text.startswith(f"{name}/"):
             rest = text[len(name) + 1 :]
@@ -170,7 +177,16 @@ def _explain(text: str, toolboxes: Mapping[str, Toolbox]) -> str:
     return f"there is no toolbox or known tool {shown}. {offer}. {unknown}"
 
 
-def explain_missing(address: ToolAddress, index: Iterable[str]) -> str:
+def refuse_missing(address: ToolAddress, index: Iterable[str]) -> NoReturn:
+    """Raise ToolHeld if the tool is held, else WrongAddress with the tools that the server has."""
+    server, tool = address.server, address.tool or ""
+    held = None if server is None else server.held().get(tool)
+    if server is not None and held is not None:
+        raise ToolHeld(show_name(tool), server.name, address.toolbox.name, is_new=not held.approved)
+    raise WrongAddress(_explain_missing(address, index))
+
+
+def _explain_missing(address: ToolAddress, index: Iterable[str]) -> str:
     """Say which tools a server has that are most like one that it does not have."""
     *origin, tool = address.names
     near = similar_names(tool, index)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from mcp_workbench.cli.configuration import load_or_report
-from mcp_workbench.cli.shell.addresses import WrongAddress, explain_missing, resolve
+from mcp_workbench.cli.shell.addresses import WrongAddress, refuse_missing, resolve
 from mcp_workbench.cli.shell.arguments import WrongArguments, encoded, read_written, warnings
 from mcp_workbench.cli.shell.person import ProgressLine, open_terminal
 from mcp_workbench.cli.shell.questions import Questioner
@@ -141,7 +141,7 @@ async def _find_tool(
     for toolbox_server, index in opening.tools:
         if toolbox_server.name == address.server.name:
             if address.tool not in index:
-                raise WrongAddress(explain_missing(address, index))
+                refuse_missing(address, index)
             return address, index[address.tool]
     failures = [each for each in opening.failures if each.server == address.server.name]
     raise CallError("\n".join(each.explained() for each in failures) or f"{address} is still starting")

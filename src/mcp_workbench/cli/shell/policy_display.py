@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mcp_workbench.cli.shell.addresses import WrongAddress, explain_missing, resolve
+from mcp_workbench.cli.shell.addresses import refuse_missing, resolve
 from mcp_workbench.cli.shell.page import Page
 from mcp_workbench.cli.shell.person import ProgressLine, report_failures
 from mcp_workbench.cli.shell.workbenches.own_workbench import own_workbench
@@ -57,19 +57,25 @@ async def list_decisions(options: argparse.Namespace, loaded: LoadedConfig) -> i
         ]
         has_failed = False
         for server in servers:
-            if options.connect or server.known() is None:
+            if options.connect or not _has_hints(server):
                 has_failed = report_failures(await _start(workbench, server)) or has_failed
         tool = None if address is None else address.tool
         decisions = [each for server in servers for each in _decisions(loaded, server, tool)]
         if address is not None and address.server is not None and tool is not None and not decisions:
             known = address.server.known()
             if known is not None:
-                raise WrongAddress(explain_missing(address, known.index))
+                refuse_missing(address, known.index)
     if options.json:
         print_json({"file": loaded.path, "tools": [msgspec.to_builtins(each) for each in decisions]})
     else:
         Page().rows([_row(each) for each in decisions])
     return 1 if has_failed or not decisions else 0
+
+
+def _has_hints(server: ToolboxServer) -> bool:
+    """Whether the tools of a server are known and pinned. The catalogue may know them from another file."""
+    known = server.known()
+    return known is not None and all(server.tool_hint(name) is not None for name in known.index)
 
 
 async def _start(workbench: OwnWorkbench, server: ToolboxServer) -> Opening:

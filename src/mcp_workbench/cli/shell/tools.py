@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.cli.configuration import load_or_report
-from mcp_workbench.cli.shell.addresses import WrongAddress, explain_missing, resolve
+from mcp_workbench.cli.shell.addresses import MAX_NAMES_SHOWN, WrongAddress, refuse_missing, resolve
 from mcp_workbench.cli.shell.overview import overview, show_overview
 from mcp_workbench.cli.shell.page import BOLD, Page
 from mcp_workbench.cli.shell.person import ProgressLine, report_failures
@@ -137,7 +137,7 @@ async def _list_one(options: argparse.Namespace, choice: WorkbenchChoice, addres
     if address.tool is not None:
         known = [(server, index) for server, index in opening.tools if server is address.server]
         if known and address.tool not in known[0][1]:
-            raise WrongAddress(explain_missing(address, known[0][1]))
+            refuse_missing(address, known[0][1])
         opening = Opening(
             opening.toolbox,
             [(server, {address.tool: index[address.tool]}) for server, index in known],
@@ -149,6 +149,7 @@ async def _list_one(options: argparse.Namespace, choice: WorkbenchChoice, addres
         _print_structure(opening_result(opening, OpenRequest(names=names, detail=options.detail)))
     else:
         _show(options, address, opening)
+        _mention_held(opening)
         report_failures(opening)
     return 0 if opening.tools and not opening.failures else 1
 
@@ -191,6 +192,15 @@ def _print_structure(result: tuple[Body, ...]) -> None:
     """Print the object that an answer to a model contains."""
     structure = decode_members(b"".join(map(bytes, result)))["structuredContent"]
     print(spell_json(msgspec.json.format(bytes(structure), indent=2).decode()))
+
+
+def _mention_held(opening: Opening) -> None:
+    """Say on stderr which tools are not in the list because they are held."""
+    names = ["/".join((*server.origin, tool)) for server, _ in opening.tools for tool in server.held()]
+    if names:
+        shown = ", ".join(map(show_name, names[:MAX_NAMES_SHOWN]))
+        more = f" and {len(names) - MAX_NAMES_SHOWN:,} more" if len(names) > MAX_NAMES_SHOWN else ""
+        print(f"Held: {shown}{more}. To see why: mcp-workbench review", file=sys.stderr)
 
 
 def _mention_unknown(names: Sequence[str]) -> None:

@@ -19,8 +19,8 @@ GLOB is TOOLBOX/SERVER/TOOL, SERVER/TOOL or TOOL. With nothing after the last
 slash (dev/github/) it names the server's instructions. What is approved goes
 to workbench-lock.json if the server is in it, else to your data directory.
 
-Exit code: 0 nothing is held, or all is decided, 1 something is still held, or
-a glob matches nothing, 2 a bad file."""
+Exit code: 0 nothing waits for a decision, 1 something does, a glob matches
+nothing, or a decision cannot be written, 2 a bad file."""
 
 LOCK_DESCRIPTION = """\
 Writes what is approved of every server to workbench-lock.json beside the

@@ -407,7 +407,7 @@ class WorkbenchConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
         bool,
         Meta(
             description="Whether clients see one more tool, `use_tool_read_only`, which calls only tools "
-            "that are locked as read-only.",
+            "that are pinned as read-only.",
             examples=[True],
             extra={"expected": "true or false"},
         ),

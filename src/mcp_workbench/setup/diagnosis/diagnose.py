@@ -30,6 +30,7 @@ from mcp_workbench.setup.diagnosis.storage_area import (
     look_at_directories,
     look_at_logins,
 )
+from mcp_workbench.setup.diagnosis.trust_area import look_at_trust
 from mcp_workbench.setup.diagnosis.version_calls import ask_versions
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ async def diagnose(examined: Examined, directory: str) -> Diagnosis:
     last = [
         await look_at_logins(examined),
         look_at_catalogue(examined),
+        look_at_trust(examined),
         look_at_directories(examined, [file.path for file in clients.files]),
         look_at_processes(examined),
         look_at_installation(environ),

@@ -276,9 +276,19 @@ _CODES_OF_STORAGE: Final = {
     "catalogue-old": FindingCode(
         "note", "The tools of a server were last listed more than 30 days ago.", "`mcp-workbench index`"
     ),
+    "lock-unusable": FindingCode(
+        "problem",
+        "`workbench-lock.json` has a mistake, so that what it approves does not count.",
+        "an edit of the line that is named, or the file as it was before",
+    ),
+    "tools-held": FindingCode(
+        "warning",
+        "Tools or instructions of a server changed, or are new, and are held until you have looked at them.",
+        "`mcp-workbench review`",
+    ),
     "directory-unusable": FindingCode(
         "warning",
-        "The directory for the catalogue, or the one for logins, secrets and the audit, cannot be used.",
+        "The directory for the catalogue, or that for logins, secrets, pins and the audit, cannot be used.",
         "removing what is in the way, or another directory",
     ),
     "leftover-files": FindingCode(

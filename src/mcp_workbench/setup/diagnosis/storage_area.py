@@ -32,7 +32,7 @@ DRAFT_SECONDS: Final = 3600.0
 """Age in seconds from which on no process can still be writing a draft."""
 
 _DAY_SECONDS: Final = 24 * 3600
-_DATA: Final = ("backups", "logins", "token-use")
+_DATA: Final = ("approvals", "backups", "held", "logins", "pins", "texts", "token-use")
 _CACHE: Final = ("catalogue", "eras", "running", "vectors")
 
 
@@ -116,7 +116,7 @@ def look_at_directories(examined: Examined, files: Sequence[str]) -> Area:
     cache, data = cache_directory(environ), data_directory(environ)
     findings = [
         *_unusable(cache, "the catalogue is not kept, and searches find less"),
-        *_unusable(data, "logins, secrets and backups cannot be kept, and calls are not recorded"),
+        *_unusable(data, "logins, secrets, backups and pins cannot be kept, and calls are not recorded"),
     ]
     if len(findings) == 0 and examined.loaded.config.audit != "off":
         findings += _unusable(AuditFiles(environ).path, "calls are not recorded")

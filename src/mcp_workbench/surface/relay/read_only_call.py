@@ -1,4 +1,4 @@
-"""A call of `use_tool_read_only`: it is sent only to a tool that is locked as read-only.
+"""A call of `use_tool_read_only`: it is sent only to a tool that is pinned as read-only.
 
 What counts is what the lock says at the moment of sending, and never what a server has just listed.
 """
@@ -38,7 +38,7 @@ class ReadOnlyCall(ToolCall):
         self.refuse(self._refusal(hint))
 
     def send(self, connection: Connection) -> None:
-        """Send the call, unless the tool is not locked as read-only at this moment."""
+        """Send the call, unless the tool is not pinned as read-only at this moment."""
         hint = self._hint
         if hint == "read-only":
             super().send(connection)
@@ -53,6 +53,6 @@ class ReadOnlyCall(ToolCall):
         toolbox, server = self.origin
         claimed = _UNKNOWN if hint in (None, "unknown") else hint
         reason = (
-            f"{USE_TOOL_READ_ONLY} calls only tools that are locked as read-only, and as locked this one is"
+            f"{USE_TOOL_READ_ONLY} calls only tools that are pinned as read-only, and as pinned this one is"
         )
         return CallRefused(self.name, server, toolbox, f"{reason} {claimed}. Call it with {USE_TOOL} instead")

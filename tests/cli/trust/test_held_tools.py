@@ -1,0 +1,46 @@
+"""What the commands about servers and tools say of a tool that is held."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.trust.test_lock import Lists, tool
+
+if TYPE_CHECKING:
+    from tests.cli.trust.conftest import TrustBench
+
+WORSE = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+HELD = "Tool 'one' of server 'a' (toolbox 'dev') is held: its definition changed since it was approved"
+
+
+@pytest.fixture
+def lists(bench: TrustBench) -> Lists:
+    """A server with the tools `one`, which is held, and `two`."""
+    made = Lists(bench)
+    made.configure(a=made.entry("a", tool("one"), tool("two")))
+    assert bench.do("index").code == 0
+    made.set("a", tool("one", inputSchema=WORSE), tool("two"))
+    done = bench.do("check", "--connect")
+    assert "1 tool, 1 held" in done.out
+    assert "1 ready. Held: mcp-workbench review. Next: mcp-workbench install" in done.out
+    return made
+
+
+@pytest.mark.usefixtures("lists")
+def test_a_held_tool_is_named_as_held_and_not_as_missing(bench: TrustBench) -> None:
+    done = bench.do("tools", "dev")
+    assert "dev/a/two" in done.out
+    assert "dev/a/one" not in done.out
+    assert "Held: dev/a/one. To see why: mcp-workbench review" in done.err
+    done = bench.do("tools", "dev/a/one")
+    assert (done.code, HELD in done.err) == (1, True)
+
+
+def test_a_call_asks_the_server_whether_the_tool_is_still_held(bench: TrustBench, lists: Lists) -> None:
+    for name in ("dev/a/one", "one"):
+        done = bench.run("call", name, "to=me")
+        assert (done.returncode, HELD in done.stderr) == (3, True)
+    lists.set("a", tool("one"), tool("two"))
+    assert bench.run("call", "dev/a/one").returncode == 0
