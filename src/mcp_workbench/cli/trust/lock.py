@@ -204,7 +204,7 @@ def _list_servers(
     if quietly:
         asyncio.run(connect(loaded, rows, lambda: None, on_listed, keeps_pins=keeps_pins))
         return listings
-    heading = f"ServerListing the tools of {count(len(rows), 'server', 'servers')}"
+    heading = f"Listing the tools of {count(len(rows), 'server', 'servers')}"
     with Display(heading, loaded.warnings, list(rows.values())) as display:
         asyncio.run(connect(loaded, rows, display.update, on_listed, keeps_pins=keeps_pins))
     return listings
