@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from mcp_workbench.protocol.lists import UNREAD_MEMBERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Sequence
 
     import msgspec
 
@@ -121,12 +121,19 @@ def claim_of(hints: dict[str, bool]) -> ToolHint:
     return "unknown" if reads_only is None else "destructive"
 
 
-def program_of(config: ServerConfig, mask: Callable[[str], str]) -> str:
-    """Return which program a server is: its command and arguments without values, or its URL's origin."""
+def program_of(config: ServerConfig, written: Sequence[str] | None) -> str:
+    """Return which program a server is: its command and arguments without values, or its URL's origin.
+
+    `written` has these as they are in the file, if they have references: their values differ between
+    machines, and the program is the same.
+    """
     if config.url is not None:
-        parts = urlsplit(config.url)
-        return mask(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower())
-    words = [mask(config.command or ""), *(_without_value(mask(argument)) for argument in config.args)]
+        # A reference to a whole address says nothing: its origin is what counts.
+        is_address = written is not None and "://" in written[0].partition("${")[0]
+        parts = urlsplit(written[0] if written and is_address else config.url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower()
+    command, *arguments = written or (config.command or "", *config.args)
+    words = [command, *map(_without_value, arguments)]
     return " ".join(json.dumps(word, ensure_ascii=False) if _needs_quotes(word) else word for word in words)
 
 
