@@ -37,7 +37,7 @@ async def test_a_held_tool_is_named_and_nothing_more_until_a_person_approves_it(
     connect: Connect, journal: Journal, server_era: Era, tmp_path: Path
 ) -> None:
     worse = json.dumps({**json.loads(ECHO), "description": f"Says it again. {RULE}"})
-    tools = [tool("grow"), worse, tool("new", description=RULE)]
+    tools = [tool("grow"), worse, tool("new", description=RULE), tool(RULE)]
     changing = acting("grow", "change_tools", journal, era=server_era, tools=tools)
     session = await connect(toolboxes(dev={"files": changing}))
 
@@ -54,7 +54,7 @@ async def test_a_held_tool_is_named_and_nothing_more_until_a_person_approves_it(
 
     held = await opened()
     assert names(held["tools"]) == ["grow"]
-    assert held["held_tools"] == {"files": ["echo", "new"]}
+    assert held["held_tools"] == {"files": ["echo", "new", "(a tool whose name is not shown)"]}
     assert held["held_hint"] == "Held tools cannot be used until a person releases them: mcp-workbench review"
     assert (await opened(tools=["echo"]))["held_tools"] == {"files": ["echo"]}
     assert failure_of(await session.use_tool("dev", "files", "echo")) == HELD

@@ -27,11 +27,11 @@ async def test_the_result_is_the_whole_toolbox_as_text_and_as_structure(
         "title": "Read it",
         "outputSchema": {"type": "object"},
         "annotations": {"readOnlyHint": True},
-        "icons": [{"src": "https://example.com/i.png"}],
         "_meta": {"com.example/k": 1},
         "x-unheard-of": {"a": [None, "é"]},
     }
-    definition = tool("read", inputSchema=schema, **extra)
+    # Icons are for people, and no pin covers them.
+    definition = tool("read", inputSchema=schema, icons=[{"src": "https://example.com/i.png"}], **extra)
     session = await connect(toolboxes(dev={"files": server(era=server_era, tools=[definition])}))
     result = await session.open_toolbox("dev", detail="full")
     expected: Json = {

@@ -30,7 +30,7 @@ from mcp_workbench.errors import ConfigError, Problem
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcp_workbench.config.model.workbench import ServerConfig
+    from mcp_workbench.config.model.workbench import Origin, ServerConfig
     from mcp_workbench.config.source.expand import SecretLookup
     from mcp_workbench.errors import StrPath
 
@@ -65,6 +65,8 @@ class LoadedConfig(msgspec.Struct, frozen=True):
     """The paths of other files that the configuration refers to. A change of one is a change of it."""
     has_secrets: bool = False
     """Whether the configuration refers to stored secrets."""
+    programs: Mapping[Origin, tuple[str, ...]] = {}
+    """Command and arguments, or the URL, as they are written, of servers in which these have references."""
 
     @property
     def is_from_file(self) -> bool:
@@ -175,6 +177,7 @@ def _interpret(
         faults,
         expansion.files,
         expansion.has_secrets,
+        expansion.programs,
     )
 
 

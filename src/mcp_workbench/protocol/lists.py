@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH: Final = 200
 """Maximum levels of nesting in one entry of a list."""
+UNREAD_MEMBERS: Final = frozenset(("icons",))
+"""Members of a tool's definition that are for people only: no model is shown them, and no pin covers them."""
 
 
 class Kind(msgspec.Struct, frozen=True):

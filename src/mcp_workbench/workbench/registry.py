@@ -134,6 +134,8 @@ class ToolboxRegistry:
         longer found, and ends after its last call.
         """
         before = self.toolbox_servers
+        if self._trusts is not None:
+            self._trusts.programs = loaded.programs
 
         def keep_or_create(toolbox: str, name: str, config: ServerConfig) -> ConfiguredServer:
             toolbox_server = before.get((toolbox, name))

@@ -100,7 +100,12 @@ def test_the_other_members_are_told_too() -> None:
     assert [change.line for change in tool_changes(None, raw({"name": "t", "description": 7}))] == [
         "+ description: 7"
     ]
-    assert lines({**before, "icons": 1, "annotations": {}}, {**before, "_meta": 2}) == []
+    assert (
+        lines({**before, "icons": 1, "annotations": {}}, {**before, "annotations": {"readOnlyHint": True}})
+        == []
+    )
+    titled = {**before, "annotations": {"title": "Reader"}, "_meta": 2}
+    assert lines(before, titled) == ["+ _meta: 2", '+ annotations: {"title": "Reader"}']
 
 
 def test_hints_and_instructions_are_told() -> None:

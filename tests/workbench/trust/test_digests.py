@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_workbench.config import ServerConfig
+from mcp_workbench.config.load import load_usable
 from mcp_workbench.workbench.trust.digests import (
     claim_of,
     definition_digest,
@@ -19,6 +20,9 @@ from mcp_workbench.workbench.trust.digests import (
     text_digest,
 )
 from tests.workbench.trust.pinned import taking, tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WORDS = st.lists(st.text("abc\ud800é", min_size=1, max_size=3), min_size=1, max_size=3)
 NAMES = st.sampled_from(["path", "description", "required", "enum", "properties", "type"])
@@ -84,7 +88,11 @@ def raw(definition: Any, indent: int | None = None) -> msgspec.Raw:
 @settings(max_examples=60)
 @given(DEFINITIONS, st.data())
 def test_order_and_white_space_change_no_digest(definition: dict[str, Any], data: st.DataObject) -> None:
-    other = respelled(definition, data.draw) | {"icons": [], "annotations": {"title": "t"}, "_meta": {"a": 1}}
+    other = respelled(definition, data.draw) | {
+        "icons": [],
+        "annotations": {"readOnlyHint": True},
+        "_meta": None,
+    }
     assert definition_digest(raw(definition)) == definition_digest(raw(other, indent=2))
 
 
@@ -146,12 +154,40 @@ def test_a_list_is_told_apart_byte_by_byte() -> None:
             ServerConfig(command="uvx", args=["pkg", "--port", "8080", "true"]),
             "uvx pkg --port <value> <value>",
         ),
-        (ServerConfig(command="my server", args=["secret", ""]), '"my server" *** ""'),
+        (ServerConfig(command="my server", args=["a", ""]), '"my server" a ""'),
         (ServerConfig(url="HTTPS://user:pw@Api.example.com:8443/mcp?key=1"), "https://api.example.com:8443"),
     ],
 )
 def test_a_program_is_told_without_values(config: ServerConfig, program: str) -> None:
-    assert program_of(config, lambda text: text.replace("secret", "***")) == program
+    assert program_of(config, None) == program
+
+
+@pytest.mark.parametrize(
+    ("server", "program"),
+    [
+        (
+            {
+                "command": "${ROOT}/run",
+                "args": ["${env:ROOT}", "--at=${ROOT}", "${NONE:-/x}/y", "$${a}", "z"],
+            },
+            "${ROOT}/run ${ROOT} --at ${NONE}/y ${a} z",
+        ),
+        ({"url": "https://${ROOT}.example.com/${ROOT}"}, "https://${root}.example.com"),
+        ({"url": "${ADDRESS}/mcp"}, "https://api.example.com"),
+        ({"command": "run", "args": ["/ci/x"]}, "run /ci/x"),
+    ],
+)
+@pytest.mark.parametrize("root", ["/ci", "/home/somebody/projects/shop", "8080"])
+def test_variables_count_by_their_names(
+    server: dict[str, object], program: str, root: str, tmp_path: Path
+) -> None:
+    boxes = {"dev": {"description": "d", "mcpServers": {"fs": server}}}
+    environ = {"ROOT": root.strip("/") if "url" in server else root, "ADDRESS": "https://api.example.com"}
+    path = tmp_path / "workbench-config.json"
+    path.write_text(json.dumps({"toolboxes": boxes}), encoding="utf-8")
+    loaded = load_usable(path, environ)
+    config = loaded.config.toolboxes["dev"].servers["fs"]
+    assert program_of(config, loaded.programs.get(("dev", "fs"))) == program
 
 
 @pytest.mark.parametrize(

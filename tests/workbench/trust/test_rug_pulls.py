@@ -29,7 +29,8 @@ class Pull(msgspec.Struct, frozen=True):
 
 PULLS = {
     "white space": Pull(tool(description=" Reads\n a   file. "), "passes", "passes"),
-    "icons": Pull(tool(icons=[{"src": "https://x.example/i.png"}], _meta={"v": 2}), "passes", "passes"),
+    "icons": Pull(tool(icons=[{"src": "https://x.example/i.png"}]), "passes", "passes"),
+    "nothing, in other words": Pull(tool(title=None, annotations={"title": None}), "passes", "passes"),
     "order": Pull(
         tool(inputSchema=dict(reversed(taking(("b", "path"), b=FREE).items()))),
         "passes",
@@ -45,6 +46,16 @@ PULLS = {
         tool(inputSchema=taking(encoding={**LIMITED, "description": POISON})), "held"
     ),
     "poison in the title": Pull(tool(title=POISON), "held"),
+    "poison in the other title": Pull(tool(annotations={"title": POISON}), "held"),
+    "poison in the metadata": Pull(tool(_meta={"note": POISON}), "held"),
+    "poison in an unknown member": Pull(tool(usage={"note": [POISON]}), "held"),
+    "another title": Pull(tool(annotations={"title": "Reader"}), "noted"),
+    "poison where no language belongs": Pull(
+        tool(inputSchema=taking(encoding={**LIMITED, "format": POISON})), "held"
+    ),
+    "poison in the name of a parameter": Pull(
+        tool(inputSchema={**taking(), "properties": {"path": FREE, POISON: LIMITED}}), "held"
+    ),
     "a required parameter": Pull(tool(inputSchema=taking(("path", "mode"), mode=LIMITED)), "held"),
     "a parameter becomes required": Pull(
         tool(inputSchema=taking(("path", "note"), note=FREE)),

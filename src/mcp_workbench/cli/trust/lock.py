@@ -199,7 +199,7 @@ def _list_servers(
     listings: dict[Origin, ServerListing] = {}
 
     def on_listed(server: ConfiguredServer) -> None:
-        listings[server.origin] = listing_of(server)
+        listings[server.origin] = listing_of(server, loaded.programs.get(server.origin))
 
     if quietly:
         asyncio.run(connect(loaded, rows, lambda: None, on_listed, keeps_pins=keeps_pins))

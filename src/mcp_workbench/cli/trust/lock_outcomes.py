@@ -20,7 +20,7 @@ from mcp_workbench.workbench.trust.lock_entries import differences, locked_tool,
 from mcp_workbench.workbench.trust.scanner import scan_text, scan_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from mcp_workbench.cli.inspection.rows import Rows
     from mcp_workbench.config import Origin
@@ -68,11 +68,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """None to remove the entry of a server that is not configured."""
 
 
-def listing_of(server: ConfiguredServer) -> ServerListing:
-    """Return what a connected server lists."""
+def listing_of(server: ConfiguredServer, written: Sequence[str] | None) -> ServerListing:
+    """Return what a connected server lists. `written` is its program as the file has it, see `program_of`."""
     connection = server.server.connections[True]
     listed = () if connection is None else tuple(connection.listed)
-    program = program_of(server.server.config, server.server.mask)
+    program = program_of(server.server.config, written)
     tools: dict[str, LockedTool] = {}
     unwritable: list[str] = []
     for name, definition in usable_tools(listed).items():
@@ -81,7 +81,10 @@ def listing_of(server: ConfiguredServer) -> ServerListing:
         except ValueError:
             unwritable.append(name)
     entry = LockedServer(
-        identity=program_digest(program), program=program, instructions=server.instructions, tools=tools
+        identity=program_digest(program),
+        program=server.server.mask(program),
+        instructions=server.instructions,
+        tools=tools,
     )
     return ServerListing(entry, listed, tuple(unwritable))
 

@@ -45,6 +45,8 @@ class Expansion(msgspec.Struct, frozen=True):
     """The paths of the files that the tree refers to, whether they can be read or not."""
     has_secrets: bool = False
     """Whether the tree refers to a stored secret, whether there is one or not."""
+    programs: dict[tuple[str, str], tuple[str, ...]] = {}
+    """Command and arguments, or the URL, as they are written in the file: with references, without values."""
 
 
 def no_secrets(_name: str) -> None:
@@ -75,6 +77,7 @@ def expand(
         expander.values | expander.secrets,
         frozenset(expander.files),
         expander.has_secrets,
+        expander.programs,
     )
 
 
@@ -96,6 +99,7 @@ class _Expander:
         """The values that are secret under whatever name, kept apart: their labels win over the others."""
         self.files: set[str] = set()
         self.has_secrets = False
+        self.programs: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def node(self, node: object, place: Place) -> object:
         """Return a value of the tree with its references replaced."""
@@ -129,6 +133,8 @@ class _Expander:
     def _server(self, node: dict[str, object], place: Place) -> dict[str, object]:
         self._is_disabled = is_disabled(node)
         entry = self.mapping(node, place)
+        if (program := _program(node)) != _program(entry):
+            self.programs[str(place[1]), str(place[3])] = tuple(map(_without_defaults, program))
         if "envFile" in entry and not self._is_disabled:
             self._add_env_file(entry, (*place, "envFile"))
         if "sandbox" in entry:
@@ -220,3 +226,19 @@ class _Expander:
         if resolved.label:
             self.secrets[resolved.value] = resolved.label
         return resolved.value
+
+
+def _program(entry: dict[str, object]) -> tuple[str, ...]:
+    """Return what says which program an entry in our words runs."""
+    args = entry.get("args")
+    words = (entry.get("url") or entry.get("command"), *(args if isinstance(args, list) else ()))
+    return tuple(word for word in words if isinstance(word, str))
+
+
+def _without_defaults(text: str) -> str:
+    """Return a text with every variable as `${VAR}`, whichever way it is written."""
+    return _TOKEN.sub(lambda token: _reference(token[0]), text)
+
+
+def _reference(text: str) -> str:
+    return f"{text.replace('${env:', '${').partition(':-')[0].rstrip('}')}}}" if text.endswith("}") else "${"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from mcp_workbench.protocol.lists import UNREAD_MEMBERS
 from mcp_workbench.surface.listing.listing_result import compact
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode
 from mcp_workbench.workbench.text.sanitise import clean_definition, clean_text
@@ -49,7 +50,7 @@ class DetailLevel(msgspec.Struct, frozen=True):
 
 
 FULL: Final = DetailLevel("full")
-"""Everything that the server has sent about a tool, and where the tool is."""
+"""What the server has sent about a tool, but for its icons, and where the tool is."""
 SCHEMAS: Final = DetailLevel("schemas")
 """What a client shows a model without a workbench: description and input schema. And where the tool is."""
 SIGNATURES: Final = DetailLevel("signatures")
@@ -136,9 +137,13 @@ class DefinitionReader:
 
 
 def whole(tool: ListedTool, definition: bytes) -> bytes:
-    """Return a definition as the server wrote it, with our members, and the origin before its description."""
+    """Return a definition as the server wrote it, with our members, and the origin before its description.
+
+    Icons are left out: they are for people, and pins do not cover them.
+    """
     members = decode_members(definition)
-    rest = [b",%b:%b" % (encode(key), value) for key, value in members.items() if key not in OUR_MEMBERS]
+    left_out = (*OUR_MEMBERS, *UNREAD_MEMBERS)
+    rest = [b",%b:%b" % (encode(key), value) for key, value in members.items() if key not in left_out]
     return b"".join([_head(tool, members), *rest, b"}"])
 
 

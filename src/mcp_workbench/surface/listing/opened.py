@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
@@ -39,6 +40,8 @@ INSTRUCTION_WIDTHS: Final = (2000, 1000, 400, 200, 100)
 
 MAX_HELD_NAMES: Final = 20
 """Held tools of a server that are named."""
+UNSHOWN_NAME: Final = "(a tool whose name is not shown)"
+"""Stands for the name of a new tool that is held, if it is more than a name."""
 HELD_NAME_CHARACTERS: Final = 64
 """Length of the name of a held tool, which nobody has approved."""
 HELD_HINT: Final = "Held tools cannot be used until a person releases them: mcp-workbench review"
@@ -147,12 +150,22 @@ def _held(opening: Opening, wanted: OpenRequest) -> dict[str, object]:
     """Return the names of held tools by server, and who can release them; nothing if none is held."""
     held: dict[str, list[str]] = {}
     for toolbox_server, _ in opening.tools:
-        names = [name for name in toolbox_server.held() if not wanted.names or name in wanted.names]
+        names = [
+            _held_name(name, is_new=not tool.approved)
+            for name, tool in toolbox_server.held().items()
+            if not wanted.names or name in wanted.names
+        ]
         if names:
             more = [f"and {len(names) - MAX_HELD_NAMES} more"] if len(names) > MAX_HELD_NAMES else []
-            shown = (shorten(clean_text(name), HELD_NAME_CHARACTERS) for name in names[:MAX_HELD_NAMES])
-            held[toolbox_server.name] = [*shown, *more]
+            held[toolbox_server.name] = [*names[:MAX_HELD_NAMES], *more]
     return {"held_tools": held, "held_hint": HELD_HINT} if held else {}
+
+
+def _held_name(name: str, *, is_new: bool) -> str:
+    """Return the name of a held tool for a model. A new name could be the very text that it is held for."""
+    if is_new and re.fullmatch(r"[\w./:-]*", name) is None:
+        return UNSHOWN_NAME
+    return shorten(clean_text(name), HELD_NAME_CHARACTERS)
 
 
 def _fit(tools: list[ListedTool], wanted: OpenRequest, budget: float, reader: DefinitionReader) -> Fit:

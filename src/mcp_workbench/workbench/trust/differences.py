@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.workbench.trust.digests import TWICE, parsed
+from mcp_workbench.workbench.trust.digests import TWICE, parsed, pinned_part
 from mcp_workbench.workbench.trust.schema_differences import ABSENT, SchemaComparison, value_changes
 from mcp_workbench.workbench.trust.word_differences import Change, text_changes
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import msgspec
 
 TEXTS: Final = ("name", "title", "description", TWICE)
-SCHEMAS: Final = {"inputSchema": "parameter", "outputSchema": "output"}
+NOUNS: Final = {"inputSchema": "parameter", "outputSchema": "output"}
 """The schemas of a tool, and what a property of each is called."""
 NOT_GIVEN: Final = "not given"
 
@@ -27,19 +27,22 @@ NOT_GIVEN: Final = "not given"
 def tool_changes(before: msgspec.Raw | None, after: msgspec.Raw | None) -> list[Change]:
     """Return the differences between two definitions of a tool; None stands for no definition.
 
-    Hints are compared apart. Icons and other members that no model reads are not compared.
+    Hints are compared apart. Icons, which no model reads, are not compared.
     """
     old, new = _members(before), _members(after)
     changes: list[Change] = []
     # The name of a new tool is not told: whoever shows it has named it.
     for member in TEXTS if old and new else TEXTS[1:]:
         changes += value_changes(member, old.get(member, ABSENT), new.get(member, ABSENT), is_text=True)
-    for member, noun in SCHEMAS.items():
+    for member, noun in NOUNS.items():
         comparison = SchemaComparison(member, noun)
         changes += comparison.changes(old.get(member, ABSENT), new.get(member, ABSENT))
+    others = sorted({*old, *new} - {*TEXTS, *NOUNS})
+    for member in others:
+        changes += value_changes(member, old.get(member, ABSENT), new.get(member, ABSENT))
     if not changes and old and new:
         # Such as an empty list of required parameters: it means the same, and still is another definition.
-        for member in (*TEXTS, *SCHEMAS):
+        for member in (*TEXTS, *NOUNS):
             changes += value_changes(member, old.get(member, ABSENT), new.get(member, ABSENT))
     return changes
 
@@ -63,5 +66,4 @@ def _hint(value: bool | None) -> str:
 
 
 def _members(definition: msgspec.Raw | None) -> dict[str, object]:
-    tree: dict[str, object] = {} if definition is None else parsed(definition)
-    return tree
+    return {} if definition is None else pinned_part(parsed(definition))

@@ -1,6 +1,6 @@
 """Digests of what is approved: definitions of tools, instructions, and which program a server is.
 
-Owns the canonical form of a definition: the members that a model reads, with sorted keys, white space in
+Owns the canonical form of a definition: all members but icons and hints, with sorted keys, white space in
 texts reduced to single spaces, and the values of `required`, `enum` and `type` sorted where they are schema
 keywords. Two definitions have the same digest only if that is all in which they differ.
 """
@@ -11,16 +11,16 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_workbench.protocol.lists import UNREAD_MEMBERS
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Sequence
 
     import msgspec
 
     from mcp_workbench.config import ServerConfig
     from mcp_workbench.config.model.policy import ToolHint
 
-PINNED_MEMBERS: Final = ("name", "title", "description", "inputSchema", "outputSchema")
-"""The members of a definition that its digest is about."""
 HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 """The annotations that say what a tool does."""
 TWICE: Final = "\x00twice"
@@ -41,7 +41,7 @@ _SCHEMAS: Final = frozenset(
 
 
 def definition_digest(definition: msgspec.Raw) -> str:
-    """Return the digest of a definition in its canonical form, without annotations."""
+    """Return the digest of a definition in its canonical form, without hints."""
     return tree_digest(parsed(definition))
 
 
@@ -83,8 +83,20 @@ def parsed(definition: msgspec.Raw) -> dict[str, Any]:
 
 
 def pinned_part(tree: dict[str, Any]) -> dict[str, Any]:
-    """Return the members of a definition that its digest is about."""
-    return {member: tree[member] for member in (*PINNED_MEMBERS, TWICE) if member in tree}
+    """Return what the digest of a definition is about: everything that a model may read but the hints.
+
+    What is null is left out: some libraries write it so where nothing was given, and others do not.
+    """
+    part = {
+        member: value for member, value in tree.items() if value is not None and member not in UNREAD_MEMBERS
+    }
+    if isinstance(annotations := part.get("annotations"), dict):
+        part["annotations"] = {
+            key: value for key, value in annotations.items() if not (value is None or _is_hint(key, value))
+        }
+        if not part["annotations"]:
+            del part["annotations"]
+    return part
 
 
 def hints_of(tree: dict[str, Any]) -> dict[str, bool]:
@@ -92,7 +104,7 @@ def hints_of(tree: dict[str, Any]) -> dict[str, bool]:
     annotations = tree.get("annotations")
     if not isinstance(annotations, dict):
         return {}
-    return {name: annotations[name] for name in HINTS if isinstance(annotations.get(name), bool)}
+    return {name: value for name, value in annotations.items() if _is_hint(name, value)}
 
 
 def claim_of(hints: dict[str, bool]) -> ToolHint:
@@ -108,14 +120,21 @@ def claim_of(hints: dict[str, bool]) -> ToolHint:
     return "unknown" if reads_only is None else "destructive"
 
 
-def program_of(config: ServerConfig, mask: Callable[[str], str]) -> str:
-    """Return which program a server is: its command and arguments without values, or its URL's origin."""
+def program_of(config: ServerConfig, written: Sequence[str] | None) -> str:
+    """Return which program a server is: its command and arguments without values, or its URL's origin.
+
+    `written` has these as they are in the file, if they have references: their values differ between
+    machines, and the program is the same.
+    """
     if config.url is not None:
         from urllib.parse import urlsplit  # noqa: PLC0415 - only remote servers need it
 
-        parts = urlsplit(config.url)
-        return mask(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower())
-    words = [mask(config.command or ""), *(_without_value(mask(argument)) for argument in config.args)]
+        # A reference to a whole address says nothing: its origin is what counts.
+        is_address = written is not None and "://" in written[0].partition("${")[0]
+        parts = urlsplit(written[0] if written and is_address else config.url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower()
+    command, *arguments = written or (config.command or "", *config.args)
+    words = [command, *map(_without_value, arguments)]
     return " ".join(json.dumps(word, ensure_ascii=False) if _needs_quotes(word) else word for word in words)
 
 
@@ -134,6 +153,10 @@ def _without_value(argument: str) -> str:
     return argument.partition("=")[0] if argument.startswith("-") else argument
 
 
+def _is_hint(name: str, value: Any) -> bool:
+    return name in HINTS and isinstance(value, bool)
+
+
 def _needs_quotes(word: str) -> bool:
     return not word or not word.isprintable() or any(character in word for character in ' "\\')
 
@@ -148,6 +171,8 @@ def _canonical(definition: dict[str, Any]) -> dict[str, Any]:
     for member, value in definition.items():
         if member in _TEXTS:
             canonical[member] = _text(value)
+        elif member == "annotations" and isinstance(value, dict):
+            canonical[member] = {key: _text(one) if key in _TEXTS else one for key, one in value.items()}
         else:
             canonical[member] = _schema(value) if member.endswith("Schema") else value
     return canonical

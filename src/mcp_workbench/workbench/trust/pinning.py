@@ -70,8 +70,8 @@ class ServerTrust:
         self._log = logging.LoggerAdapter(log, {"server": "/".join(origin)})
         self.config = config
         """The configuration of the server that counts now."""
-        program = program_of(config, mask)
-        self._identity = ServerIdentity(origin, program_digest(program), program)
+        program = program_of(config, context.programs.get(origin))
+        self._identity = ServerIdentity(origin, program_digest(program), mask(program))
         self._place = context.place(self._identity)
         self._keeper = TrustKeeper(context.store, self._place, self._identity)
         self._users: WeakSet[TrustUser] = WeakSet()

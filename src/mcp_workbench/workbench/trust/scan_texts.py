@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from mcp_workbench.protocol.lists import UNREAD_MEMBERS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NO_LANGUAGE: Final = frozenset(
-    {"type", "format", "pattern", "$ref", "$schema", "$id", "$anchor", "icons", "contentEncoding", "required"}
+    {"type", "format", "pattern", "$ref", "$schema", "$id", "$anchor", "contentEncoding", "required"}
 )
-"""Members that are not read as language. Icons are images, often in base64."""
+"""Members that have no language in them, unless somebody hides some there."""
+MIN_HIDDEN_WORDS: Final = 6
+"""So many words, where none belong, are read as language."""
 
 
 class ToolTexts(NamedTuple):
@@ -49,6 +53,8 @@ def _decode_leniently(raw: bytes) -> Any:
 
 def _walk(value: Any, parameters: set[str]) -> Iterator[tuple[str, str]]:
     """Yield the texts depth first, without recursion, because a server decides how deep its schema is."""
+    if isinstance(value, dict):
+        value = {key: member for key, member in value.items() if key not in UNREAD_MEMBERS}
     waiting: list[tuple[str, Any, bool]] = [("", value, False)]
     while waiting:
         place, value, are_properties = waiting.pop()
@@ -57,6 +63,9 @@ def _walk(value: Any, parameters: set[str]) -> Iterator[tuple[str, str]]:
         elif isinstance(value, dict):
             if are_properties:
                 parameters.update(map(str.lower, value))
+            for key in value:
+                if _is_language(key):
+                    yield f"{place} (a name)", key
             waiting += [
                 (
                     f"{place}.{key}" if place else key,
@@ -64,7 +73,7 @@ def _walk(value: Any, parameters: set[str]) -> Iterator[tuple[str, str]]:
                     key in ("properties", "$defs") and not are_properties,
                 )
                 for key, member in reversed(value.items())
-                if are_properties or key not in _NO_LANGUAGE
+                if are_properties or key not in _NO_LANGUAGE or _is_language(member)
             ]
         elif isinstance(value, list):
             waiting += [
@@ -72,3 +81,10 @@ def _walk(value: Any, parameters: set[str]) -> Iterator[tuple[str, str]]:
                 for index, member in reversed(list(enumerate(value)))
                 if isinstance(member, str | dict | list)
             ]
+
+
+def _is_language(value: Any) -> bool:
+    """Whether there are words where a name or a keyword of a schema belongs."""
+    if isinstance(value, str):
+        return value.count(" ") >= MIN_HIDDEN_WORDS
+    return isinstance(value, list) and any(map(_is_language, value))

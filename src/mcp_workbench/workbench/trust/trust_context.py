@@ -38,6 +38,8 @@ class TrustContext:
     def __init__(self, data: StrPath, loaded: LoadedConfig) -> None:
         self._data = data
         self._path = loaded.path if loaded.is_from_file else ""
+        self.programs = loaded.programs
+        """The programs of servers as they are written in the configuration of now, see `LoadedConfig`."""
         self._store: PinStore | None = None
         self._lock_path = ""
         self._lock: tuple[Stamp | None, Lock | LockUnusable | None] | None = None

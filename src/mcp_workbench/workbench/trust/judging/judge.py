@@ -164,11 +164,10 @@ class _Judge:
 
     def _judge_known(self, name: str, new: ToolVersion, digest: str, pin: ToolPin) -> None:
         is_approved = digest in (pin.digest, pin.before)
-        if is_approved and new.hints == pin.hints and self._known_texts.get(digest) in (None, new.definition):
+        if is_approved and new.hints == pin.hints:
             return
         found = self._changes(new, digest, pin)
-        is_strict = self._basis.is_strict and not (is_approved and new.hints == pin.hints)
-        if found is None or is_strict or any(change.is_held for change in found):
+        if found is None or self._basis.is_strict or any(change.is_held for change in found):
             self._hold(name, new, digest, [LOST] if found is None else _reasons(found))
         elif not is_approved or locked_hints(pin.hints, new.hints) != pin.hints:
             self._accepted.append(
