@@ -118,6 +118,8 @@ MISTAKES: list[tuple[PolicyPlace, Any, dict[str, tuple[str, str]]]] = [
             "resource": "resources",
             "Prompts": "prompts",
             "completion": "completions",
+            "default": "*",
+            "Tools": "*",
         }.items()
     ),
     (

@@ -23,6 +23,7 @@ from mcp_workbench.errors import (
     ExecutionFailed,
     Overloaded,
     RequestTimeout,
+    ToolHeld,
     ToolNotFound,
 )
 from mcp_workbench.protocol.results import TAIL_BYTES, find_error, is_tool_error
@@ -61,6 +62,9 @@ the workbench ends.
 """
 
 FAILED_OBSERVER: Final = "an observer of calls failed at the %s of %s"
+
+_REFUSALS: Final = (CallRefused, ToolHeld, ToolNotFound)
+"""The errors by which the policy refuses a call. Every other one is a fault."""
 
 log = logging.getLogger(__name__)
 
@@ -201,7 +205,8 @@ class CallPolicy(Protocol):
     def decide(self, record: CallRecord, call: ServerCall) -> Awaitable[None] | None:
         """Decide about a call as a `Decider` does, and note the decision in its record.
 
-        May also raise ToolNotFound: a tool that is hidden does not exist for the client.
+        May also raise ToolNotFound and ToolHeld: a tool that is hidden does not exist for the client, and a
+        person is not asked about a call that cannot be made.
         """
 
     def confirm(self, record: CallRecord, call: ServerCall) -> None:
@@ -412,7 +417,7 @@ class Door:
         try:
             hold = decide(*about)
             return None if hold is None else asyncio.ensure_future(hold)
-        except (CallRefused, ToolNotFound):
+        except _REFUSALS:
             raise
         except Exception as error:
             raise self._undecided(record) from error
@@ -420,7 +425,7 @@ class Door:
     async def _wait(self, hold: asyncio.Future[None], record: CallRecord) -> None:
         try:
             await hold
-        except (CallRefused, ToolNotFound):
+        except _REFUSALS:
             raise
         except asyncio.CancelledError as error:
             task = asyncio.current_task()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from mcp_workbench.errors import StartError
+from mcp_workbench.errors import StartError, ToolHeld, ToolNotFound
 from mcp_workbench.workbench.configured_server import ConfiguredServer
 from mcp_workbench.workbench.door import CallDecision
 from mcp_workbench.workbench.kept.client_results import Content
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_workbench.config.model.policy import ToolHint
+    from mcp_workbench.errors import CallError
 
 REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "resources": ("resources/read", {"uri": "workbench:dev/files/file:///a"}),
@@ -269,3 +270,27 @@ async def test_the_stricter_of_the_rule_and_the_flow_decides(
     assert decided.notes.begun[0].decision == expected
     if decision.action == "deny":
         assert (decided.sent, decided.notes.outcomes) == ([], [("refused", "CallDenied")])
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ToolNotFound("new", "files", "dev", ()), "Tool 'new' not found in server 'files' (toolbox 'dev')."),
+        (
+            ToolHeld("new", "files", "dev", is_new=True),
+            "Tool 'new' of server 'files' (toolbox 'dev') is held",
+        ),
+    ],
+)
+async def test_nobody_is_asked_about_a_call_that_cannot_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: CallError, told: str
+) -> None:
+    async def connect(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(ConfiguredServer, "connect", connect)
+    decided = Decided(tmp_path, {"*": "ask"})
+    decided.call(tool="new")
+    await decided.settle()
+    assert decided.text.startswith(told)
+    assert (decided.person.asked, decided.sent) == ([], [])

@@ -74,6 +74,13 @@ async def test_a_hidden_tool_is_like_one_that_does_not_exist(workbench: Workbenc
     assert result.is_error is False
 
 
+async def test_a_note_on_a_list_does_not_name_a_hidden_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    note = "the server lists 'delete_file' twice; the first counts"
+    monkeypatch.setattr(ConfiguredServer, "notes", [note])
+    view = view_of(configured({"delete_*": "deny", "hide": True}), Principal("ann"))
+    assert [view.toolbox_server("dev", name).notes for name in ("files", "notes")] == [[], [note]]
+
+
 def view_of(config: dict[str, Any], principal: Principal, *policies: Any) -> ClientView:
     loaded = load_data(config, {})
     door = Door()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -213,3 +214,12 @@ def test_decisions_are_remembered_for_a_bounded_number_of_names(monkeypatch: pyt
         assert decide(found, f"a{number}").action == "deny"
         assert decide(found, f"a{number}") is decide(found, f"a{number}")
         assert len(found.verdicts) <= 10
+
+
+def test_a_thousand_globs_are_compared_quickly() -> None:
+    found = rules_of(("dev", "fs"), config_of(file={f"step{n}_*_of_{n}": "deny" for n in range(1000)}))
+    began = time.process_time()
+    assert {decide(found, f"step{n}_x_of_{n}").action for n in range(100)} == {"deny"}
+    assert (
+        time.process_time() - began < 3
+    )  # a pattern that is compiled for every comparison takes 30 times as long

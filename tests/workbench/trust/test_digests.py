@@ -155,6 +155,13 @@ def test_a_list_is_told_apart_byte_by_byte() -> None:
             "uvx pkg --port <value> <value>",
         ),
         (ServerConfig(command="my server", args=["a", ""]), '"my server" a ""'),
+        (
+            ServerConfig(
+                command="docker",
+                args=["run", "-e", "API_KEY=sk-abcdef1234567890", "--token", f"ghp_{'a1B2' * 9}", "img"],
+            ),
+            "docker run -e API_KEY=<value> --token <value> img",
+        ),
         (ServerConfig(url="HTTPS://user:pw@Api.example.com:8443/mcp?key=1"), "https://api.example.com:8443"),
     ],
 )

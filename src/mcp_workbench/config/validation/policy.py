@@ -44,8 +44,11 @@ _SAME_ACTION = {
 }
 _PLACES = ("client", "console")
 _SAME_PLACE = {"elicitation": "client", "user": "client", "shell": "console", "terminal": "console"}
-_SAME_WORD = {"readonlyhint": "read-only", "destructivehint": "destructive"} | {
-    kind.removesuffix("s"): kind for kind in KINDS
+_SAME_WORD = {
+    "readonlyhint": "read-only",
+    "destructivehint": "destructive",
+    **{kind.removesuffix("s"): kind for kind in KINDS},
+    **dict.fromkeys(("all", "any", "default", "else", "everything", "otherwise", "tools"), EVERYTHING),
 }
 _PRESETS = get_args(PresetName)
 _FORMS: dict[PolicyPlace, str] = {

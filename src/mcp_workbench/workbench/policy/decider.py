@@ -15,7 +15,7 @@ import msgspec
 
 from mcp_workbench.config.model.policy import ACTIONS
 from mcp_workbench.config.model.workbench import WorkbenchConfig
-from mcp_workbench.errors import CallDenied, StartError
+from mcp_workbench.errors import CallDenied, ExecutionFailed, StartError, ToolNotFound
 from mcp_workbench.workbench.door import CallDecision
 from mcp_workbench.workbench.policy.rules import PlacedPolicy, ServerRules, rules_of
 
@@ -75,7 +75,7 @@ class PolicyDecider:
     def decide(self, record: CallRecord, call: ServerCall) -> Awaitable[None] | None:
         """Decide about a call: return None to let it pass, or an awaitable to hold it.
 
-        Raises CallRefused, and ToolNotFound for a tool that is hidden.
+        Raises CallRefused, ToolNotFound for a tool that is hidden or does not exist, and ToolHeld.
         """
         # On the path of every call: no function calls that are not needed.
         toolbox_server, principal = call.toolbox_server, call.view.principal
@@ -157,7 +157,30 @@ class PolicyDecider:
         if self._limiter is not None:
             continues = call.parent is not None
             self._limiter.begin(record, call.view.principal, known.token, continues=continues)
-        return self._approver.ask(record, call, decision) if decision.action == "ask" else None
+        if decision.action != "ask":
+            return None
+        listed = call.toolbox_server.known()
+        if call.tool is not None and listed is not None and call.tool not in listed.index:
+            return self._ask_if_listed(record, call, call.tool, decision)
+        return self._approver.ask(record, call, decision)
+
+    async def _ask_if_listed(
+        self, record: CallRecord, call: ServerCall, tool: str, decision: CallDecision
+    ) -> None:
+        """Ask a person about a tool that was not listed, unless the server lacks it or it is held.
+
+        Raises ToolNotFound and ToolHeld: nobody should be asked about a call that cannot be made.
+        """
+        try:
+            await call.toolbox_server.connect(tool, 0, modern=call.caller.is_modern)
+        except ToolNotFound:
+            from mcp_workbench.workbench.policy.hiding import as_missing  # noqa: PLC0415 - only for a mistaken call
+
+            raise as_missing(call, tool) from None
+        except ExecutionFailed:
+            pass  # the server cannot be started: what it lists stays unknown
+        if record.end is None and (hold := self._approver.ask(record, call, decision)) is not None:
+            await hold
 
 
 def _decision(call: ServerCall, rules: ServerRules) -> CallDecision:

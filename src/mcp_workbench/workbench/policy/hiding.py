@@ -109,8 +109,8 @@ class HidingServer(ToolboxServer):
 
     @property
     def notes(self) -> list[str]:
-        """What had to be changed in the lists of its tools to make them usable."""
-        return self._whole.notes
+        """Return no notes: they name tools, which may be hidden. The log has them."""
+        return []
 
     @property
     def instructions(self) -> str:

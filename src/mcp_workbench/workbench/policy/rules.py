@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
     PatternRank = tuple[int, int]
     """How specific a pattern is: what it is, and for a glob how many characters of it are no wildcards."""
+    Graded = tuple["PolicyRule", PatternRank]
+    """A rule that matches a call, and how specific its pattern is."""
     Verdict = CallDecision | Mapping[ToolHint, CallDecision]
     """The decision about a tool, or one for each hint if it depends on that."""
 
@@ -58,6 +60,7 @@ _ANY_RANK: Final = (0, 0)
 _WORD_RANK: Final = (1, 0)
 _GLOB_RANK: Final = 2
 _NAME_RANK: Final = (3, 0)
+_WORDS: Final = frozenset((*HINTS, *KINDS))
 _WILDCARDS: Final = re.compile(r"\*|\?|\[!?[^]]+\]")
 
 
@@ -81,16 +84,16 @@ class PolicyRule(msgspec.Struct, frozen=True):
     words: str
     """The rule and its place, for people."""
 
-    def rank(self, tool: str | None, trait: ToolHint | RequestKind) -> PatternRank | None:
-        """Return how specific the rule is about a tool with some hint, or about a kind of request.
+    def rank(self, tool: str | None) -> PatternRank | None:
+        """Return how specific the rule is about a tool, or about a request that is not for a tool.
 
-        None if it does not match.
+        None if it does not match, or if it is about hints or kinds of requests.
         """
         pattern = self.pattern
         if pattern == EVERYTHING:
             return _ANY_RANK
-        if pattern in HINTS or pattern in KINDS:
-            return _WORD_RANK if pattern == trait else None
+        if pattern in _WORDS:
+            return None
         if tool is None:
             return None
         # Equality comes first: a tool may really be called "a[b]", which as a glob means "ab".
@@ -117,7 +120,8 @@ class ServerRules:
         self.verdicts: dict[str, Verdict] = {}
         """The decisions about tools that were called or listed, by name."""
         self.of_methods: dict[str, CallDecision] = {
-            method: self._decide(None, kind) for method, kind in KIND_OF_METHOD.items()
+            method: self._decide([*self._about(None), *self._about_trait(kind)])
+            for method, kind in KIND_OF_METHOD.items()
         }
         """The decisions about requests that are not calls of tools, by their methods."""
 
@@ -125,23 +129,39 @@ class ServerRules:
         """Return the decision about a tool, or one for each hint that its annotations may give."""
         verdict = self.verdicts.get(tool)
         if verdict is None:
-            by_hint = {hint: self._decide(tool, hint) for hint in HINTS}
+            # The names are compared once, and not for each hint: there may be a thousand rules.
+            named = self._about(tool)
+            by_hint = {hint: self._decide([*named, *self._about_trait(hint)]) for hint in HINTS}
             verdict = by_hint["unknown"] if len({*by_hint.values()}) == 1 else by_hint
             if len(self.verdicts) >= MAX_REMEMBERED_TOOLS:
                 self.verdicts.clear()
             self.verdicts[tool] = verdict
         return verdict
 
-    def _decide(self, tool: str | None, trait: ToolHint | RequestKind) -> CallDecision:
-        found = [(rule, rank) for rule in self._rules if (rank := rule.rank(tool, trait)) is not None]
+    def _about(self, tool: str | None) -> list[Graded]:
+        """Return the rules that match a tool by its name, or every call."""
+        return [(rule, rank) for rule in self._rules if (rank := rule.rank(tool)) is not None]
+
+    def _about_trait(self, trait: ToolHint | RequestKind) -> list[Graded]:
+        """Return the rules about tools with a hint, or about a kind of request."""
+        return [(rule, _WORD_RANK) for rule in self._rules if rule.pattern == trait]
+
+    def _decide(self, found: Sequence[Graded]) -> CallDecision:
+        """Return the decision of the rules that match a call."""
+        # Of rules that are equally specific, only the strictest can decide, and of these the first.
+        strictest: dict[tuple[int, PatternRank], PolicyRule] = {}
+        for rule, rank in found:
+            other = strictest.setdefault((rule.place, rank), rule)
+            if ACTIONS.index(rule.action) > ACTIONS.index(other.action):
+                strictest[rule.place, rank] = rule
         counting = [
-            (ACTIONS.index(rule.action), rule.place, rank, rule)
-            for rule, rank in found
-            if not any(_is_beaten((rule.place, rank), (other.place, better)) for other, better in found)
+            (ACTIONS.index(rule.action), grade, rule)
+            for grade, rule in strictest.items()
+            if not any(_is_beaten(grade, other) for other in strictest)
         ]
         if not counting:
             return CallDecision("allow", "")
-        *_, rule = max(counting, key=lambda it: it[:3])
+        *_, rule = max(counting, key=lambda it: it[:2])
         return CallDecision(rule.action, rule.words, place=self.asks_at)
 
 
@@ -208,7 +228,7 @@ def _rules_in(placed: PlacedPolicy, origin: Origin, *, by_name: bool) -> Iterato
 
 def _is_name(pattern: str) -> bool:
     """Whether a pattern is the name of a tool, rather than a glob, a hint or a kind of request."""
-    return pattern not in HINTS and pattern not in KINDS and _WILDCARDS.search(pattern) is None
+    return pattern not in _WORDS and _WILDCARDS.search(pattern) is None
 
 
 def _place_rank(pattern: ToolPattern, place: PolicyPlace) -> int:

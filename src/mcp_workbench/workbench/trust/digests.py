@@ -25,6 +25,8 @@ HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldH
 """The annotations that say what a tool does."""
 TWICE: Final = "\x00twice"
 """Stands for an object with two members of one name: the members follow it in a list."""
+VALUE: Final = "<value>"
+"""Stands for a number or a secret among the arguments of a program."""
 
 _TEXTS: Final = frozenset(("title", "description", "$comment"))
 _SETS: Final = frozenset(("required", "enum", "type"))
@@ -134,7 +136,7 @@ def program_of(config: ServerConfig, written: Sequence[str] | None) -> str:
         parts = urlsplit(written[0] if written and is_address else config.url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower()
     command, *arguments = written or (config.command or "", *config.args)
-    words = [command, *map(_without_value, arguments)]
+    words = [command, *map(_without_value, _without_secrets(arguments))]
     return " ".join(json.dumps(word, ensure_ascii=False) if _needs_quotes(word) else word for word in words)
 
 
@@ -143,13 +145,27 @@ def program_digest(program: str) -> str:
     return _digest(program)
 
 
+def _without_secrets(arguments: Sequence[str]) -> list[str]:
+    """Return arguments without the secrets that stand in them as they are: a lock may be committed."""
+    if not arguments:
+        return []
+    from mcp_workbench.config.masking.recognition import find_secrets  # noqa: PLC0415 - not every program has arguments
+
+    cleaned = list(arguments)
+    for secret in find_secrets({"args": list(arguments)}):
+        index = secret.place[1]
+        if isinstance(index, int):
+            cleaned[index] = cleaned[index].replace(secret.value, VALUE)
+    return cleaned
+
+
 def _without_value(argument: str) -> str:
     """Return an argument such as `--port=80` without its value, and `80` as a value.
 
     Numbers are too short to be masked where they are the values of variables.
     """
     if argument.isdecimal() or argument in ("true", "false"):
-        return "<value>"
+        return VALUE
     return argument.partition("=")[0] if argument.startswith("-") else argument
 
 
