@@ -32,6 +32,10 @@ MAX_BODY_BYTES: Final = 32 * 1024
 """Bytes of the arguments, and of the result, in a line."""
 MAX_RULE_CHARACTERS: Final = 300
 """Length of the rule that decided about a call in a line."""
+MAX_SOURCE_CHARACTERS: Final = 2 * MAX_OTHER_CHARACTERS
+"""Length of the name of a server that a result came from in a line."""
+MAX_SOURCES: Final = 20
+"""Servers that results came from in a line."""
 MAX_KNOWN_NAMES: Final = 1000
 """Calls with different names whose names are remembered as they may be shown."""
 
@@ -112,7 +116,12 @@ class AuditEntries:
             )
             if (decision := record.decision) is not None:
                 entry.decision, entry.decided_by = decision.action, decision.by
-                entry.rule = cut_name(decision.rule, MAX_RULE_CHARACTERS, self._log_handler.mask)
+                entry.rule = self._cut(decision.rule, MAX_RULE_CHARACTERS)
+            if record.sources:
+                entry.sources = tuple(
+                    self._cut("/".join(source), MAX_SOURCE_CHARACTERS)
+                    for source in record.sources[:MAX_SOURCES]
+                )
             entries.append(entry)
         return entries
 
@@ -129,12 +138,14 @@ class AuditEntries:
 
     def _show(self, names: Names) -> Names:
         (toolbox, server), name, principal, client = names
-        mask = self._log_handler.mask
         toolbox, server, principal = (
-            cut_name(text, MAX_OTHER_CHARACTERS, mask) for text in (toolbox, server, principal)
+            self._cut(text, MAX_OTHER_CHARACTERS) for text in (toolbox, server, principal)
         )
-        name = cut_name(name, MAX_NAME_CHARACTERS, mask)
-        return (toolbox, server), name, principal, cut_name(client, MAX_CLIENT_CHARACTERS, mask)
+        name = self._cut(name, MAX_NAME_CHARACTERS)
+        return (toolbox, server), name, principal, self._cut(client, MAX_CLIENT_CHARACTERS)
+
+    def _cut(self, text: str, limit: int) -> str:
+        return cut_name(text, limit, self._log_handler.mask)
 
     def _excerpt(self, body: Body) -> msgspec.Raw:
         from mcp_workbench.workbench.text.json_excerpt import json_excerpt  # noqa: PLC0415 - few record bodies
