@@ -8,7 +8,7 @@ MAX_LINE_BYTES = 256 * 1024
 """Size of the longest line. A longer one was not written by the workbench."""
 
 
-class AuditEntry(msgspec.Struct, omit_defaults=True):
+class AuditEntry(msgspec.Struct, omit_defaults=True, gc=False):
     """One line of the audit: a call that has ended, or that calls are missing."""
 
     time: str
