@@ -37,7 +37,7 @@ pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=f"no sandbox: {w
 
 CREATE_RULESET, RESTRICT_SELF = 444, 446
 """System calls of Landlock, which have the same numbers on all processors."""
-ALWAYS = {"socket pair", "temporary file", "write inside", "device"}
+ALWAYS = {"socket pair", "own limits", "temporary file", "write inside", "device"}
 STUBBORN: Script = {
     "ignore_term": True,
     "ignore_eof": True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import json
 import logging
@@ -19,6 +20,7 @@ from mcp_workbench.errors import CallRefused, RequestTimeout, ServerNotFound
 from mcp_workbench.library.log_masking import MaskingHandler
 from mcp_workbench.serve.audit import audit_writer
 from mcp_workbench.serve.audit.call_audit import CLOSE_SECONDS, CallAudit
+from mcp_workbench.storage.audit.audit_files import AuditFiles
 from mcp_workbench.workbench.call_counts import CallCounts
 from mcp_workbench.workbench.door import CallDecision, Door, LostCall
 from tests.storage.audit.lines import directory, line, read
@@ -66,6 +68,7 @@ async def test_a_call_is_recorded_with_all_that_is_known_of_it(tmp_path: Path) -
     first = bench.begin(arguments=b'{"a": 1}')
     first.parent = 7
     first.decision = CallDecision("ask", '"*": "ask" of toolbox dev', "user")
+    first.sources = (("dev", "crm"), ("ops", "logs"))
     first.answered(RESULT)
     (record,) = await bench.records()
     assert abs(time.time() - datetime.fromisoformat(record["time"]).timestamp()) < 60
@@ -85,6 +88,7 @@ async def test_a_call_is_recorded_with_all_that_is_known_of_it(tmp_path: Path) -
         "principal": "alice",
         "client": "cursor",
         "parent": 7,
+        "sources": ["dev/crm", "ops/logs"],
         "decision": "ask",
         "rule": '"*": "ask" of toolbox dev',
         "decided_by": "user",
@@ -136,6 +140,31 @@ async def test_no_secret_is_recorded_in_any_member_also_if_it_is_added_later(tmp
     masked = {"a": "<env TOKEN>", "<env TOKEN>": "<masked>", "list": ["x<env TOKEN>"]}
     assert two["arguments"] == two["result"] == {**masked, "number": "<env PIN>"}
     assert (two["name"], two["rule"]) == ("<env TOKEN>", "<env TOKEN> says so")
+
+
+async def test_a_secret_that_is_spelled_with_escapes_is_masked(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "full")
+    escaped = "".join(f"\\u{ord(character):04x}" for character in SECRET)
+    body = f'{{"a": "{escaped}", "{escaped}": [1]}}'.encode()
+    bench.call(arguments=body, result=body)
+    (record,) = await bench.records()
+    assert record["arguments"] == record["result"]
+    assert SECRET not in json.dumps(record)
+
+
+async def test_hostile_names_cost_no_record(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    names = ["\ud800", "a\n{}\x1b[2J\0", "x" * 10_000_000, "\U0010ffff" * 300, "plain"]
+    for name in names:
+        record = bench.begin(name, principal=name)
+        record.decision = CallDecision("deny", name)
+        record.sources = ((name, name),)
+        record.failed(CallRefused(name, "git", "dev", "not today"))
+    records = await bench.records()
+    assert [record["number"] for record in records] == [1, 2, 3, 4, 5]
+    assert [record.get("name", "")[:5] for record in records][:3] == ["", "a {}", "xxxxx"]
+    assert records[4]["sources"] == ["plain/plain"]
+    assert max(len(json.dumps(record, ensure_ascii=False)) for record in records) < 2000
 
 
 async def test_the_level_says_how_much_is_recorded_and_can_change(tmp_path: Path) -> None:
@@ -278,6 +307,37 @@ async def test_a_flood_beyond_all_bounds_is_dropped_and_counted(
     assert len([record for record in records if "name" in record]) == 400
     assert records[-1]["missing"] == 600
     assert caplog.messages == [TOO_FAST]
+
+
+async def test_long_names_wait_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_writer, "MAX_WAITING_BYTES", 500_000)
+    bench = Bench(tmp_path)
+    for _ in range(1000):
+        bench.call("\U0001f6e0" * 200)  # 800 bytes
+    records = await bench.records()
+    assert sum(record.get("missing", 1) for record in records) == 1000
+    assert sum(len(json.dumps(record)) for record in records) < 3_000_000
+
+
+async def test_a_disk_that_takes_only_some_lines_gets_none_of_them_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_writer, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(audit_writer, "MAX_WAITING", 400)
+    append, attempts = AuditFiles.append, iter(range(1000))
+
+    def refuse_every_other(files: AuditFiles, data: bytes) -> None:
+        if next(attempts) % 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        append(files, data)
+
+    monkeypatch.setattr(AuditFiles, "append", refuse_every_other)
+    bench = Bench(tmp_path)
+    for _ in range(1000):
+        bench.call()
+    await poll(lambda: len(read(tmp_path)) > 400)
+    numbers = [record["number"] for record in await bench.records() if "number" in record]
+    assert numbers == list(range(1, 401))
 
 
 async def test_two_workbenches_of_a_process_record_side_by_side(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -41,6 +42,12 @@ def attempts(told: dict[str, Any]) -> dict[str, Callable[[], object]]:
         "udp": lambda: _send_datagram(told["port"]),
         "unix": lambda: _connect(socket.AF_UNIX, told["unix"]),
         "socket pair": socket.socketpair,
+        "pair of datagrams": lambda: socket.socketpair(type=socket.SOCK_DGRAM),
+        "raw pair": lambda: socket.socketpair(type=socket.SOCK_RAW | socket.SOCK_CLOEXEC),
+        "limits of a neighbour": lambda: resource.prlimit(told["outsider"], resource.RLIMIT_CPU),
+        "own limits": lambda: resource.setrlimit(
+            resource.RLIMIT_CPU, resource.getrlimit(resource.RLIMIT_CPU)
+        ),
         "temporary file": lambda: tempfile.TemporaryFile().close(),
         "write inside": lambda: Path(told["inside"], f"{os.getpid()}").write_text("x", encoding="utf-8"),
         "device": lambda: Path(os.devnull).write_text("x", encoding="utf-8"),

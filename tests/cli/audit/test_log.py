@@ -53,13 +53,15 @@ def test_calls_are_lines_in_order_and_aligned(
     files.append(line(3, time="2026-07-28T09:32:00.000+02:00", **uri, response_bytes=0))
     read = "dev/git resources/read file:///x"
     decided = {"decision": "deny", "rule": '"x": "deny" of dev', "decided_by": "policy"}
-    files.append(line(4, time="2026-07-28T09:33:00.000+02:00", **decided, outcome="refused", client=""))
+    results_and_rule = 'with results of dev/crm, ops/logs  policy: "x": "deny" of dev'
+    handed = {**decided, "sources": ["dev/crm", "ops/logs"]}
+    files.append(line(4, time="2026-07-28T09:33:00.000+02:00", **handed, outcome="refused", client=""))
     files.append(b'{"time":"2026-07-28T09:34:00.000+02:00","run":"r","pid":1,"missing":3}\n')
     assert log() == [
         "2026-07-28 09:30:00    12 ms    1.4 KB  ok           dev/git/a_longer_name  (alice, cursor)",
         "2026-07-28 09:31:00   840 ms    1.4 KB  tool error   dev/git/status  (cursor)",
         f"2026-07-28 09:32:00    12 ms            failed       {read}  ConnectionClosed  (cursor)",
-        '2026-07-28 09:33:00    12 ms    1.4 KB  refused      dev/git/status  policy: "x": "deny" of dev',
+        f"2026-07-28 09:33:00    12 ms    1.4 KB  refused      dev/git/status  {results_and_rule}",
         "2026-07-28 09:34:00  3 calls are missing: the audit could not be written",
     ]
 
@@ -85,7 +87,7 @@ def test_options_choose_which_calls_are_shown(
 ) -> None:
     files.append(line(1, time=at(9000)))
     files.append(line(2, time=at(8000), outcome="timed_out"))
-    files.append(line(3, time=at(70), name="push", outcome="refused", error="CallRefused"))
+    files.append(line(3, time=at(70), name="push", outcome="refused", error="LimitReached"))
     files.append(line(4, time=at(60), toolbox="docs", server="wiki", principal="alice"))
     files.append(b'{"time":"%b","run":"r","pid":1,"missing":3}\n' % at(50).encode())
     assert [json.loads(row).get("number", 0) for row in log(*options, "--json")] == shown

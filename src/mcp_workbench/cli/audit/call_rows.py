@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = (
     *("time", "principal", "client", "method", "toolbox", "server", "name", "outcome", "error"),
-    *("seconds", "request_bytes", "response_bytes", "decision", "rule", "decided_by"),
+    *("seconds", "request_bytes", "response_bytes", "sources", "decision", "rule", "decided_by"),
     *("number", "parent", "run", "pid", "missing", "arguments", "result"),
 )
 """The columns of the CSV, which are the members of a record."""
@@ -45,7 +45,8 @@ def text_row(call: AuditedCall) -> str:
     outcome = WORDS.get(entry.outcome, _shown(entry.outcome))
     who = ", ".join(filter(None, (_shown(entry.principal), _shown(entry.client))))
     rule = f"{_shown(entry.decided_by)}: {_shown(entry.rule)}" if entry.rule else ""
-    rest = (_target(entry), _shown(entry.error), f"({who})" if who else "", rule)
+    sources = f"with results of {', '.join(map(_shown, entry.sources))}" if entry.sources else ""
+    rest = (_target(entry), sources, _shown(entry.error), f"({who})" if who else "", rule)
     return (
         f"{when}  {duration_text(entry.seconds):>7}  {size:>8}  {outcome:{_OUTCOME_CHARACTERS}}  "
         f"{'  '.join(filter(None, rest))}"
@@ -73,6 +74,8 @@ def _csv(cells: Sequence[str]) -> str:
 def _cell(value: object) -> str:
     if isinstance(value, msgspec.Raw):
         return spell_json(bytes(value).decode())
+    if isinstance(value, tuple):
+        return ", ".join(map(_shown, value))
     if isinstance(value, str):
         return _shown(value)
     return "" if value in (0, msgspec.UNSET) else f"{value}"

@@ -13,7 +13,7 @@ from mcp_workbench.config import load_usable, locate
 from mcp_workbench.config.globs import matches
 from mcp_workbench.storage.audit.audit_files import AuditFiles
 from mcp_workbench.storage.audit.audit_reader import AuditReader
-from mcp_workbench.workbench.call_counts import SUCCESSES
+from mcp_workbench.workbench.call_counts import REFUSALS, SUCCESSES
 from mcp_workbench.workbench.text.counting import count
 from mcp_workbench.workbench.text.sanitise import show_name
 
@@ -63,7 +63,7 @@ def _filter(options: argparse.Namespace) -> Callable[[AuditedCall], bool]:
             and (options.tool is None or _matches(entry, options.tool))
             and (options.principal is None or entry.principal == options.principal)
             and not (options.failed and entry.outcome in SUCCESSES)
-            and not (options.denied and entry.decision != "deny" and entry.error != "CallRefused")
+            and not (options.denied and entry.decision != "deny" and entry.error not in REFUSALS)
         )
 
     return is_wanted

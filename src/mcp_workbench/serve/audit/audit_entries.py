@@ -14,7 +14,7 @@ from mcp_workbench.serve.logs.call_log import (
     MAX_OTHER_CHARACTERS,
     cut_name,
 )
-from mcp_workbench.serve.logs.log_times import local_parts, local_time_in_milliseconds
+from mcp_workbench.serve.logs.log_times import local_time_in_milliseconds
 from mcp_workbench.storage.audit.audit_entry import AuditEntry
 
 if TYPE_CHECKING:
@@ -32,6 +32,12 @@ MAX_BODY_BYTES: Final = 32 * 1024
 """Bytes of the arguments, and of the result, in a line."""
 MAX_RULE_CHARACTERS: Final = 300
 """Length of the rule that decided about a call in a line."""
+MAX_SOURCE_CHARACTERS: Final = 2 * MAX_OTHER_CHARACTERS
+"""Length of the name of a server that a result came from in a line."""
+MAX_SOURCES: Final = 20
+"""Servers that results came from in a line."""
+MICROSECONDS: Final = 1e6
+"""Number of microseconds in a second: durations are recorded in these."""
 MAX_KNOWN_NAMES: Final = 1000
 """Calls with different names whose names are remembered as they may be shown."""
 
@@ -78,22 +84,22 @@ class AuditEntries:
             self._secrets = self._log_handler.secrets
             self._shown.clear()
         shown, entries = self._shown, []
-        run, pid, second, until_second, offset = self._run, self._pid, -1, "", ""
+        run, pid, millisecond, shown_time = self._run, self._pid, -1, ""
         for record in ended:
             end = record.end
             if end is None:
                 continue  # never: observers are told of ended calls only
             seconds = end.seconds
             at = record.begun_at + seconds
-            if int(at) != second:
-                second = int(at)
-                until_second, offset = local_parts(second)
+            if int(at * 1000) != millisecond:  # to write a time takes as long as half of all else
+                millisecond = int(at * 1000)
+                shown_time = local_time_in_milliseconds(at)
             names = record.origin, record.name, record.principal, record.client
             if (known := shown.get(names)) is None:
                 known = shown[names] = self._show(names)
             (toolbox, server), name, principal, client = known
             entry = AuditEntry(
-                f"{until_second}.{int((at - second) * 1000):03d}{offset}",
+                shown_time,
                 run,
                 pid,
                 record.number,
@@ -103,7 +109,7 @@ class AuditEntries:
                 name,
                 end.outcome,
                 end.error,
-                round(seconds, 6),
+                int(seconds * MICROSECONDS) / MICROSECONDS,
                 record.request_bytes,
                 end.response_bytes,
                 principal,
@@ -112,7 +118,12 @@ class AuditEntries:
             )
             if (decision := record.decision) is not None:
                 entry.decision, entry.decided_by = decision.action, decision.by
-                entry.rule = cut_name(decision.rule, MAX_RULE_CHARACTERS, self._log_handler.mask)
+                entry.rule = self._cut(decision.rule, MAX_RULE_CHARACTERS)
+            if record.sources:
+                entry.sources = tuple(
+                    self._cut("/".join(source), MAX_SOURCE_CHARACTERS)
+                    for source in record.sources[:MAX_SOURCES]
+                )
             entries.append(entry)
         return entries
 
@@ -129,12 +140,14 @@ class AuditEntries:
 
     def _show(self, names: Names) -> Names:
         (toolbox, server), name, principal, client = names
-        mask = self._log_handler.mask
         toolbox, server, principal = (
-            cut_name(text, MAX_OTHER_CHARACTERS, mask) for text in (toolbox, server, principal)
+            self._cut(text, MAX_OTHER_CHARACTERS) for text in (toolbox, server, principal)
         )
-        name = cut_name(name, MAX_NAME_CHARACTERS, mask)
-        return (toolbox, server), name, principal, cut_name(client, MAX_CLIENT_CHARACTERS, mask)
+        name = self._cut(name, MAX_NAME_CHARACTERS)
+        return (toolbox, server), name, principal, self._cut(client, MAX_CLIENT_CHARACTERS)
+
+    def _cut(self, text: str, limit: int) -> str:
+        return cut_name(text, limit, self._log_handler.mask)
 
     def _excerpt(self, body: Body) -> msgspec.Raw:
         from mcp_workbench.workbench.text.json_excerpt import json_excerpt  # noqa: PLC0415 - few record bodies

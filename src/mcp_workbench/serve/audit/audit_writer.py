@@ -27,8 +27,10 @@ MAX_WAITING: Final = 100_000
 """Calls that wait to be written: twice as many as one client may have in flight. More are dropped."""
 MAX_WAITING_IN_OUTAGE: Final = 5000
 """Calls that wait to be written while the disk refuses it, which may last."""
-MAX_WAITING_BYTES: Final = 32 * 1024 * 1024
-"""Bytes of arguments and results that wait to be written. Calls beyond that are recorded without theirs."""
+MAX_WAITING_BODY_BYTES: Final = 32 * 1024 * 1024
+"""Bytes that wait to be written before calls are recorded without their arguments and results."""
+MAX_WAITING_BYTES: Final = 64 * 1024 * 1024
+"""Bytes that wait to be written. Calls beyond that are dropped, too: names may be long."""
 COLLECT_SECONDS: Final = 0.2
 """How long the thread waits for more before it writes: to open and lock a file takes 0.1 ms."""
 RETRY_SECONDS: Final = 5.0
@@ -47,6 +49,11 @@ class _Batch(NamedTuple):
     """The last call, if its line has yet to be made."""
     bodies: Bodies = NO_BODIES
     """The arguments and the result of the last call."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the lines, the arguments and the result."""
+        return len(self.lines) + self.bodies.size
 
 
 class AuditWriter:
@@ -88,14 +95,19 @@ class AuditWriter:
         if self._put_calls - self._done_calls + len(entries) > self._max_waiting:
             self._dropped += len(entries)
             return
-        self._put_calls += len(entries)
         calls, last = len(entries), None
-        if 0 < bodies.size <= MAX_WAITING_BYTES - self._put_bytes + self._done_bytes:
-            self._put_bytes += bodies.size
+        waiting = self._put_bytes - self._done_bytes
+        if 0 < bodies.size <= MAX_WAITING_BODY_BYTES - waiting:
             last = entries.pop()
         else:
             bodies = NO_BODIES
-        self._batches.put(_Batch(calls, encode_entries(entries), last, bodies))
+        batch = _Batch(calls, encode_entries(entries), last, bodies)
+        if waiting + batch.size > MAX_WAITING_BYTES:
+            self._dropped += calls
+            return
+        self._put_calls += calls
+        self._put_bytes += batch.size
+        self._batches.put(batch)
 
     def finish(self, seconds: float) -> bool:
         """Write what waits and end the thread. Return whether it has ended in this time."""
@@ -114,10 +126,12 @@ class AuditWriter:
             for lines, calls in _gathered(itertools.chain.from_iterable(map(self._pieces, batches))):
                 self._write(lines, calls)
             self._done_calls += sum(batch.calls for batch in batches)
-            self._done_bytes += sum(batch.bodies.size for batch in batches)
+            self._done_bytes += sum(batch.size for batch in batches)
+        if self._missing:
+            self._write(b"", 0)  # no call comes any more with which it could be said
         if missing := self._missing:
             lost = count(missing, "call was", "calls were")
-            log.warning("%s not recorded in the audit: %s", lost, self._failure or "see above")
+            log.warning("%s not recorded in the audit: %s", lost, self._failure)
 
     def _next_batches(self) -> tuple[list[_Batch], bool]:
         """Return what is to be written, and whether it is the last. Waits a moment for more to come."""
@@ -153,9 +167,8 @@ class AuditWriter:
         while not self._has_given_up:
             missing = self._missing
             try:
-                self._files.append(lines)
-                if missing:
-                    self._files.append(encode_entries([self._entries.of_missing(missing)]))
+                # At once: if the second of two writes failed, the first would be done twice.
+                self._files.append(lines + self._note_of(missing))
             except OSError as error:
                 self._begin_outage(error)
                 self._has_given_up = self._is_closing.is_set()
@@ -165,6 +178,10 @@ class AuditWriter:
             self._end_outage(missing)
             return
         self._lost += calls
+
+    def _note_of(self, missing: int) -> bytes:
+        """Return the line that says how many calls are missing; nothing if none is."""
+        return encode_entries([self._entries.of_missing(missing)]) if missing else b""
 
     def _begin_outage(self, error: OSError) -> None:
         self._max_waiting = MAX_WAITING_IN_OUTAGE

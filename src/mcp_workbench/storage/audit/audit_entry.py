@@ -37,6 +37,8 @@ class AuditEntry(msgspec.Struct, omit_defaults=True, gc=False):
     client: str = ""
     parent: int = 0
     """The number of the call that this one continues; 0 if there is none."""
+    sources: tuple[str, ...] = ()
+    """The servers whose kept results were handed to the server: `toolbox/server`."""
     decision: str = ""
     """What the policy decided: `allow`, `ask` or `deny`; empty if there is none."""
     rule: str = ""

@@ -49,15 +49,19 @@ _SIGPIPE, _SIGXFSZ = 13, 25
 _IO_URING_SETUP = 425
 _AUDIT_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _SOCKET = {"x86_64": 41, "aarch64": 198}
+_SOCKETPAIR = {"x86_64": 53, "aarch64": 199}
+_PRLIMIT = {"x86_64": 302, "aarch64": 261}
 _KEYRING_CALLS = {"x86_64": (248, 249, 250), "aarch64": (217, 218, 219)}
 _X32_CALLS = 0x40000000
 """From this number on, system calls are those of the x32 ABI, which has other numbers for the same calls."""
 
-_LOAD, _IF_EQUAL, _IF_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_LOAD, _IF_EQUAL, _IF_AT_LEAST, _RETURN, _AND = 0x20, 0x15, 0x35, 0x06, 0x54
 _ALLOW, _FAIL, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _THIRD_ARGUMENT = 0, 4, 16, 32
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT = 0, 4, 16, 24, 32
 _AF_INET, _AF_INET6, _AF_NETLINK = 2, 10, 16
 _NETLINK_ROUTE = 0
+_SOCKET_TYPES = 0xF
+_SOCK_STREAM, _SOCK_SEQPACKET = 1, 5
 
 
 def why_unavailable() -> str:
@@ -139,6 +143,17 @@ def _socket_filter(machine: str, *, network: bool) -> bytes:
     # io_uring opens sockets without a call that a filter sees.
     for call in (_IO_URING_SETUP, *_KEYRING_CALLS[machine]):
         steps += [(_IF_EQUAL, 0, 1, call), (_RETURN, 0, 0, absent)]
+    # The limits of another process can end it, where signals cannot. 0 is the process itself.
+    steps += [(_IF_EQUAL, 0, 4, _PRLIMIT[machine]), (_LOAD, 0, 0, _FIRST_ARGUMENT)]
+    steps += [(_IF_EQUAL, 0, 1, 0), (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _FAIL | errno.EPERM)]
+    # A pair is connected to itself for good. Only one of datagrams can be connected to any other socket.
+    steps += [(_IF_EQUAL, 0, 6, _SOCKETPAIR[machine]), (_LOAD, 0, 0, _SECOND_ARGUMENT)]
+    steps += [
+        (_AND, 0, 0, _SOCKET_TYPES),
+        (_IF_EQUAL, 1, 0, _SOCK_STREAM),
+        (_IF_EQUAL, 0, 1, _SOCK_SEQPACKET),
+    ]
+    steps += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _FAIL | errno.EACCES)]
     steps += [(_IF_EQUAL, 1, 0, _SOCKET[machine]), (_RETURN, 0, 0, _ALLOW)]
     if network:
         steps.append((_LOAD, 0, 0, _FIRST_ARGUMENT))

@@ -35,7 +35,8 @@ def json_excerpt(body: bytes, max_bytes: int, mask: Callable[[str], str]) -> byt
         return left_out(f"{len(body):,} bytes")
     try:
         tree = msgspec.json.decode(body)
-        text = bytes(body).decode()
+        # Spelled anew: every character can be written as an escape, which would hide a secret.
+        text = msgspec.json.encode(tree).decode()
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return left_out("no valid JSON")
     # Before anything is cut: half a secret would not be recognised.
