@@ -25,7 +25,7 @@ from mcp_workbench.protocol.lists import MAX_DEPTH, decode_named, is_deep
 from mcp_workbench.wire.message import is_json
 from mcp_workbench.workbench.filters import compile_filters
 from mcp_workbench.workbench.toolbox_server import NO_LIMIT, KnownTools, ToolboxServer
-from mcp_workbench.workbench.trust.judging.judgement import NOTHING_HELD, Judgement
+from mcp_workbench.workbench.trust.judgement import NOTHING_HELD, Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_workbench.storage.trust.pin_records import HeldServer
-    from mcp_workbench.workbench.trust.judging.judgement import Judgement
+    from mcp_workbench.workbench.trust.judgement import Judgement
 
 ORIGIN = ("dev", "fs")
 LIMIT = 30.0

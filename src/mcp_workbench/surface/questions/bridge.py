@@ -39,7 +39,6 @@ from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.metadata import passed_on
 from mcp_workbench.surface.requests import Refusal
 from mcp_workbench.wire.message import ABSENT, decode_members, decode_text, encode, members_of, starts_with
-from mcp_workbench.workbench.policy.approver import UserAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from mcp_workbench.surface.relay.relayed import RelayedRequest
     from mcp_workbench.surface.requests import RequestParams
     from mcp_workbench.wire.message import Id
+    from mcp_workbench.workbench.policy.approver import UserAnswer
     from mcp_workbench.workbench.server_call import ServerCall
 
 MAX_ROUNDS: Final = 10
@@ -235,7 +235,11 @@ class Bridge:
             answer = answers.get(APPROVAL)
             return Retry(parent=state.parent, approval=None if answer is None else read_answer(answer))
         # Whoever has approved the call is not asked again because its server has asked something.
-        approval = UserAnswer("once", state.approved_by) if state.approved_by else None
+        approval = None
+        if state.approved_by:
+            from mcp_workbench.workbench.policy.approver import UserAnswer  # noqa: PLC0415 - few calls need one
+
+            approval = UserAnswer("once", state.approved_by)
         if state.kind == "anew":
             return Retry(parent=state.parent, approval=approval)
         if state.kind == "passed":

@@ -21,8 +21,8 @@ from mcp_workbench.errors import BadAnswer
 from mcp_workbench.storage.trust.pins import PinRecord
 from mcp_workbench.wire.threads import in_thread
 from mcp_workbench.workbench.trust.digests import claim_of, list_digest, program_digest, program_of
+from mcp_workbench.workbench.trust.judgement import NOTHING_HELD, Judgement
 from mcp_workbench.workbench.trust.judging.approved import Seen, ServerIdentity, pin_in_force
-from mcp_workbench.workbench.trust.judging.judgement import NOTHING_HELD, Judgement
 from mcp_workbench.workbench.trust.judging.keeping import TrustKeeper
 from mcp_workbench.workbench.trust.judging.verdict import verdict_on
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from mcp_workbench.config.model.workbench import PinLevel
     from mcp_workbench.storage.trust.pin_records import PinPlace
     from mcp_workbench.storage.trust.pins import PinStore
+    from mcp_workbench.workbench.trust.judgement import Judgement
     from mcp_workbench.workbench.trust.judging.approved import ServerIdentity
-    from mcp_workbench.workbench.trust.judging.judgement import Judgement
     from mcp_workbench.workbench.trust.judging.verdict import Verdict
 
 MAX_LOGGED: Final = 10

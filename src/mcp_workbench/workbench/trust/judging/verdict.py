@@ -14,8 +14,8 @@ import msgspec
 from mcp_workbench.workbench.text.sanitise import show_name
 from mcp_workbench.workbench.text.shortening import shorten
 from mcp_workbench.workbench.trust.digests import claim_of, list_digest
+from mcp_workbench.workbench.trust.judgement import Judgement
 from mcp_workbench.workbench.trust.judging.approved import basis_of
-from mcp_workbench.workbench.trust.judging.judgement import Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
