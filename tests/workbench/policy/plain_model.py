@@ -43,8 +43,11 @@ def decision(call: Asked, policies: dict[str, dict[str, Any]]) -> str:
 
 
 def _yields(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
-    at_least = other[0] >= one[0] and other[1] >= one[1]
-    return bool(at_least and (other[0] > one[0] or other[1] > one[1]))
+    (place, pattern), (other_place, other_pattern) = one, other
+    names_no_tool = pattern[0] < 2
+    if other_place > place:
+        return bool(names_no_tool or other_pattern >= pattern)
+    return bool(other_place == place and other_pattern > pattern)
 
 
 def _specificity(key: str, place: str, call: Asked) -> tuple[float, tuple[int, int]] | None:

@@ -1,7 +1,9 @@
 """The rules of the policies that concern one server, and which of them decides about a call.
 
-Several rules may match a call. A rule yields to one that is at least as specific in its place and in its
-pattern, and more specific in one of the two. Among the rules that yield to none, the strictest decides.
+Several rules may match a call. In the same place, a rule yields to one with a more specific pattern. In
+different places, it yields to one of the nearer place whose pattern is as specific; and a rule that names no
+tool, by `*`, a hint or a kind of request, to every one of the nearer place. Among the rules that yield to
+none, the strictest decides.
 Without a rule a call is allowed. Owns that order, and the words that say what decided.
 """
 
@@ -239,4 +241,8 @@ def _place_rank(pattern: ToolPattern, place: PolicyPlace) -> int:
 
 def _is_beaten(one: tuple[int, PatternRank], other: tuple[int, PatternRank]) -> bool:
     """Whether a rule yields to another, given the ranks of the places and the patterns of both."""
-    return one != other and one[0] <= other[0] and one[1] <= other[1]
+    (place, pattern), (other_place, other_pattern) = one, other
+    if place == other_place:
+        return pattern < other_pattern
+    # A rule without a name yields to every rule of a nearer place: `"*": "allow"` exempts a trusted server.
+    return place < other_place and pattern <= max(other_pattern, _WORD_RANK)
