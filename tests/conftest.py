@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -38,6 +39,15 @@ class Connect(Protocol):
     """The same, with a session of the client's era open on it."""
 
     async def __call__(self, config: Json, *args: str, env: Mapping[str, str] | None = None) -> Session: ...
+
+
+def pytest_configure() -> None:
+    """Take interrupts, even if the shell has started the tests in the background, where it ignores them.
+
+    Child processes would inherit that, and could not be interrupted by tests either.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:
