@@ -69,7 +69,7 @@ _REFUSALS: Final = (CallRefused, ToolHeld, ToolNotFound)
 log = logging.getLogger(__name__)
 
 
-class CallEnd(msgspec.Struct, frozen=True):
+class CallEnd(msgspec.Struct, frozen=True, gc=False):
     """How one call ended, how long it took and what came back."""
 
     outcome: Outcome
@@ -99,7 +99,7 @@ class CallDecision(msgspec.Struct, frozen=True):
         return self.by if self.action == "ask" and self.by in ("user", "console") else ""
 
 
-class CallRecord(msgspec.Struct, eq=False):
+class CallRecord(msgspec.Struct, eq=False, gc=False):
     """One call as the door knows it, from its beginning to its end."""
 
     door: Door

@@ -55,7 +55,7 @@ class _Object(msgspec.Struct, omit_defaults=True):
     traceback: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class BatchedEvent(msgspec.Struct, frozen=True):
+class BatchedEvent(msgspec.Struct, frozen=True, gc=False):
     """An event at level `info` that is written together with others. Its message names the server itself."""
 
     logger: str
