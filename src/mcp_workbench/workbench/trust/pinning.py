@@ -39,6 +39,8 @@ MAX_JUDGED_LISTS: Final = 4
 """Lists whose judgement is remembered for each server: clients may have their own, in two versions."""
 MAX_ATTEMPTS: Final = 3
 """How often a list is judged if another process changes the pin meanwhile."""
+SCAN_DELAY_SECONDS: Final = 1.0
+"""Seconds before a first list is scanned: the caller that opened the server goes first."""
 REFRESH_TIMEOUT_SECONDS: Final = 60.0
 """Seconds for judging a list again after a person has decided."""
 
@@ -115,6 +117,7 @@ class ServerTrust:
 
     async def _scan(self, tools: Tools, instructions: str) -> None:
         """Scan a first list, which is in use already: what is found in it is only logged."""
+        await asyncio.sleep(SCAN_DELAY_SECONDS)
         with suppress(TimeoutError):
             work = partial(self._keeper.log_suspicions, tools, instructions)
             await in_thread(work, REFRESH_TIMEOUT_SECONDS)

@@ -7,6 +7,7 @@ scanned when a listing has to be judged, never during a call.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -56,8 +57,14 @@ def scan_tool(definition: msgspec.Raw | bytes, siblings: Collection[str] = ()) -
     business, and no orders about other tools.
     """
     tool = texts_of(definition)
-    names = NamesOfTool(tool.name.lower(), tool.parameters, frozenset(map(str.lower, siblings)))
+    names = NamesOfTool(tool.name.lower(), tool.parameters, _lowered(frozenset(siblings)))
     return _bounded(_scan(tool.texts, names))
+
+
+# All tools of a server have the same siblings, and there may be thousands.
+@lru_cache(maxsize=4)
+def _lowered(names: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(str.lower, names))
 
 
 def scan_text(place: str, text: str) -> list[ScanFinding]:

@@ -6,6 +6,7 @@ outcome says what should be kept.
 
 from __future__ import annotations
 
+import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -56,15 +57,17 @@ def judge(basis: Basis, listed: Iterable[msgspec.Raw], instructions: str, now: f
     return _Judge(basis, now).judge(usable_tools(listed), instructions)
 
 
-def suspicions(listed: Iterable[msgspec.Raw], instructions: str) -> list[str]:
-    """Return the hard findings in a list and in instructions, each with what it is about."""
+def suspicions(listed: Iterable[msgspec.Raw], instructions: str, pause: float) -> list[str]:
+    """Return the hard findings in a list and in instructions, each with what it is about.
+
+    Blocks for `pause` seconds after each tool: calls are made meanwhile, and one thread runs at a time.
+    """
     tools = usable_tools(listed)
     names = frozenset(tools)
-    found = [
-        f"{shown_name(name)}: {words}"
-        for name, definition in tools.items()
-        for words in hard_findings(definition, names)
-    ]
+    found: list[str] = []
+    for name, definition in tools.items():
+        found += [f"{shown_name(name)}: {words}" for words in hard_findings(definition, names)]
+        time.sleep(pause)
     return [*found, *(f"the instructions: {words}" for words in hard_findings_in_text(instructions))]
 
 
