@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 POLICIES: dict[str, tuple[object, int, int]] = {
     "none": (None, 0, 0),
     "rules by name": ({"delete_*": "deny", "read": "allow"}, 3, 0),
-    "hints": ({"preset": "careful", "unknown": "allow"}, 5, 0),
+    "hints": ({"preset": "careful", "unknown": "allow"}, 4, 0),
     "limits": ({"limits": {"callsPerMinute": 1000, "callsInFlight": 100}}, 10, 2),
 }
 """A policy, and how many steps it may add to a request and to its answer."""

@@ -205,6 +205,8 @@ class ConfiguredServer(ToolboxServer):
 
     def tool_hint(self, tool: str) -> ToolHint | None:
         """Return what the approved hints of a tool claim; None if the server was never listed."""
+        if self.trusts is None:
+            return "unknown"
         for listing in self._listings:
             if (hint := listing.judgement.hints.get(tool)) is not None:
                 return hint
