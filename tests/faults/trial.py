@@ -39,8 +39,8 @@ OPEN = '{"name":"open_toolbox","arguments":{"toolbox_name":"dev","detail":"full"
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "FAULT_TRIAL"
 
-GROWTH_LIMIT = 155.0
-"""Megabytes that the workbench may grow by at its peak: twice the longest list, and modules for first use."""
+GROWTH_LIMIT = 150.0
+"""Megabytes that the workbench may grow by at its peak."""
 EXIT_LIMIT = 6.0
 SURVIVAL_LIMIT = 5.0
 SIBLING_LIMIT = 2.0

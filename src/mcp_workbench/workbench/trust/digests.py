@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_workbench.config.masking.secret_values import SENSITIVE_NAME
 from mcp_workbench.protocol.lists import UNREAD_MEMBERS
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ TWICE: Final = "\x00twice"
 """Stands for an object with two members of one name: the members follow it in a list."""
 VALUE: Final = "<value>"
 """Stands for a number or a secret among the arguments of a program."""
+
+_MAY_BE_SECRET: Final = re.compile(rf"{SENSITIVE_NAME}|[=:]|[A-Za-z0-9+_]{{16,}}")
+"""Finds an option for a secret, an assignment, an address, a header, or what may be a token."""
 
 _TEXTS: Final = frozenset(("title", "description", "$comment"))
 _SETS: Final = frozenset(("required", "enum", "type"))
@@ -147,9 +152,9 @@ def program_digest(program: str) -> str:
 
 def _without_secrets(arguments: Sequence[str]) -> list[str]:
     """Return arguments without the secrets that stand in them as they are: a lock may be committed."""
-    if not arguments:
-        return []
-    from mcp_workbench.config.masking.recognition import find_secrets  # noqa: PLC0415 - not every program has arguments
+    if not any(map(_MAY_BE_SECRET.search, arguments)):
+        return list(arguments)
+    from mcp_workbench.config.masking.recognition import find_secrets  # noqa: PLC0415 - takes 5 ms
 
     cleaned = list(arguments)
     for secret in find_secrets({"args": list(arguments)}):

@@ -13,7 +13,6 @@ import msgspec
 from mcp_workbench.workbench.trust.digests import TWICE, claim_of, tree_digest
 from mcp_workbench.workbench.trust.judging.parameters import TooManyParameters, parameters_of
 from mcp_workbench.workbench.trust.judging.verdict import shown_name
-from mcp_workbench.workbench.trust.scanner import scan_text, scan_tool
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -53,9 +52,7 @@ def changes(approved: ToolVersion, new: ToolVersion, siblings: Collection[str]) 
     """
     found = [*_hint_changes(approved.hints, new.hints)]
     if approved.definition != new.definition:
-        gained = gained_findings(
-            scan_tool(approved.definition, siblings), scan_tool(new.definition, siblings)
-        )
+        gained = gained_findings(findings(approved.definition, siblings), findings(new.definition, siblings))
         found += [held(_finding_words(finding)) for finding in gained]
         old_tree, new_tree = dict(approved.tree), dict(new.tree)
         if tree_digest(old_tree) != tree_digest(new_tree):
@@ -65,22 +62,34 @@ def changes(approved: ToolVersion, new: ToolVersion, siblings: Collection[str]) 
 
 def instruction_changes(approved: str, new: str) -> list[DefinitionChange]:
     """Return what changed in a server's instructions, which are not the approved ones."""
-    place = "instructions"
-    gained = gained_findings(scan_text(place, approved), scan_text(place, new))
+    gained = gained_findings(findings_in_text(approved), findings_in_text(new))
     found = [held(_finding_words(finding)) for finding in gained]
     return found or [clean("its words changed")]
 
 
 def hard_findings(definition: msgspec.Raw, siblings: Collection[str]) -> list[str]:
     """Return the hard findings in a definition, in words."""
-    found = scan_tool(definition, siblings)
+    found = findings(definition, siblings)
     return [_finding_words(finding) for finding in found if finding.severity == "hard"]
 
 
 def hard_findings_in_text(text: str) -> list[str]:
     """Return the hard findings in a server's instructions, in words."""
-    found = scan_text("instructions", text)
-    return [_finding_words(finding) for finding in found if finding.severity == "hard"]
+    return [_finding_words(finding) for finding in findings_in_text(text) if finding.severity == "hard"]
+
+
+def findings(definition: msgspec.Raw, siblings: Collection[str]) -> list[ScanFinding]:
+    """Return what the scanner finds in a definition."""
+    from mcp_workbench.workbench.trust.scanner import scan_tool  # noqa: PLC0415 - not for a first list
+
+    return scan_tool(definition, siblings)
+
+
+def findings_in_text(text: str) -> list[ScanFinding]:
+    """Return what the scanner finds in a server's instructions."""
+    from mcp_workbench.workbench.trust.scanner import scan_text  # noqa: PLC0415 - not for a first list
+
+    return scan_text("instructions", text)
 
 
 def locked_hints(approved: dict[str, bool], new: dict[str, bool]) -> dict[str, bool]:
