@@ -6,16 +6,21 @@ import asyncio
 import gc
 import os
 import signal
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mcp_workbench.wire.processes import child as child_module
 from mcp_workbench.wire.processes.child import EXIT_GRACE_SECONDS, SHORT_GRACE_SECONDS
 from mcp_workbench.wire.processes.guard import Guard
-from tests.support.processes import is_running, wait_until_gone
+from tests.support.processes import ignores, is_running, is_stopped, wait_until_gone
 from tests.support.waiting import PATIENCE, poll
 from tests.wire.children import HELPER, IGNORE_END, open_descriptors, program, python, started
 from tests.wire.loops import ON_BOTH_LOOPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = ON_BOTH_LOOPS
 
@@ -57,11 +62,20 @@ async def test_one_that_is_given_up_is_told_to_go_at_once() -> None:
     assert seconds < EXIT_GRACE_SECONDS
 
 
-@pytest.mark.parametrize("deaf", [f"trap '' TERM; echo ready; {IGNORE_END}", "echo ready; kill -STOP $$"])
-async def test_one_that_is_given_up_and_will_not_go_is_killed(deaf: str) -> None:
-    async with started(f"{HELPER}; {deaf}") as it:
-        helper = int(await it.line())
-        await it.line(1)
+@pytest.mark.parametrize(
+    ("deaf", "is_deaf"),
+    [
+        (f"trap '' TERM; {IGNORE_END}", partial(ignores, number=signal.SIGTERM)),
+        ("kill -STOP $$", is_stopped),
+    ],
+    ids=["ignores", "stopped"],
+)
+async def test_one_that_is_given_up_and_will_not_go_is_killed(
+    deaf: str, is_deaf: Callable[[int], bool]
+) -> None:
+    async with started(f"{HELPER}; echo $$; {deaf}") as it:
+        helper, leader = int(await it.line()), int(await it.line(1))
+        await poll(lambda: is_deaf(leader) and ignores(helper, signal.SIGTERM))
         it.child.give_up("it does not answer")
         seconds = await it.stop()
     assert it.child.exit_code == -signal.SIGKILL

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from mcp_workbench.wire.processes import child as child_module
-from tests.support.processes import is_running, wait_until_gone
+from tests.support.processes import is_running, is_stopped, wait_until_gone
 from tests.support.waiting import poll
 from tests.wire.children import HELPER, IGNORE_END, program, python, started
 from tests.wire.loops import ON_BOTH_LOOPS
@@ -64,8 +64,9 @@ async def test_one_that_will_not_go_is_killed() -> None:
 
 @pytest.mark.usefixtures("short_graces")
 async def test_one_that_is_stopped_by_a_signal_is_killed() -> None:
-    async with started("echo ready; kill -STOP $$; exit 1") as it:
-        await it.line()
+    async with started("echo $$; kill -STOP $$; exit 1") as it:
+        leader = int(await it.line())
+        await poll(lambda: is_stopped(leader))
         seconds = await it.stop()
     assert it.child.exit_code == -signal.SIGKILL
     assert seconds < EXIT_GRACE + TERM_GRACE + SLACK
