@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -169,6 +170,16 @@ async def test_a_hard_finding_at_first_sight_holds_under_strict_only(
     assert judgement.held.keys() == expected
     if level == "scan":
         await poll(lambda: "looks like an attack, and is used all the same: 'read'" in caplog.text)
+
+
+async def test_the_end_of_the_workbench_leaves_no_scan_behind(tmp_path: Path) -> None:
+    pinned = Pinned(tmp_path)
+    before = asyncio.all_tasks()
+    await pinned.lists(tool(description=POISON))
+    (scan,) = asyncio.all_tasks() - before
+    pinned.context.close()
+    with pytest.raises(asyncio.CancelledError):
+        await scan
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,12 @@ class ServerTrust:
         """Whether nothing of the server is pinned or held."""
         return self.config.pin == "off"
 
+    def close(self) -> None:
+        """Cancel what is done in the background: the workbench ends."""
+        for task in (self._scanning, self._refreshing):
+            if task is not None:
+                task.cancel()
+
     def add_user(self, user: TrustUser) -> None:
         """Tell an object that shows the server's tools when other tools are held."""
         self._users.add(user)

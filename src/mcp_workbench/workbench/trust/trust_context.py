@@ -62,6 +62,8 @@ class TrustContext:
         if known is None or not is_same_program(known.config, config):
             from mcp_workbench.workbench.trust.pinning import ServerTrust  # noqa: PLC0415 - see the class
 
+            if known is not None:
+                known.close()
             known = self._trusts[origin] = ServerTrust(self, origin, config, mask)
         return known
 
@@ -103,10 +105,12 @@ class TrustContext:
                 self._timer = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
 
     def close(self) -> None:
-        """Stop looking at the pins and at the lock."""
+        """Stop looking at the pins and at the lock, and judging in the background."""
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
+        for trust in [*self._trusts.values()]:
+            trust.close()
 
     def _look(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
