@@ -9,6 +9,8 @@ import msgspec
 from mcp_workbench.wire.salvage import depth_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     Entries = tuple[msgspec.Raw, ...]
 
 MAX_DEPTH: Final = 200
@@ -47,3 +49,16 @@ def is_deep(entry: msgspec.Raw) -> bool:
     raw = bytes(entry)
     # Counting brackets takes no time, and few entries have that many.
     return raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and depth_of(raw) > MAX_DEPTH
+
+
+def usable_tools(listed: Iterable[msgspec.Raw]) -> dict[str, msgspec.Raw]:
+    """Return the tools that can be called, by name. The first of several with one name counts."""
+    found: dict[str, msgspec.Raw] = {}
+    for tool in listed:
+        try:
+            name = decode_named(tool).name
+        except (msgspec.DecodeError, RecursionError):
+            continue
+        if name and name not in found and not is_deep(tool):
+            found[name] = tool
+    return found

@@ -222,13 +222,12 @@ class ToolboxRegistry:
     async def close(self) -> None:
         """End all servers, in parallel."""
         self._is_closed = True
-        if self._trusts is not None:
-            self._trusts.close()
         if self._store is not None:
             self._store.close()
         for task in self._ending.values():
             task.cancel()
-        await asyncio.gather(*(server.close() for server in self._servers))
+        pinned = [] if self._trusts is None else [self._trusts.close()]
+        await asyncio.gather(*pinned, *(server.close() for server in self._servers))
         await self._context.guard.close()
 
     def kill(self) -> None:

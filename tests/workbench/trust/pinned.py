@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from mcp_workbench.storage.trust.pin_records import HeldServer
     from mcp_workbench.workbench.trust.judgement import Judgement
+    from mcp_workbench.workbench.trust.pinning import ServerTrust
 
 ORIGIN = ("dev", "fs")
 LIMIT = 30.0
@@ -39,26 +40,48 @@ def taking(required: tuple[str, ...] = ("path",), **parameters: object) -> dict[
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
+class ListShower:
+    """Shows the tools of a server, and counts how often it is told that others are held."""
+
+    def __init__(self, pinned: Pinned) -> None:
+        self.times = 0
+        pinned.trust.add_user(self)
+
+    def forget_listings(self) -> None:
+        self.times += 1
+
+
 class Pinned:
     """The trust of a fresh workbench process in one server."""
 
     def __init__(self, home: Path, level: str = "scan", *, arguments: tuple[str, ...] = ()) -> None:
-        config = home / "workbench-config.json"
-        server = {"command": "fs-server", "args": list(arguments), "pin": level}
-        boxes = {ORIGIN[0]: {"description": "d", "mcpServers": {ORIGIN[1]: server}}}
-        config.write_text(json.dumps({"toolboxes": boxes}), encoding="utf-8")
-        self.config = config
-        self.loaded = load(config, {})
+        self.config = home / "workbench-config.json"
+        self._server: dict[str, object] = {"command": "fs-server", "args": list(arguments), "pin": level}
+        self._write()
         self.context = TrustContext(home / "data", self.loaded)
         self.store = PinStore(home / "data")
-        self.place = PinPlace(config_name(str(config)), *ORIGIN)
-        self.trust = self.context.trust(
-            ORIGIN, self.loaded.config.toolboxes["dev"].servers["fs"], self.loaded.secrets.mask
-        )
+        self.place = PinPlace(config_name(str(self.config)), *ORIGIN)
+        self.trust = self._trust()
+
+    def _write(self) -> None:
+        boxes = {ORIGIN[0]: {"description": "d", "mcpServers": {ORIGIN[1]: self._server}}}
+        self.config.write_text(json.dumps({"toolboxes": boxes}), encoding="utf-8")
+        self.loaded = load(self.config, {})
+
+    def _trust(self) -> ServerTrust:
+        server = self.loaded.config.toolboxes["dev"].servers["fs"]
+        return self.context.trust(ORIGIN, server, self.loaded.secrets.mask)
+
+    def changed(self, **members: object) -> ServerTrust:
+        """The trust in the server after some members of its configuration have changed."""
+        self._server |= members
+        self._write()
+        return self._trust()
 
     async def lists(self, *tools: msgspec.Raw, instructions: str = "", modern: bool = True) -> Judgement:
         """What is judged of a list that the server sends."""
         await self.trust.admit(tools, instructions, LIMIT, modern=modern)
+        await self.trust.pin_first_list(LIMIT)
         return self.trust.judgement(tools, instructions)
 
     @property

@@ -12,7 +12,7 @@ from mcp_workbench.storage.trust.pin_records import INSTRUCTIONS
 from mcp_workbench.workbench.trust.digests import definition_digest, program_digest
 from mcp_workbench.workbench.trust.judging.judge import REJECTED
 from tests.support.waiting import poll
-from tests.workbench.trust.pinned import ORIGIN, POISON, Pinned, tool
+from tests.workbench.trust.pinned import ORIGIN, POISON, ListShower, Pinned, tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     import msgspec
 
 BAD = tool(description=POISON)
-
-
-class User:
-    """Shows the tools of a server, and is told when others are held."""
-
-    def __init__(self, pinned: Pinned) -> None:
-        self.times = 0
-        pinned.trust.add_user(self)
-
-    def forget_listings(self) -> None:
-        self.times += 1
 
 
 async def held_tool(home: Path) -> Pinned:
@@ -46,7 +35,7 @@ async def test_an_approval_is_noticed_without_a_restart(
 ) -> None:
     monkeypatch.setattr("mcp_workbench.workbench.trust.trust_context.LOOK_SECONDS", 0.01)
     pinned = await held_tool(tmp_path)
-    user = User(pinned)
+    user = ListShower(pinned)
     held = pinned.written
     assert held is not None
     assert held.is_pending
@@ -54,7 +43,7 @@ async def test_an_approval_is_noticed_without_a_restart(
     await poll(lambda: user.times)
     judgement = pinned.trust.judgement((BAD,), POISON)
     assert (judgement.held, judgement.withheld, pinned.written) == ({}, None, None)
-    pinned.context.close()
+    await pinned.context.close()
 
     assert not (await Pinned(tmp_path).lists(BAD, instructions=POISON)).held
     assert not (await Pinned(tmp_path).lists(tool())).held
@@ -125,11 +114,11 @@ async def test_a_changed_lock_is_noticed_without_a_restart(
     monkeypatch.setattr("mcp_workbench.workbench.trust.trust_context.LOOK_SECONDS", 0.01)
     pinned = Pinned(tmp_path)
     assert not (await pinned.lists(BAD)).held
-    user = User(pinned)
+    user = ListShower(pinned)
     locked(tmp_path, tool())
     await poll(lambda: user.times)
     assert pinned.trust.judgement((BAD,), "").held.keys() == {"read"}
-    pinned.context.close()
+    await pinned.context.close()
 
 
 @pytest.mark.parametrize("is_link", [False, True], ids=["a conflict", "a link to nothing"])
@@ -201,7 +190,7 @@ async def test_a_decision_counts_even_if_judging_again_fails(
 ) -> None:
     pinned = Pinned(tmp_path)
     await pinned.lists(tool())
-    user = User(pinned)
+    user = ListShower(pinned)
 
     def fail(*_: object) -> None:
         raise ZeroDivisionError

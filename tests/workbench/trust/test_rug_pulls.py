@@ -177,7 +177,7 @@ async def test_the_end_of_the_workbench_leaves_no_scan_behind(tmp_path: Path) ->
     before = asyncio.all_tasks()
     await pinned.lists(tool(description=POISON))
     (scan,) = asyncio.all_tasks() - before
-    pinned.context.close()
+    await pinned.context.close()
     with pytest.raises(asyncio.CancelledError):
         await scan
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from mcp_workbench.protocol.lists import usable_tools
 from mcp_workbench.setup.lock_changes import edit_to
 from mcp_workbench.storage.trust.lock_file import LockedServer
 from mcp_workbench.storage.trust.pin_records import INSTRUCTIONS, PinPlace, config_name, version_of
 from mcp_workbench.workbench.trust.digests import program_digest, program_of, text_digest
 from mcp_workbench.workbench.trust.judging.approved import Seen, ServerIdentity, basis_of
-from mcp_workbench.workbench.trust.judging.judge import judge, usable_tools
+from mcp_workbench.workbench.trust.judging.judge import judge
 from mcp_workbench.workbench.trust.lock_entries import differences, locked_tool, pinned_server
 from mcp_workbench.workbench.trust.scanner import scan_text, scan_tool
 

@@ -3,6 +3,9 @@
 Owns when a list is judged; `judging` has the rules. A list is judged in a thread before it is used. Judging
 it again, byte by byte the same, costs one digest. What was judged is judged again when the pin, the lock or
 the level changes.
+
+The first list of a server is used at once under `scan`, because nothing of it would be held. It is pinned and
+scanned in the background, before the next list is judged, and before the workbench ends.
 """
 
 from __future__ import annotations
@@ -23,8 +26,9 @@ from mcp_workbench.wire.threads import in_thread
 from mcp_workbench.workbench.trust.digests import claim_of, list_digest, program_digest, program_of
 from mcp_workbench.workbench.trust.judgement import NOTHING_HELD, Judgement
 from mcp_workbench.workbench.trust.judging.approved import Seen, ServerIdentity, pin_in_force
-from mcp_workbench.workbench.trust.judging.keeping import TrustKeeper
-from mcp_workbench.workbench.trust.judging.verdict import verdict_on
+from mcp_workbench.workbench.trust.judging.first_list import FirstList
+from mcp_workbench.workbench.trust.judging.keeping import PAUSE_SECONDS, TrustKeeper
+from mcp_workbench.workbench.trust.judging.verdict import no_pause, verdict_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,8 +43,10 @@ MAX_JUDGED_LISTS: Final = 4
 """Lists whose judgement is remembered for each server: clients may have their own, in two versions."""
 MAX_ATTEMPTS: Final = 3
 """How often a list is judged if another process changes the pin meanwhile."""
-SCAN_DELAY_SECONDS: Final = 1.0
-"""Seconds before a first list is scanned: the caller that opened the server goes first."""
+FIRST_DELAY_SECONDS: Final = 1.0
+"""Seconds before a first list is pinned and scanned: the caller that opened the server goes first."""
+FINISH_TIMEOUT_SECONDS: Final = 2.0
+"""Seconds for pinning a first list when the workbench ends."""
 REFRESH_TIMEOUT_SECONDS: Final = 60.0
 """Seconds for judging a list again after a person has decided."""
 
@@ -66,9 +72,17 @@ class ServerTrust:
     """What was approved of one server, and what is held of the tools that it lists."""
 
     def __init__(
-        self, context: TrustContext, origin: Origin, config: ServerConfig, mask: Callable[[str], str]
+        self,
+        context: TrustContext,
+        origin: Origin,
+        config: ServerConfig,
+        mask: Callable[[str], str],
+        *,
+        before: ServerTrust | None = None,
     ) -> None:
         self._context = context
+        self._before = before if before is not None and before.is_busy else None
+        """The trust in the server as it was configured before, until what that has begun is done."""
         self._log = logging.LoggerAdapter(log, {"server": "/".join(origin)})
         self.config = config
         """The configuration of the server that counts now."""
@@ -84,20 +98,34 @@ class ServerTrust:
         """The last list for legacy, and for modern clients."""
         self._judging = threading.Lock()
         """Held by threads that judge. The event loop never waits for it."""
+        self._first: FirstList | None = None
+        """The first list of the server, until it is pinned."""
+        self._is_urgent = threading.Event()
+        """Set when somebody waits for the first list to be pinned."""
         self._refreshing: asyncio.Task[None] | None = None
-        self._scanning: asyncio.Task[None] | None = None
-        """The task that scans a first list: somebody has to hold it."""
+        self._background: asyncio.Task[None] | None = None
+        """The task that pins and scans a first list: somebody has to hold it."""
 
     @property
     def is_off(self) -> bool:
         """Whether nothing of the server is pinned or held."""
         return self.config.pin == "off"
 
-    def close(self) -> None:
-        """Cancel what is done in the background: the workbench ends."""
-        for task in (self._scanning, self._refreshing):
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is done in the background, here or for the server as it was configured before."""
+        if self._before is not None:
+            return True
+        return any(task is not None and not task.done() for task in (self._background, self._refreshing))
+
+    async def close(self) -> None:
+        """Pin a first list that is not pinned yet, and end what is done in the background."""
+        for task in (self._background, self._refreshing):
             if task is not None:
                 task.cancel()
+        await self.pin_first_list(FINISH_TIMEOUT_SECONDS)
+        if self._before is not None:
+            await self._before.close()
 
     def add_user(self, user: TrustUser) -> None:
         """Tell an object that shows the server's tools when other tools are held."""
@@ -109,8 +137,16 @@ class ServerTrust:
             self._keeper.keep_held(self.config.pin, ())
             return
         self._context.watch()
+        if self._before is not None:
+            await self._before.close()
+            self._before = None
+        if self._can_wait():
+            self._admit_first(FirstList(tools, instructions, is_modern=modern))
+            return
+        first = self._first
+        self._is_urgent.set()
         try:
-            is_first = await in_thread(partial(self._admit, tools, instructions, modern=modern), limit)
+            is_new = await in_thread(partial(self._admit, tools, instructions, modern=modern), limit)
         except TimeoutError:
             reason = f"its list of tools could not be compared with what was approved within {limit:g} s"
             raise BadAnswer(reason) from None
@@ -118,21 +154,69 @@ class ServerTrust:
             # A fault of ours: the list before goes on to count, and this one is not used.
             self._log.exception("its list of tools could not be judged")
             raise BadAnswer("its list of tools could not be compared with what was approved") from error
-        if is_first and self.config.pin == "scan":
-            self._scanning = asyncio.create_task(self._scan(tools, instructions))
+        if first is not None:
+            self._tell_if_held(first)
+        if is_new and self.config.pin == "scan":
+            self._background = asyncio.create_task(self._scan(tools, instructions))
+
+    def _can_wait(self) -> bool:
+        """Whether the next list is the first of its server, and used whatever is in it."""
+        if self._live:
+            return False
+        seen = self._look()
+        return seen.level == "scan" and seen.lock is None and seen.record == PinRecord()
+
+    def _admit_first(self, first: FirstList) -> None:
+        self._first = first
+        self._live[first.is_modern] = _LiveList(first.tools, first.instructions, first.judgement)
+        self._background = asyncio.create_task(self._pin_and_scan(first))
+
+    async def _pin_and_scan(self, first: FirstList) -> None:
+        await asyncio.sleep(FIRST_DELAY_SECONDS)
+        await self.pin_first_list(REFRESH_TIMEOUT_SECONDS, is_urgent=False)
+        await self._scan(first.tools, first.instructions)
+
+    async def pin_first_list(self, limit: float, *, is_urgent: bool = True) -> None:
+        """Pin the first list if it is not pinned yet, within `limit` seconds."""
+        if (first := self._first) is None:
+            return
+        if is_urgent:
+            self._is_urgent.set()
+        try:
+            await in_thread(self._keep_first, limit)
+        except TimeoutError:
+            self._log.warning("its first list of tools could not be pinned within %g s", limit)
+        except Exception:  # noqa: BLE001 - the list is in use already
+            self._log.exception("its first list of tools could not be pinned")
+        self._tell_if_held(first)
 
     async def _scan(self, tools: Tools, instructions: str) -> None:
         """Scan a first list, which is in use already: what is found in it is only logged."""
-        await asyncio.sleep(SCAN_DELAY_SECONDS)
+        await asyncio.sleep(FIRST_DELAY_SECONDS)
         with suppress(TimeoutError):
             work = partial(self._keeper.log_suspicions, tools, instructions)
             await in_thread(work, REFRESH_TIMEOUT_SECONDS)
+
+    def _tell_if_held(self, first: FirstList) -> None:
+        """Have the lists read again if something of the first list is held by now.
+
+        That is so if another process has pinned the server meanwhile, or the level is another.
+        """
+        judgement = self._live[first.is_modern].judgement
+        if judgement.held or judgement.withheld is not None:
+            self._tell_users()
+
+    def _tell_users(self) -> None:
+        for user in [*self._users]:
+            user.forget_listings()
 
     def judgement(self, tools: Tools, instructions: str) -> Judgement:
         """Return what may be used of a list. Keeps nothing: that is done when a server sends it."""
         if self.is_off:
             return NOTHING_HELD
         self._context.watch()
+        if (first := self._first) is not None and first.tools is tools:
+            return first.judgement
         known = self._judged.get(list_digest(tools, instructions))
         if known is not None:
             return known
@@ -146,6 +230,8 @@ class ServerTrust:
         """Return what the approved hints of a tool claim; None if it was never listed."""
         if self.is_off:
             return "unknown"
+        if (first := self._first) is not None:
+            return first.claim(tool)
         pin = pin_in_force(self._look(), self._identity)
         return None if pin is None or tool not in pin.tools else claim_of(pin.tools[tool].hints)
 
@@ -165,8 +251,7 @@ class ServerTrust:
             self._log.exception("its tools could not be judged again")
         finally:
             self._refreshing = None
-        for user in [*self._users]:
-            user.forget_listings()
+        self._tell_users()
 
     def _judge_again(self) -> None:
         """Judge the live lists by what is approved now. The pin is not written: no list has changed."""
@@ -186,14 +271,15 @@ class ServerTrust:
         return Seen(self.config.pin, self._context.store.read(self._place), self._context.lock())
 
     def _admit(self, tools: Tools, instructions: str, *, modern: bool) -> bool:
-        """Judge a list and keep what it comes to. Return whether it is the first of its server."""
+        """Judge a list and keep what it comes to. Return whether nothing was approved before."""
+        self._keep_first()
         key = list_digest(tools, instructions)
         with self._judging:
             seen = self._look()
             if not seen.is_same(self._seen):
                 self._judged.clear()
             judgement = self._judged.get(key)
-            is_first = judgement is None and pin_in_force(seen, self._identity) is None
+            is_new = judgement is None and pin_in_force(seen, self._identity) is None
             if judgement is None:
                 judgement = self._judge_and_keep(seen, tools, instructions)
                 if len(self._judged) >= MAX_JUDGED_LISTS:
@@ -203,10 +289,30 @@ class ServerTrust:
             self._live[modern] = _LiveList(tools, instructions, judgement)
             if before is None or before.judgement is not judgement:
                 self._keep_held()
-            return is_first
+            return is_new
 
-    def _judge_and_keep(self, seen: Seen, tools: Tools, instructions: str) -> Judgement:
-        verdict = self._judge(seen, tools, instructions)
+    def _keep_first(self) -> None:
+        """Judge the first list and keep what it comes to, unless that is done."""
+        with self._judging:
+            if (first := self._first) is None:
+                return
+            try:
+                judgement = self._judge_and_keep(self._look(), first.tools, first.instructions, self._pause)
+                self._judged[list_digest(first.tools, first.instructions)] = judgement
+                self._live[first.is_modern] = _LiveList(first.tools, first.instructions, judgement)
+                self._keep_held()
+                first.claims.update(judgement.hints)
+            finally:
+                self._first = None
+
+    def _pause(self) -> None:
+        """Let calls go on while the first list is judged, unless somebody waits for it."""
+        self._is_urgent.wait(PAUSE_SECONDS)
+
+    def _judge_and_keep(
+        self, seen: Seen, tools: Tools, instructions: str, pause: Callable[[], None] = no_pause
+    ) -> Judgement:
+        verdict = self._judge(seen, tools, instructions, pause)
         for _ in range(MAX_ATTEMPTS):
             record = self._keeper.keep(seen.record, verdict, tools, instructions)
             if record is not None:
@@ -218,6 +324,8 @@ class ServerTrust:
         self._seen = seen
         return verdict.judgement
 
-    def _judge(self, seen: Seen, tools: Tools, instructions: str) -> Verdict:
+    def _judge(
+        self, seen: Seen, tools: Tools, instructions: str, pause: Callable[[], None] = no_pause
+    ) -> Verdict:
         read_texts = partial(self._context.store.texts, self._place)
-        return verdict_on(seen, self._identity, read_texts, tools, instructions)
+        return verdict_on(seen, self._identity, read_texts, tools, instructions, pause=pause)

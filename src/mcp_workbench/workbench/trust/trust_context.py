@@ -62,9 +62,7 @@ class TrustContext:
         if known is None or not is_same_program(known.config, config):
             from mcp_workbench.workbench.trust.pinning import ServerTrust  # noqa: PLC0415 - see the class
 
-            if known is not None:
-                known.close()
-            known = self._trusts[origin] = ServerTrust(self, origin, config, mask)
+            known = self._trusts[origin] = ServerTrust(self, origin, config, mask, before=known)
         return known
 
     def place(self, identity: ServerIdentity) -> PinPlace:
@@ -104,13 +102,12 @@ class TrustContext:
             with suppress(RuntimeError):  # a command that asks what is known has no event loop
                 self._timer = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
 
-    def close(self) -> None:
-        """Stop looking at the pins and at the lock, and judging in the background."""
+    async def close(self) -> None:
+        """Stop looking at the pins and at the lock, and pin what is not pinned yet."""
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
-        for trust in [*self._trusts.values()]:
-            trust.close()
+        await asyncio.gather(*(trust.close() for trust in [*self._trusts.values()]))
 
     def _look(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)

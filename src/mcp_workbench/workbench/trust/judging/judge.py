@@ -6,13 +6,12 @@ outcome says what should be kept.
 
 from __future__ import annotations
 
-import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.protocol.lists import decode_named, is_deep
+from mcp_workbench.protocol.lists import usable_tools
 from mcp_workbench.storage.trust.pin_records import (
     INSTRUCTIONS,
     HeldInstructions,
@@ -35,16 +34,18 @@ from mcp_workbench.workbench.trust.judging.comparing import (
     instruction_changes,
     locked_hints,
 )
-from mcp_workbench.workbench.trust.judging.verdict import Outcome, shown_name
+from mcp_workbench.workbench.trust.judging.verdict import Outcome, no_pause, shown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from mcp_workbench.workbench.trust.judging.approved import Basis, Texts
     from mcp_workbench.workbench.trust.judging.comparing import DefinitionChange
 
 MAX_PINNED_TOOLS: Final = 10_000
 """Tools that the pin of one server has. Of more, those are forgotten that are not listed any more."""
+TOOLS_BETWEEN_PAUSES: Final = 10
+"""Tools that are judged without a pause: that takes less than a millisecond."""
 
 IS_NEW: Final = "is new"
 REJECTED: Final = "was rejected by a person"
@@ -52,36 +53,29 @@ LOST: Final = "changed, and the approved definition is lost"
 CHANGED: Final = "changed"
 
 
-def judge(basis: Basis, listed: Iterable[msgspec.Raw], instructions: str, now: float) -> Outcome:
-    """Return what is held of the tools and instructions of a server."""
-    return _Judge(basis, now).judge(usable_tools(listed), instructions)
+def judge(
+    basis: Basis,
+    listed: Iterable[msgspec.Raw],
+    instructions: str,
+    now: float,
+    pause: Callable[[], None] = no_pause,
+) -> Outcome:
+    """Return what is held of the tools and instructions of a server. Calls `pause` after every few tools."""
+    return _Judge(basis, now).judge(usable_tools(listed), instructions, pause)
 
 
-def suspicions(listed: Iterable[msgspec.Raw], instructions: str, pause: float) -> list[str]:
+def suspicions(listed: Iterable[msgspec.Raw], instructions: str, pause: Callable[[], None]) -> list[str]:
     """Return the hard findings in a list and in instructions, each with what it is about.
 
-    Blocks for `pause` seconds after each tool: calls are made meanwhile, and one thread runs at a time.
+    Calls `pause` after each tool.
     """
     tools = usable_tools(listed)
     names = frozenset(tools)
     found: list[str] = []
     for name, definition in tools.items():
         found += [f"{shown_name(name)}: {words}" for words in hard_findings(definition, names)]
-        time.sleep(pause)
+        pause()
     return [*found, *(f"the instructions: {words}" for words in hard_findings_in_text(instructions))]
-
-
-def usable_tools(listed: Iterable[msgspec.Raw]) -> dict[str, msgspec.Raw]:
-    """Return the tools that can be called, by name. The first of several with one name counts."""
-    found: dict[str, msgspec.Raw] = {}
-    for tool in listed:
-        try:
-            name = decode_named(tool).name
-        except (msgspec.DecodeError, RecursionError):
-            continue
-        if name and name not in found and not is_deep(tool):
-            found[name] = tool
-    return found
 
 
 def version(definition: msgspec.Raw) -> ToolVersion:
@@ -111,11 +105,15 @@ class _Judge:
     def _known_texts(self) -> Texts:
         return self._basis.read_texts()
 
-    def judge(self, tools: Mapping[str, msgspec.Raw], instructions: str) -> Outcome:
+    def judge(
+        self, tools: Mapping[str, msgspec.Raw], instructions: str, pause: Callable[[], None]
+    ) -> Outcome:
         """Return what is held of the tools and instructions."""
         self._names = frozenset(tools)
-        for name, definition in tools.items():
+        for number, (name, definition) in enumerate(tools.items(), 1):
             self._judge_tool(name, version(definition))
+            if number % TOOLS_BETWEEN_PAUSES == 0:
+                pause()
         withheld = self._judge_instructions(instructions)
         said = text_digest(instructions)
         pin = self._approved

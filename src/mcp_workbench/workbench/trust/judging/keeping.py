@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
 MAX_LOGGED: Final = 10
 """Tools that are named one by one in the log for one list."""
 PAUSE_SECONDS: Final = 0.001
-"""Pause after each tool of a list that is scanned while it is in use: ten times what its scan takes."""
+"""Length of the pauses while a list that is in use is judged or scanned.
+
+Calls are made meanwhile, and one thread of Python runs at a time.
+"""
 
 MAX_REMEMBERED: Final = 20_000
 """Held definitions that are remembered as logged: a server may list others again and again."""
@@ -112,7 +117,7 @@ class TrustKeeper:
         """Log the hard findings in a list that is used all the same, because it is the first."""
         from mcp_workbench.workbench.trust.judging.judge import suspicions  # noqa: PLC0415 - only for a first list
 
-        for words in _few(suspicions(tools, instructions, PAUSE_SECONDS)):
+        for words in _few(suspicions(tools, instructions, partial(time.sleep, PAUSE_SECONDS))):
             self._log.warning("looks like an attack, and is used all the same: %s", words)
 
     def _log_outcome(self, verdict: Verdict) -> None:

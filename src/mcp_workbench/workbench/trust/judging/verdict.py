@@ -28,6 +28,10 @@ NAME_CHARACTERS: Final = 60
 """Length of a name in reasons and in the log."""
 
 
+def no_pause() -> None:
+    """Go on at once: somebody waits for the verdict."""
+
+
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What is held of a list of tools, and what it approves."""
 
@@ -56,15 +60,17 @@ def verdict_on(
     read_texts: Callable[[], Texts],
     listed: Sequence[msgspec.Raw],
     instructions: str,
+    *,
+    pause: Callable[[], None],
 ) -> Verdict:
-    """Return what may be used of a list of tools."""
+    """Return what may be used of a list of tools. `pause` is called after every few tools."""
     basis = basis_of(seen, identity, read_texts)
     pin = basis.pin
     if pin is not None and not basis.refusal and exact_key(pin, listed, instructions) in seen.record.judged:
         return Verdict(Judgement(hints=claims_of(pin)), basis, None)
     from mcp_workbench.workbench.trust.judging.judge import judge  # noqa: PLC0415 - see the module
 
-    outcome = judge(basis, listed, instructions, time.time())
+    outcome = judge(basis, listed, instructions, time.time(), pause)
     # What the lock does not have is not approved, even if it was accepted.
     approved = pin if basis.is_locked and pin is not None else outcome.pin
     hints = {} if basis.refusal else claims_of(approved)
