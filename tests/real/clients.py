@@ -7,8 +7,10 @@ a client's view of a server can be compared: directly, and through the workbench
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -17,10 +19,13 @@ from mcp import Client, ClientSession, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.real.servers import NODE
+from tests.support.client import clean_environment, serve_command, write_config
+from tests.support.http_bench import http_bench
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
     from mcp.client._transport import TransportStreams
     from pydantic import BaseModel
@@ -29,6 +34,9 @@ if TYPE_CHECKING:
 
 LEGACY = "2025-11-25"
 MODERN = "2026-07-28"
+
+Transport = Literal["stdio", "http"]
+TRANSPORTS: tuple[Transport, ...] = ("stdio", "http")
 
 LONG = 3 * PATIENCE
 """Seconds for all that a client does: an SDK takes its time to load on a machine that is busy."""
@@ -67,6 +75,17 @@ class Transcript:
     instructions: str | None
     tools: list[Json]
     results: list[Json]
+
+
+@contextlib.asynccontextmanager
+async def workbench(home: Path, config: Json, transport: Transport) -> AsyncIterator[Target]:
+    """A workbench that a client starts by itself, or finds at an address."""
+    if transport == "http":
+        async with http_bench(home, config) as bench:
+            yield Address(bench.url)
+    else:
+        _, *args = serve_command(write_config(home, config))
+        yield Program(sys.executable, args, clean_environment(home))
 
 
 Drive = Callable[[Target, Sequence[Call]], Awaitable[Transcript]]

@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
 from mcp import Client
 
 from tests.real import servers
-from tests.real.clients import KINDS, MODERN, Address, Call, Kind, Program, Target, Transcript, plain, reached
+from tests.real.clients import (
+    KINDS,
+    MODERN,
+    TRANSPORTS,
+    Call,
+    Kind,
+    Program,
+    Transcript,
+    Transport,
+    plain,
+    reached,
+    workbench,
+)
 from tests.real.processes import processes_of
 from tests.real.results import substance, without_advice
-from tests.support.client import Json, clean_environment, serve_command, write_config
 from tests.support.configs import toolboxes
-from tests.support.http_bench import http_bench
 from tests.support.sessions import failure_of, names, text_of
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from mcp_types import CallToolResult
 
-Transport = Literal["stdio", "http"]
-TRANSPORTS: tuple[Transport, ...] = ("stdio", "http")
+    from tests.support.client import Json
 
 CALLS = [
     Call("echo", {"message": "café ✓"}),
@@ -46,16 +52,8 @@ def use(call: Call) -> Call:
     return Call("use_tool", {"tool": identifier, "arguments": call.arguments})
 
 
-@contextlib.asynccontextmanager
-async def workbench(home: Path, transport: Transport) -> AsyncIterator[Target]:
-    """What a client starts by itself, or finds at an address."""
-    config = toolboxes(dev={"everything": servers.everything()})
-    if transport == "http":
-        async with http_bench(home, config) as bench:
-            yield Address(bench.url)
-    else:
-        _, *args = serve_command(write_config(home, config))
-        yield Program(sys.executable, args, clean_environment(home))
+def everything() -> Json:
+    return toolboxes(dev={"everything": servers.everything()})
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ async def visit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     opening = Call("open_toolbox", {"toolbox_name": "dev", "detail": "full"})
     refused = Call("open_toolbox", {"toolbox_name": "nowhere"})
     entry = servers.everything()
-    async with workbench(home, transport) as target:
+    async with workbench(home, everything(), transport) as target:
         seen, direct = await asyncio.gather(
             kind.drive(target, [opening, *map(use, CALLS), refused]),
             kind.drive_legacy(Program(entry["command"], entry["args"], {}), CALLS),
@@ -157,7 +155,7 @@ async def test_twenty_calls_at_once_keep_their_own_results_and_progress(
 
     async with (
         asyncio.timeout(PATIENCE),
-        workbench(tmp_path, transport) as target,
+        workbench(tmp_path, everything(), transport) as target,
         Client(reached(target), mode=mode) as client,
     ):
         await client.call_tool("open_toolbox", {"toolbox_name": "dev"})
