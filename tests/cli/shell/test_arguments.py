@@ -71,6 +71,7 @@ def test_words_come_after_the_object_and_the_object_from_stdin(monkeypatch: pyte
     [
         (["text"], None, "'text' is not an argument: write key=value"),
         (["=5"], None, "'=5' is not an argument"),
+        (['{"a": 1}'], None, "'{\"a\": 1}' is not an argument: write --args before a JSON object"),
         (["count=x"], None, "'count' takes an integer, not 'x'"),
         (["count:=x"], None, "'count' is not JSON: "),
         (["text=a", "text=b"], None, "'text' is given twice, and takes one value"),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 STDIN: Final = "-"
 FORM: Final = "write key=value, key:=JSON or key=@FILE"
+JSON_FORM: Final = "write --args before a JSON object, or key=value"
 
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -154,7 +155,8 @@ def _split(word: str) -> Assignment:
     is_json = key.endswith(":")
     key = key.removesuffix(":") if is_json else key
     if not equals or not key:
-        raise WrongArguments(f"'{show_name(word)}' is not an argument: {FORM}")
+        form = JSON_FORM if word.lstrip().startswith("{") else FORM
+        raise WrongArguments(f"'{show_name(word)}' is not an argument: {form}")
     if value.startswith("@@"):
         return Assignment(key, value[1:], is_json)
     return Assignment(key, _text_of(value) if value.startswith("@") else value, is_json)
