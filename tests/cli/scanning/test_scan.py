@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_workbench.workbench.trust.scan_rules import WHY
+from mcp_workbench.workbench.trust.scanning.rules import WHY
 from tests.support.configs import server, tool, toolboxes
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from mcp_workbench.workbench.trust.scan_rules import RULES, WHY
-from mcp_workbench.workbench.trust.scan_signals import SIGNALS
-from mcp_workbench.workbench.trust.scanner import (
+from mcp_workbench.workbench.trust.scanning.rules import RULES, WHY
+from mcp_workbench.workbench.trust.scanning.scanner import (
     MAX_FINDINGS,
     MAX_WORDS_CHARACTERS,
     has_hard,
@@ -22,10 +21,11 @@ from mcp_workbench.workbench.trust.scanner import (
     scan_together,
     scan_tool,
 )
+from mcp_workbench.workbench.trust.scanning.signals import SIGNALS
 from tests.structure.package import ROOT
 
 if TYPE_CHECKING:
-    from mcp_workbench.workbench.trust.scanner import ScanFinding
+    from mcp_workbench.workbench.trust.scanning.scanner import ScanFinding
 
 
 def defined(description: str, name: str = "add_numbers", **members: Any) -> msgspec.Raw:

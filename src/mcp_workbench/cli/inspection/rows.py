@@ -10,7 +10,7 @@ import msgspec
 from mcp_workbench.cli.terminal import complain
 from mcp_workbench.workbench.text.sanitise import show_name
 from mcp_workbench.workbench.text.similar_names import similar_names
-from mcp_workbench.workbench.trust.scanner import scan_server
+from mcp_workbench.workbench.trust.scanning.scanner import scan_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcp_workbench.errors import Cause
     from mcp_workbench.setup.trial import Trial
     from mcp_workbench.workbench.configured_server import ConfiguredServer
-    from mcp_workbench.workbench.trust.scan_rules import Severity
+    from mcp_workbench.workbench.trust.scanning.rules import Severity
 
     Rows = dict[Origin, "Row"]
 

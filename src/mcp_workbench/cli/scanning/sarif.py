@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_workbench import __version__
-from mcp_workbench.workbench.trust.scan_rules import WHY
+from mcp_workbench.workbench.trust.scanning.rules import WHY
 
 if TYPE_CHECKING:
     from mcp_workbench.cli.scanning.scan_report import ScannedServer, ScanReport, ToolFinding

@@ -18,8 +18,8 @@ from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.storage.directories import cache_directory
 from mcp_workbench.workbench.filters import compile_filters
 from mcp_workbench.workbench.registry import build
-from mcp_workbench.workbench.trust.scan_texts import texts_of
-from mcp_workbench.workbench.trust.scanner import scan_server, scan_together
+from mcp_workbench.workbench.trust.scanning.scanner import scan_server, scan_together
+from mcp_workbench.workbench.trust.scanning.texts import texts_of
 
 if TYPE_CHECKING:
     import argparse

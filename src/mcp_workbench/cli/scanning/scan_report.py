@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mcp_workbench.config import Origin
-    from mcp_workbench.workbench.trust.scan_rules import Severity
-    from mcp_workbench.workbench.trust.scanner import ScanFinding
+    from mcp_workbench.workbench.trust.scanning.rules import Severity
+    from mcp_workbench.workbench.trust.scanning.scanner import ScanFinding
 
 
 class ToolFinding(msgspec.Struct, frozen=True, omit_defaults=True):

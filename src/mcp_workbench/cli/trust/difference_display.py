@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from mcp_workbench.cli.shell.page import Page
-    from mcp_workbench.workbench.trust.scanner import ScanFinding
+    from mcp_workbench.workbench.trust.scanning.scanner import ScanFinding
     from mcp_workbench.workbench.trust.word_differences import Change
 
 MAX_SHOWN_CHANGES: Final = 200

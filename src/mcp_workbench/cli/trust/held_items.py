@@ -16,7 +16,7 @@ from mcp_workbench.storage.trust.pin_records import INSTRUCTIONS, HeldServer, ve
 from mcp_workbench.workbench.trust.differences import instruction_changes
 from mcp_workbench.workbench.trust.digests import text_digest
 from mcp_workbench.workbench.trust.lock_entries import entry_changes, pinned_server
-from mcp_workbench.workbench.trust.scanner import ScanFinding, scan_text, scan_tool
+from mcp_workbench.workbench.trust.scanning.scanner import ScanFinding, scan_text, scan_tool
 
 if TYPE_CHECKING:
     from collections.abc import Container

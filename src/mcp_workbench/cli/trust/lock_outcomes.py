@@ -18,7 +18,7 @@ from mcp_workbench.workbench.trust.digests import program_digest, program_of, te
 from mcp_workbench.workbench.trust.judging.approved import Seen, ServerIdentity, basis_of
 from mcp_workbench.workbench.trust.judging.judge import judge
 from mcp_workbench.workbench.trust.lock_entries import differences, locked_tool, pinned_server
-from mcp_workbench.workbench.trust.scanner import scan_text, scan_tool
+from mcp_workbench.workbench.trust.scanning.scanner import scan_text, scan_tool
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mcp_workbench.storage.trust.pins import PinStore
     from mcp_workbench.workbench.configured_server import ConfiguredServer
     from mcp_workbench.workbench.trust.lock_entries import PartDifference
-    from mcp_workbench.workbench.trust.scanner import ScanFinding
+    from mcp_workbench.workbench.trust.scanning.scanner import ScanFinding
 
 State = Literal["same", "different", "missing", "unknown", "failed"]
 """How a server relates to the lock: `missing` is not in it, `unknown` is in it and not configured."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.storage.trust.pin_records import PinPlace, config_name
-from mcp_workbench.workbench.trust.scanner import ScanFinding, has_hard, scan_together, scan_tool
+from mcp_workbench.workbench.trust.scanning.scanner import ScanFinding, has_hard, scan_together, scan_tool
 
 if TYPE_CHECKING:
     from mcp_workbench.config import LoadedConfig, Origin

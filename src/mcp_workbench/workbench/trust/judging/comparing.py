@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from mcp_workbench.config.model.policy import ToolHint
-    from mcp_workbench.workbench.trust.scanner import ScanFinding
+    from mcp_workbench.workbench.trust.scanning.scanner import ScanFinding
 
 MAX_NAMED: Final = 5
 """Changes of one kind that are named one by one."""
@@ -80,14 +80,14 @@ def hard_findings_in_text(text: str) -> list[str]:
 
 def findings(definition: msgspec.Raw, siblings: Collection[str]) -> list[ScanFinding]:
     """Return what the scanner finds in a definition."""
-    from mcp_workbench.workbench.trust.scanner import scan_tool  # noqa: PLC0415 - not for a first list
+    from mcp_workbench.workbench.trust.scanning.scanner import scan_tool  # noqa: PLC0415 - not for a first list
 
     return scan_tool(definition, siblings)
 
 
 def findings_in_text(text: str) -> list[ScanFinding]:
     """Return what the scanner finds in a server's instructions."""
-    from mcp_workbench.workbench.trust.scanner import scan_text  # noqa: PLC0415 - not for a first list
+    from mcp_workbench.workbench.trust.scanning.scanner import scan_text  # noqa: PLC0415 - not for a first list
 
     return scan_text("instructions", text)
 

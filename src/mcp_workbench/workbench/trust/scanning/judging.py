@@ -9,9 +9,14 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from mcp_workbench.workbench.trust.scan_rules import RULES, ScanRule
-from mcp_workbench.workbench.trust.scan_signals import ALL_SIGNALS, bits_of, found_signals, possible_signals
-from mcp_workbench.workbench.trust.scan_words import (
+from mcp_workbench.workbench.trust.scanning.rules import RULES, ScanRule
+from mcp_workbench.workbench.trust.scanning.signals import (
+    ALL_SIGNALS,
+    bits_of,
+    found_signals,
+    possible_signals,
+)
+from mcp_workbench.workbench.trust.scanning.words import (
     MARKS,
     NamesOfTool,
     is_split_into_words,

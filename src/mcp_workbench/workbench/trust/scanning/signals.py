@@ -1,7 +1,7 @@
 """The signals of the scanner, as data: what attackers have to say in a sentence to get something done.
 
 A signal is something that a sentence says, such as that the user must not be told. Hardly any signal means
-harm alone: `scan_rules` says which of them together do. Patterns see sentences as `scan_words.sentences`
+harm alone: `rules` says which of them together do. Patterns see sentences as `words.sentences`
 writes them: in small letters, with marks before names. They have no unbounded gap, and so take linear time.
 """
 
@@ -11,7 +11,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from mcp_workbench.workbench.trust.scan_words import OTHER_NAME, OWN_PARAMETER, OWN_TOOL, QUOTED_WORD
+from mcp_workbench.workbench.trust.scanning.words import OTHER_NAME, OWN_PARAMETER, OWN_TOOL, QUOTED_WORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

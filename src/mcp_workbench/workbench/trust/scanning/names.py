@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_workbench.config.validation.look_alikes import looks
-from mcp_workbench.workbench.trust.scan_texts import ToolTexts, texts_of
+from mcp_workbench.workbench.trust.scanning.texts import ToolTexts, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import msgspec
 
     from mcp_workbench.config import Origin
-    from mcp_workbench.workbench.trust.scan_rules import Severity
+    from mcp_workbench.workbench.trust.scanning.rules import Severity
 
 MIN_LIKE_CHARACTERS: Final = 8
 """Names that differ in one letter are compared from this length on: shorter ones are alike by chance."""

@@ -1,6 +1,6 @@
 """The scanner: says what in a tool's definition or a server's instructions looks like an attack on a model.
 
-Works offline, and the same input always gives the same findings. `scan_rules` has the rules. Definitions are
+Works offline, and the same input always gives the same findings. `rules` has the rules. Definitions are
 scanned when a listing has to be judged, never during a call.
 """
 
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.workbench.text.sanitise import clean_text, has_hidden, show_text
-from mcp_workbench.workbench.trust.scan_judging import judge, may_be_judged
-from mcp_workbench.workbench.trust.scan_rules import WHY, Severity
-from mcp_workbench.workbench.trust.scan_texts import texts_of
-from mcp_workbench.workbench.trust.scan_words import NamesOfTool, decoded, has_long_run, readable
+from mcp_workbench.workbench.trust.scanning.judging import judge, may_be_judged
+from mcp_workbench.workbench.trust.scanning.rules import WHY, Severity
+from mcp_workbench.workbench.trust.scanning.texts import texts_of
+from mcp_workbench.workbench.trust.scanning.words import NamesOfTool, decoded, has_long_run, readable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ class ScanFinding(msgspec.Struct, frozen=True, kw_only=True):
     """Something in a definition or in instructions that looks like an attack."""
 
     code: str
-    """What kind of attack, as a code of `scan_rules.WHY`."""
+    """What kind of attack, as a code of `rules.WHY`."""
     severity: Severity
     """`hard` if hardly any honest author writes so, else `soft`."""
     place: str
@@ -93,7 +93,7 @@ def scan_together(
 
     Only servers of the same toolbox are compared, because a model sees their tools together.
     """
-    from mcp_workbench.workbench.trust.scan_names import findings_of_names  # noqa: PLC0415 - not for every server
+    from mcp_workbench.workbench.trust.scanning.names import findings_of_names  # noqa: PLC0415 - not for every server
 
     found: dict[Origin, dict[str, list[ScanFinding]]] = {}
     for one in findings_of_names(servers):

@@ -2,7 +2,7 @@
 
 Owns how a text is read: hidden characters out, look-alike letters as Latin ones, letters that are spaced out
 joined, names of tools and parameters marked, and the text cut into sentences. What the sentences mean is up
-to `scan_rules`.
+to `rules`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The rules of the scanner, as data: which signals of a passage together are a finding, and what it means.
 
-A rule needs some signals, and counts points for others that make the same words worse. `scan_signals` says
+A rule needs some signals, and counts points for others that make the same words worse. `signals` says
 what the signals are.
 """
 
