@@ -46,6 +46,7 @@ def _rule(
 
 
 _ANY_SECRECY: Final = "hushes keeps_from_user leaves_user_unaware hushes_elsewhere"
+_SECRECY_TWICE: Final = " ".join(f"+{signal}" for signal in _ANY_SECRECY.split())
 
 RULES: Final[tuple[ScanRule, ...]] = (
     _rule("secrecy", "hard", "hushes"),
@@ -55,6 +56,8 @@ RULES: Final[tuple[ScanRule, ...]] = (
     _rule("instruction-override", "hard", "drops_instructions"),
     _rule("instruction-override", "hard", "drops_instructions_elsewhere"),
     _rule("instruction-override", "hard", "changes_role"),
+    _rule("instruction-override", "hard", "defies_user"),
+    _rule("instruction-override", "hard", "demands_obedience"),
     _rule(
         "false-authority",
         "hard",
@@ -69,7 +72,7 @@ RULES: Final[tuple[ScanRule, ...]] = (
         "hard",
         "comments_out",
         f"obliges imposes takes hands_over destroys secret_file secret_thing conversation calls_other"
-        f" runs {_ANY_SECRECY}",
+        f" contents into_argument runs {_ANY_SECRECY}",
         enough=1,
     ),
     _rule(
@@ -80,6 +83,9 @@ RULES: Final[tuple[ScanRule, ...]] = (
         enough=1,
         reach=2,
     ),
+    _rule("deception", "hard", "covers_up"),
+    _rule("deception", "hard", "falsifies"),
+    _rule("deception", "hard", "manipulates_user"),
     _rule(
         "tool-orders",
         "hard",
@@ -110,11 +116,20 @@ RULES: Final[tuple[ScanRule, ...]] = (
         reach=3,
     ),
     _rule(
+        "argument-tampering",
+        "hard",
+        "redirects",
+        f"then_calls governs_all governs_other imposes disregards conversation {_ANY_SECRECY}",
+        enough=1,
+        reach=2,
+    ),
+    _rule(
         "forced-call",
         "hard",
         "calls_other",
         "imposes excuses +destroys +threatens +secret_file secret_thing +foreign_address conversation"
-        " governs_all disregards then_calls +poses_as_system +hushes +keeps_from_user",
+        " governs_all disregards then_calls +poses_as_system skips_approval +hushes"
+        " +keeps_from_user",
         enough=3,
         reach=2,
         unless="prepares_input calls_self_first",
@@ -124,24 +139,28 @@ RULES: Final[tuple[ScanRule, ...]] = (
         "secret-access",
         "hard",
         "secret_file",
-        "takes hands_over destroys alters_argument contents +imposes obliges governs_self +governs_other"
-        " +governs_all into_argument exclaims threatens +hushes +keeps_from_user +leaves_user_unaware"
-        " +hushes_elsewhere",
+        "takes hands_over destroys alters_argument contents runs shell +imposes obliges governs_self"
+        " +governs_other +governs_all into_argument exclaims threatens addresses_model +withholds"
+        f" skips_approval {_SECRECY_TWICE}",
         enough=3,
         reach=2,
     ),
-    _rule("secret-access", "soft", "secret_file", "takes hands_over", enough=1),
+    _rule("secret-access", "soft", "secret_file", "takes hands_over contents", enough=1, reach=2),
     _rule(
         "data-theft",
         "hard",
         "hands_over",
-        "++secret_file +secret_thing +conversation +foreign_address contents into_argument imposes"
-        " governs_self"
-        f" +governs_all exclaims takes {_ANY_SECRECY}",
+        "++secret_file +secret_thing +conversation +foreign_address +addresses_model contents into_argument"
+        " imposes governs_self"
+        f" +governs_all exclaims takes +withholds +skips_approval {_ANY_SECRECY}",
         enough=7,
         reach=2,
     ),
     _rule("data-theft", "hard", "hands_over contact imposes"),
+    _rule("data-theft", "hard", "asks_for_password hands_over", reach=2),
+    _rule("data-theft", "hard", "leaks_prompt"),
+    _rule("data-theft", "hard", "also_sends"),
+    _rule("data-theft", "hard", "image_beacon", "conversation secret_thing", enough=1, reach=2),
     _rule(
         "data-theft",
         "hard",
@@ -167,16 +186,19 @@ RULES: Final[tuple[ScanRule, ...]] = (
         enough=2,
         reach=2,
     ),
+    _rule("precedence", "hard", "slanders_tools"),
+    _rule("precedence", "hard", "displaces_tools imposes governs_all", reach=2),
     _rule("precedence", "soft", "displaces_tools"),
     _rule(
         "shell-command",
         "hard",
         "shell runs",
-        f"+imposes governs_self governs_other governs_all exclaims foreign_address secret_file"
-        f" {_ANY_SECRECY}",
+        "+imposes governs_self governs_other governs_all exclaims foreign_address secret_file"
+        f" +addresses_model +withholds +skips_approval {_ANY_SECRECY}",
         enough=2,
         reach=2,
     ),
+    _rule("shell-command", "hard", "pipes_into_shell runs"),
     _rule("shell-command", "soft", "shell"),
     _rule("encoded-payload", "hard", "decodes"),
 )
@@ -184,7 +206,7 @@ RULES: Final[tuple[ScanRule, ...]] = (
 
 WHY: Final[dict[str, str]] = {
     "secrecy": "tells the model to keep something from the user",
-    "instruction-override": "tells the model to drop its instructions or to change its role",
+    "instruction-override": "tells the model to drop its instructions or the user's, or to change its role",
     "false-authority": "speaks as the system, or in a part that claims to be hidden",
     "deception": "tells the model to give the user a false picture",
     "tool-orders": "gives orders about the use of other tools",
