@@ -318,6 +318,11 @@ class LimitedConnection(HttpToolsProtocol):
             self._is_trusted = True
             self._limits.trust(self)
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection is closed, so that what was written last may not have arrived."""
+        return self.transport.is_closing()
+
     async def drain(self) -> None:
         """Wait until the client has read nearly all that was written, or the connection is closed."""
         if self.flow.write_paused:

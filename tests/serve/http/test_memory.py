@@ -150,6 +150,24 @@ async def leave_in_mid_answer(inside: Inside, client: Legacy) -> str:
     return position
 
 
+async def test_a_large_answer_is_kept_for_a_client_that_leaves_while_it_is_sent(inside: Inside) -> None:
+    client = await inside.legacy()
+    wire = await client.wire()
+    wire.writer.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
+    await wire.send("POST", {**JSON, **client.headers}, json.dumps(large(TALKING, 7)).encode())
+    position = (await (await wire.response()).next_event()).id
+    transport = wire.writer.transport
+    assert isinstance(transport, asyncio.Transport)
+    transport.pause_reading()
+    (session,) = inside.clients._sessions.values()
+    (stream, _) = session._streams[(position or "").rpartition("-")[0]]
+    await poll(lambda: stream.position != position and stream.is_over)  # the answer is on its way
+    wire.cut()
+    await poll(lambda: inside.kept["responses"] == 0)
+    again = await client.listen(position)
+    assert len(result_of((await again.messages())[-1])["content"][0]["text"]) == SIZE
+
+
 async def test_what_is_kept_for_clients_that_left_is_limited_over_all_their_sessions(inside: Inside) -> None:
     clients = [await inside.legacy() for _ in range(CLIENTS)]
     positions = [await leave_in_mid_answer(inside, client) for client in clients]

@@ -96,6 +96,10 @@ class ClientSocket(Protocol):
     on_half_close: Callable[[], None] | None
     """Called when the client closes its sending side. Sending something then shows whether it still reads."""
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection is closed, so that what was written last may not have arrived."""
+
     def trust(self) -> None:
         """Note that a request was authenticated, so that the connection is kept when others are closed."""
 
@@ -110,6 +114,7 @@ class NoSocket:
     """Replaces the connection for requests that have none, as in tests."""
 
     is_half_closed = False
+    is_lost = False
     on_half_close: Callable[[], None] | None = None
 
     def trust(self) -> None:
@@ -265,6 +270,10 @@ class HttpExchange:
             while stream.consumer is self:
                 if (message := stream.next()) is not None:
                     await self._send_event(*message)
+                    if self.connection.is_lost:
+                        if stream.consumer in (self, None):  # else the client has resumed it already
+                            stream.take_back()
+                        break
                 elif stream.is_over:
                     break
                 elif not await stream.wait(KEEP_ALIVE_SECONDS):

@@ -173,6 +173,10 @@ class ResponseStream:
             self._drop_first()
         return self.position, line
 
+    def take_back(self) -> None:
+        """Count the last message as unsent: the client left while it was sent, and may want it again."""
+        self.rewind(self._sent - 1)
+
     def has_lost(self, number: int) -> bool:
         """Whether all messages after this number were dropped, the response among them."""
         return self.is_over and not self._messages and number < self._sent
