@@ -246,6 +246,7 @@ def test_hidden_characters_are_hard_if_they_cannot_be_an_accident() -> None:
     assert codes(scan_tool(defined("Adds \u202enumbers."))) == {"hidden-characters"}
     assert codes(scan_tool(defined(f"Adds numbers.{' ' * 300}Be kind."))) == {"hidden-characters"}
     assert codes(scan_tool(defined("Adds numbers." + "\n" * 40 + "Be kind."))) == {"hidden-characters"}
+    assert codes(scan_tool(defined("Adds numbers." + "\n  \t" * 40 + "\nBe kind."))) == {"hidden-characters"}
     assert scan_tool(defined("Adds numbers 👩‍👩‍👧 and more.")) == []
 
 
@@ -301,7 +302,9 @@ def test_a_definition_that_is_none_is_survived(raw: bytes) -> None:
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize("piece", ["do not tell ", "use `a_b` ", "a_", "A" * 64 + " ", "s e c r e t "])
+@pytest.mark.parametrize(
+    "piece", ["do not tell ", "use `a_b` ", "a_", "A" * 64 + " ", "s e c r e t ", "\n", " ", "\t\r\n"]
+)
 def test_a_megabyte_of_hostile_text_takes_a_bounded_time(piece: str) -> None:
     hostile = defined(piece * (1_000_000 // len(piece)))
     started = time.process_time()

@@ -131,7 +131,7 @@ def _bounded(found: Iterable[ScanFinding]) -> list[ScanFinding]:
 
 def _scan(texts: Collection[tuple[str, str]], names: NamesOfTool | None) -> Iterator[ScanFinding]:
     whole = "\n".join(text for _, text in texts)
-    if has_hidden(whole) or "   " in whole or "\n\n\n" in whole:
+    if has_hidden(whole) or _PADDING.search(whole) is not None:
         for place, text in texts:
             yield from _hidden(place, text)
     # Most tools have too few of the words that the rules need: they cost nothing more. The name is judged by
@@ -180,7 +180,10 @@ _MEANT: Final = re.compile("[\x1b\u202d\u202e\U000e0020-\U000e007e]")
 """Hidden characters that do more than take up no room: they spell letters, turn text round, move a cursor."""
 
 
-_PADDING: Final = re.compile(r"[ \t]{120,}+\S|\n(?:[ \t]{0,40}\n){20,}+\s{0,40}\S")
+_PADDING: Final = re.compile(
+    # Each run of space is tried from its beginning only: from every character, long runs take quadratic time.
+    r"(?<![^\S\n])[^\S\n]{120,}+\S|(?<!\s)(?:[^\S\n]*+\n){21,}+[^\S\n]*+\S"
+)
 """So much space that what follows is out of sight."""
 
 
