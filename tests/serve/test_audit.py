@@ -184,6 +184,24 @@ async def test_the_level_says_how_much_is_recorded_and_can_change(tmp_path: Path
     ]
 
 
+async def test_a_call_in_flight_is_recorded_at_the_level_of_its_beginning(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    levels: list[AuditLevel] = ["metadata", "off", "full", "arguments", "off"]
+    calls = []
+    for level in levels:
+        bench.audit.set_level(level)
+        calls.append(bench.begin(level, b'{"a":1}'))
+    bench.audit.set_level("full")
+    for call in calls:
+        call.answered(RESULT)
+    found = [(it["name"], it.get("arguments"), it.get("result")) for it in await bench.records()]
+    assert found == [
+        ("metadata", None, None),
+        ("full", {"a": 1}, json.loads(bytes(RESULT))),
+        ("arguments", {"a": 1}, None),
+    ]
+
+
 async def test_bodies_are_bounded_and_values_of_secret_keys_and_tokens_masked(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "full")
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2

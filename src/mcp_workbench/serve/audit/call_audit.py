@@ -28,6 +28,9 @@ MAX_COLLECTED: Final = 200
 CLOSE_SECONDS: Final = 1.0
 """How long the end of the workbench waits until everything is written."""
 
+MAX_EARLIER_LEVELS: Final = 20
+"""Earlier levels that are remembered for calls that are still in flight."""
+
 _RUN_BYTES: Final = 4
 
 
@@ -39,6 +42,10 @@ class CallAudit:
         self._environ = environ
         self._log_handler = log_handler
         self._level: AuditLevel = "off"
+        self._since = 0.0
+        """When the level was set, by the clock of the event loop."""
+        self._earlier: list[tuple[float, AuditLevel]] = []
+        """Earlier levels, with the time when each was set: calls that began then may be in flight."""
         self._ended: list[CallRecord] = []
         self._timer: asyncio.TimerHandle | None = None
         self._entries: AuditEntries | None = None
@@ -46,10 +53,15 @@ class CallAudit:
         self._is_closed = self._is_stuck = False
 
     def set_level(self, level: AuditLevel) -> None:
-        """Record so much of each call from now on."""
-        if "off" in (level, self._level) and level != self._level:
-            change = self._door.remove_observer if level == "off" else self._door.add_observer
-            change(self)
+        """Record so much of each call that begins from now on."""
+        if level == self._level:
+            return
+        if self._level == "off" and not self._earlier:
+            # For good: after "off", calls that began before have to be recorded when they end.
+            self._door.add_observer(self)
+        self._earlier = [*self._earlier[-MAX_EARLIER_LEVELS:], (self._since, self._level)]
+        with suppress(RuntimeError):  # without a loop there are no calls yet
+            self._since = asyncio.get_running_loop().time()
         self._level = level
         self._door.keeps_arguments = level in ("arguments", "full")
         self._door.keeps_results = level == "full"
@@ -57,6 +69,8 @@ class CallAudit:
     def on_end(self, record: CallRecord, end: CallEnd) -> None:  # noqa: ARG002 - the record has it
         """Record a call, together with others that end about now."""
         # For every call: no function calls that are not needed.
+        if (record.started < self._since or self._level == "off") and not self._is_of_level(record):
+            return
         self._ended.append(record)
         if self._is_closed:
             self._finish()
@@ -65,6 +79,16 @@ class CallAudit:
             self._hand_over()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(DELAY_SECONDS, self._hand_over)
+
+    def _is_of_level(self, record: CallRecord) -> bool:
+        """Whether a call is recorded at the level that was set when it began. Removes what that leaves out."""
+        levels = [*self._earlier, (self._since, self._level)]
+        level = next((level for since, level in reversed(levels) if record.started >= since), "off")
+        if level != "full":
+            record.result = None
+        if level == "metadata":
+            record.arguments = None
+        return level != "off"
 
     async def close(self) -> None:
         """Wait until everything is written, at most for a second. What comes later is written at once."""
