@@ -25,6 +25,7 @@ from mcp_workbench.protocol.names import (
     METHOD_NOT_FOUND,
     MODERN_VERSIONS,
     PARSE_ERROR,
+    TOOLS_CALL,
 )
 from mcp_workbench.surface import metatools, use_request
 from mcp_workbench.surface.announcements import Announcements
@@ -34,7 +35,7 @@ from mcp_workbench.surface.questions.bridge import NO_RETRY, Bridge
 from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.in_flight import RequestsInFlight
 from mcp_workbench.surface.relay.relayed import ToolCall
-from mcp_workbench.surface.requests import Refusal, read_filter, read_params
+from mcp_workbench.surface.requests import Refusal, StateRefused, read_filter, read_params
 from mcp_workbench.surface.resources.subscriptions import Subscriptions
 from mcp_workbench.wire.message import encode, error_line, members_of, result_line, starts_with
 from mcp_workbench.wire.peer import Peer
@@ -317,7 +318,12 @@ class ClientConnection:
         retry: Retry | None = NO_RETRY
         if caller.is_modern and (params.state or params.responses):
             bound = bind(form.binding, tool.toolbox, tool.server, tool.tool, arguments=arguments)
-            retry = self._bridge.retry(self._requests, request_id, caller, params, bound)
+            try:
+                retry = self._bridge.retry(self._requests, request_id, caller, params, bound)
+            except StateRefused:
+                target = (tool.toolbox, tool.server, tool.tool)
+                self._requests.refuse_retry(TOOLS_CALL, target, arguments, params.meta)
+                raise
         if retry is not None:
             self._requests.call_tool(
                 request_id, tool, arguments, params.meta, caller=caller, retry=retry, form=form

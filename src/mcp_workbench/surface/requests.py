@@ -67,6 +67,13 @@ class Refusal(Exception):
         super().__init__(message)
 
 
+class StateRefused(Refusal):
+    """The `requestState` of a retry is not valid: forged, used already, expired, or of another request."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(INVALID_PARAMS, message)
+
+
 _decode_token = msgspec.json.Decoder(int | str).decode
 _decode_params = msgspec.json.Decoder(RequestParams).decode
 _decode_filter = msgspec.json.Decoder(NotificationFilter).decode

@@ -343,6 +343,13 @@ class Door:
             record.has_server = False
             record.failed(error)
 
+    def refuse_retry(self, call: LostCall, *, has_server: bool) -> None:
+        """Tell the observers of a retry with a state that is not valid: it begins, and is refused at once."""
+        if self.is_watched:
+            record = self.begin(call)
+            record.has_server = has_server
+            record.close("refused", "StateRefused")
+
     def begin(self, call: BeginningCall) -> CallRecord:
         """Begin a call: make its record and tell the observers."""
         record = CallRecord(

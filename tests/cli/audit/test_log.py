@@ -144,7 +144,7 @@ def test_a_directory_that_cannot_be_read_is_said(
     directory(tmp_path).parent.mkdir()
     directory(tmp_path).symlink_to(tmp_path)
     assert main(["log"]) == 1
-    assert "the audit cannot be read: " in capsys.readouterr().err
+    assert "the audit cannot be read or printed: " in capsys.readouterr().err
     assert files.path in str(directory(tmp_path))
 
 

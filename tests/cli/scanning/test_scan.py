@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from mcp_workbench.cli.scanning.sarif import as_sarif
+from mcp_workbench.cli.scanning.scan_report import ScannedServer, ScanReport, ToolFinding
 from mcp_workbench.workbench.trust.scanning.rules import WHY
 from tests.support.configs import server, tool, toolboxes
 
@@ -77,6 +81,22 @@ def test_the_same_for_programs(bench: Bench) -> None:
     assert location["logicalLocations"][0]["fullyQualifiedName"] == "dev/evil/add\x1b/description"
 
 
+@pytest.mark.parametrize(
+    ("path", "uri"),
+    [
+        ("a b#é.json", "a%20b%23%C3%A9.json"),
+        ("sub/config.json", "sub/config.json"),
+        ("/srv/a b/config.json", "file:///srv/a%20b/config.json"),
+    ],
+)
+def test_the_place_of_a_finding_is_a_uri(path: str, uri: str) -> None:
+    found = ToolFinding(severity="hard", code="secrecy", why="x", place="description", words="x", tool="add")
+    report = ScanReport(servers=[ScannedServer(toolbox="dev", server="evil", tools=1, findings=[found])])
+    (run,) = as_sarif(report, path)["runs"]
+    (location,) = run["results"][0]["locations"]
+    assert location["physicalLocation"]["artifactLocation"] == {"uri": uri}
+
+
 def test_what_fails_is_not_taken_for_clean(bench: Bench) -> None:
     bench.write(
         toolboxes(dev={"absent": {"command": "no-such-command"}, "off": {"command": "x", "disabled": True}})
@@ -84,6 +104,8 @@ def test_what_fails_is_not_taken_for_clean(bench: Bench) -> None:
     code, outcome = bench.run_json("scan", "--connect", "--json")
     assert (code, outcome["servers"]) == (1, [])
     assert outcome["notScanned"] == ["dev/absent: command 'no-such-command' was not found"]
+    assert "check --connect says how" in bench.run("scan", "--connect").stderr
+    assert "scan --connect" in bench.run("scan").stderr
 
 
 def test_check_says_that_there_are_findings(bench: Bench) -> None:

@@ -25,6 +25,7 @@ from tests.serve.relayed import written
 from tests.support.waiting import poll
 
 if TYPE_CHECKING:
+    from mcp_workbench.workbench.door import CallEnd, CallRecord
     from tests.support.client import Json
 
 ARGUMENTS = {"path": "/srv/x", "deep": [1, {"b": 2, "a": 1}]}
@@ -110,6 +111,29 @@ async def test_it_is_not_good_twice(desk: Desk) -> None:
     answer = await desk.send({**CALL, **retry})
     assert "already been used" in answer["error"]["message"]
     assert len(desk.sent()) == 1
+
+
+async def test_a_state_that_is_refused_is_told_to_the_observers(desk: Desk) -> None:
+    ends: list[tuple[str, str, str, str]] = []
+
+    class Watcher:
+        def on_end(self, record: CallRecord, end: CallEnd) -> None:
+            ends.append((record.label, record.principal, end.outcome, end.error))
+
+    desk.connection._client_session.view.door.add_observer(Watcher())
+    for other in (CALL, use("dev", "old", "write", ARGUMENTS), use("no", "such", "tool", ARGUMENTS)):
+        await desk.send({**other, "requestState": "forged", "inputResponses": {}})
+    read = {"uri": "workbench:dev/old/x:y", "requestState": "forged", "_meta": META}
+    desk.connection.receive(
+        json.dumps({"jsonrpc": "2.0", "id": 99, "method": "resources/read", "params": read}).encode()
+    )
+    refused = ("ada", "refused", "StateRefused")
+    assert ends == [
+        ("dev/old/read", *refused),
+        ("dev/old/write", *refused),
+        ("no/such/tool", *refused),
+        ("dev/old/x:y", *refused),
+    ]
 
 
 async def test_it_is_not_good_after_a_while(desk: Desk) -> None:

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise  # the reader of our output has gone
     except OSError as error:
-        complain(f"the audit cannot be read: {error.strerror or error}")
+        complain(f"the audit cannot be read or printed: {error.strerror or error}")
         return 1
     return 0
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from mcp_workbench import __version__
 from mcp_workbench.workbench.trust.scanning.rules import WHY
@@ -17,8 +19,9 @@ LEVELS: Final = {"hard": "error", "soft": "warning"}
 def as_sarif(report: ScanReport, path: str) -> dict[str, Any]:
     """Return the report as a SARIF log; `path` is the configuration file that all results are located in."""
     codes = list(WHY)
+    location = Path(path).as_uri() if Path(path).is_absolute() else quote(path)
     results = [
-        _result(server, finding, path, codes) for server in report.servers for finding in server.findings
+        _result(server, finding, location, codes) for server in report.servers for finding in server.findings
     ]
     notes = [{"level": "error", "message": {"text": f"not scanned: {one}"}} for one in report.not_scanned]
     rules = [
@@ -37,7 +40,7 @@ def as_sarif(report: ScanReport, path: str) -> dict[str, Any]:
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _result(server: ScannedServer, finding: ToolFinding, path: str, codes: list[str]) -> dict[str, Any]:
+def _result(server: ScannedServer, finding: ToolFinding, location: str, codes: list[str]) -> dict[str, Any]:
     subject = f"{server.name}/{finding.tool}" if finding.tool else server.name
     return {
         "ruleId": finding.code,
@@ -46,7 +49,7 @@ def _result(server: ScannedServer, finding: ToolFinding, path: str, codes: list[
         "message": {"text": f"{subject} {finding.why}: {finding.words}"},
         "locations": [
             {
-                "physicalLocation": {"artifactLocation": {"uri": path}, "region": {"startLine": 1}},
+                "physicalLocation": {"artifactLocation": {"uri": location}, "region": {"startLine": 1}},
                 "logicalLocations": [
                     {
                         "name": finding.tool or server.server,

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
         print_json(as_sarif(report, loaded.path))
     else:
-        show(report)
+        show(report, has_connected=options.connect)
     return 1 if report.hard or report.not_scanned else 0
 
 

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
     from mcp_workbench.cli.scanning.scan_report import ScannedServer, ScanReport, ToolFinding
 
-REMEDY: Final = "List their tools with mcp-workbench scan --connect."
+NOT_LISTED: Final = "List their tools with mcp-workbench scan --connect."
+NOT_STARTED: Final = "mcp-workbench check --connect says how to put that right."
 INDENT: Final = "  "
 
 
-def show(report: ScanReport) -> None:
+def show(report: ScanReport, *, has_connected: bool) -> None:
     """Print what was found, and clearly what could not be scanned."""
     columns = get_terminal_size().columns if sys.stdout.isatty() else None
     for server in report.servers:
@@ -31,7 +32,8 @@ def show(report: ScanReport) -> None:
     found = f"{count(report.hard, 'hard finding', 'hard findings')}, {count(report.soft, 'soft', 'soft')}"
     say(f"Scanned {count(len(report.servers), 'server', 'servers')}, {tools}: {found}")
     if report.not_scanned:
-        complain("\n  ".join(["not scanned:", *map(show_name, report.not_scanned)]) + f"\n{REMEDY}")
+        remedy = NOT_STARTED if has_connected else NOT_LISTED
+        complain("\n  ".join(["not scanned:", *map(show_name, report.not_scanned)]) + f"\n{remedy}")
 
 
 def _lines(server: ScannedServer) -> Iterator[str]:

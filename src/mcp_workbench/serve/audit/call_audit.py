@@ -81,7 +81,7 @@ class CallAudit:
             self._timer = asyncio.get_running_loop().call_later(DELAY_SECONDS, self._hand_over)
 
     def _is_of_level(self, record: CallRecord) -> bool:
-        """Whether a call is recorded at the level that was set when it began. Removes what that leaves out."""
+        """Whether a call is recorded at the level that it began with. Removes what that level leaves out."""
         levels = [*self._earlier, (self._since, self._level)]
         level = next((level for since, level in reversed(levels) if record.started >= since), "off")
         if level != "full":

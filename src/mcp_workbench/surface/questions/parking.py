@@ -9,8 +9,7 @@ import asyncio
 from collections import Counter, deque
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.protocol.names import INVALID_PARAMS
-from mcp_workbench.surface.requests import Refusal
+from mcp_workbench.surface.requests import StateRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,8 +102,8 @@ class ParkedCalls:
             parked.end("the workbench is ending")
 
     def take(self, ticket: bytes) -> ParkedCall:
-        """Remove and return the call with this ticket, which its client retries. Raises Refusal."""
+        """Remove and return the call with this ticket, which its client retries. Raises StateRefused."""
         if (parked := self._parked.get(ticket)) is None:
-            raise Refusal(INVALID_PARAMS, NOT_WAITING)
+            raise StateRefused(NOT_WAITING)
         parked.unpark()
         return parked

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from mcp_workbench.config.load import STATE_KEY
-from mcp_workbench.protocol.names import INVALID_PARAMS
-from mcp_workbench.surface.requests import Refusal
+from mcp_workbench.surface.requests import StateRefused
 from mcp_workbench.wire.message import ABSENT, NULL, encode
 from mcp_workbench.workbench.replica import REPLICA
 
@@ -128,7 +127,7 @@ class Seal:
         return state.nonce, f"{VERSION}.{sealed}"
 
     def open(self, text: str, bound: bytes) -> State:
-        """Check a state and mark it as used. Return its content. Raises Refusal."""
+        """Check a state and mark it as used. Return its content. Raises StateRefused."""
         state = self._read(text)
         if state.replica != self._replica:
             raise _refused(
@@ -174,5 +173,5 @@ class Seal:
         return digest(self._key, payload, "sha256")
 
 
-def _refused(reason: str) -> Refusal:
-    return Refusal(INVALID_PARAMS, f"Invalid params: `requestState` is refused: {reason}")
+def _refused(reason: str) -> StateRefused:
+    return StateRefused(f"Invalid params: `requestState` is refused: {reason}")

@@ -190,6 +190,13 @@ class RequestsInFlight:
         call = LostCall(method, (toolbox, server), name, self.principal, client_name, arguments, parent)
         self._view.door.turn_away(call, error)
 
+    def refuse_retry(self, method: str, target: tuple[str, str, str], arguments: Body, meta: Meta) -> None:
+        """Take note of a retry that is refused because of its state. Whoever calls this answers it."""
+        toolbox, server, name = target
+        client_name = self.callers.name_of(meta)
+        call = LostCall(method, (toolbox, server), name, self.principal, client_name, arguments)
+        self._view.door.refuse_retry(call, has_server=(toolbox, server) in self._view.toolbox_servers)
+
     def begin(self, call: RelayedRequest) -> None:
         """Begin a call whose target is known, under the id of the client's request."""
         self._requests[call.request_id] = call

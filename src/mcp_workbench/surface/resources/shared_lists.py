@@ -21,7 +21,7 @@ from mcp_workbench.surface.listing.rendering import rendered
 from mcp_workbench.surface.questions.bridge import NO_RETRY
 from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.fetches import ResourceRead, ServerFetch
-from mcp_workbench.surface.requests import Refusal
+from mcp_workbench.surface.requests import Refusal, StateRefused
 from mcp_workbench.surface.resources.names import QualifiedName, is_uri, is_wrapped, wrap_name, wrap_uri
 from mcp_workbench.surface.resources.routing import ServerMissing, route_prompt, route_resource
 from mcp_workbench.wire.message import ABSENT, decode_text, encode, members_of
@@ -239,7 +239,12 @@ class SharedLists:
         retry: Retry | None = NO_RETRY
         params = request.params
         if request.caller.is_modern and (params.state or params.responses):
-            retry = self._bridge.retry(self._requests, request.id, request.caller, params, fetch.bound())
+            try:
+                retry = self._bridge.retry(self._requests, request.id, request.caller, params, fetch.bound())
+            except StateRefused:
+                target = (*fetch.origin, fetch.name)
+                self._requests.refuse_retry(request.method, target, fetch.arguments, params.meta)
+                raise
         if retry is not None:
             fetch.extra, fetch.parent, fetch.approval = retry.extra, retry.parent, retry.approval
             self._requests.begin(fetch)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from mcp_workbench.config.globs import matches
 from mcp_workbench.config.model.policy import read_pattern
 from mcp_workbench.errors import LimitReached
+from mcp_workbench.workbench.door import CallDecision
 from mcp_workbench.workbench.policy.rules import concerns, is_builtin, placed_policies
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ class CallLimiter:
         reached = dict(waits), dict(filter(None, [counter.busy() for counter in counters]))
         if any(reached):
             toolbox, server = record.origin
+            record.decision = CallDecision("deny", " and ".join((*reached[0], *reached[1])))
             raise LimitReached(record.name, server, toolbox, *reached)
         for counter in counters:
             counter.begin(now, continues=continues)
