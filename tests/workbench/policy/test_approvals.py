@@ -19,6 +19,7 @@ from mcp_workbench.storage.trust.approval_files import ApprovalFiles
 from mcp_workbench.workbench.door import CallDecision
 from mcp_workbench.workbench.policy import console, session_grants
 from mcp_workbench.workbench.policy.approvals import Approvals
+from mcp_workbench.workbench.policy.approver import UserAnswer
 from mcp_workbench.workbench.policy.console import Console
 from tests.support.waiting import PATIENCE, poll
 
@@ -219,6 +220,17 @@ async def test_a_policy_may_have_a_terminal_asked_in_place_of_the_client(case: C
     decision = CallDecision("ask", RULE, place="console")
     assert "which has to be given in a terminal" in await case.refusal(call, decision)
     assert call.ask_user.call_count == 0
+
+
+async def test_what_the_client_answered_before_does_not_count_where_a_terminal_is_asked(case: Case) -> None:
+    decision = CallDecision("ask", RULE, place="console")
+    allowed = case.call(can_ask=True, ask_user=mock.AsyncMock(return_value=SESSION))
+    assert [await case.ask(allowed), await case.ask(allowed)] == ["user", "session"]
+    assert "in a terminal" in await case.refusal(allowed, decision)
+    for choice in ("once", "session"):
+        retried = case.call(approval=UserAnswer(choice))
+        assert "in a terminal" in await case.refusal(retried, decision)
+    assert await case.ask(case.call(approval=UserAnswer("once", "console")), decision) == "console"
 
 
 async def test_a_denied_call_is_told_so(case: Case) -> None:

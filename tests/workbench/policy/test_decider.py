@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import msgspec
 import pytest
@@ -109,6 +110,23 @@ async def test_a_rule_that_denies_meanwhile_counts_more_than_the_persons_answer(
     await decided.settle()
     assert (decided.sent, decided.notes.outcomes) == ([], [("refused", "CallDenied")])
     assert decided.notes.begun[0].decision == CallDecision("deny", '"read": "deny" of the file')
+
+
+async def test_the_answer_of_a_client_does_not_count_if_a_terminal_has_to_be_asked_meanwhile(
+    tmp_path: Path, modern: bool
+) -> None:
+    answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    decided = Decided(tmp_path, {"*": "ask"}, modern=modern, person=Person(answer))
+    decided.call()
+    await decided.settle()
+    decided.reload({"*": "ask", "ask": "console"})
+    record = decided.notes.begun[0]
+    assert record.decision is not None
+    record.decision = msgspec.structs.replace(record.decision, by="user")
+    answer.set_result(None)
+    await decided.settle()
+    assert (decided.sent, decided.notes.outcomes) == ([], [("refused", "CallRefused")])
+    assert "in a terminal now" in decided.text
 
 
 async def test_a_person_may_say_no(tmp_path: Path, modern: bool) -> None:
@@ -293,4 +311,18 @@ async def test_nobody_is_asked_about_a_call_that_cannot_be_made(
     decided.call(tool="new")
     await decided.settle()
     assert decided.text.startswith(told)
+    assert (decided.person.asked, decided.sent) == ([], [])
+
+
+async def test_a_server_that_is_down_is_started_before_its_user_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tool may be held, or not be the one any more that was allowed for the session."""
+    held = ToolHeld("read", "files", "dev", is_new=False)
+    monkeypatch.setattr(ConfiguredServer, "ready", lambda *_: None)
+    monkeypatch.setattr(ConfiguredServer, "connect", mock.AsyncMock(side_effect=held))
+    decided = Decided(tmp_path, {"*": "ask"})
+    decided.call()
+    await decided.settle()
+    assert "is held" in decided.text
     assert (decided.person.asked, decided.sent) == ([], [])

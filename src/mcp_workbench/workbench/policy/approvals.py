@@ -65,11 +65,13 @@ class Approvals:
 
     def ask(self, record: CallRecord, call: ServerCall, decision: CallDecision) -> Awaitable[None] | None:
         """Let an approved call pass now, or hold it until a person has answered. Raises CallRefused."""
-        if self._grants.allow(call, decision.rule):
+        # What the user of the client has answered before counts no more where a terminal has to be asked.
+        is_of_client = decision.place == "client"
+        if is_of_client and self._grants.allow(call, decision.rule):
             record.decision = msgspec.structs.replace(decision, by="session")
             return None
         lines = description(call, decision.rule)
-        if (answer := call.approval) is not None:
+        if (answer := call.approval) is not None and (is_of_client or answer.by == "console"):
             self._judge(record, call, decision, answer)
             return None
         return self._ask(record, call, decision, lines)

@@ -15,7 +15,7 @@ import msgspec
 
 from mcp_workbench.config.model.policy import ACTIONS
 from mcp_workbench.config.model.workbench import WorkbenchConfig
-from mcp_workbench.errors import CallDenied, ExecutionFailed, StartError, ToolNotFound
+from mcp_workbench.errors import CallDenied, CallRefused, ExecutionFailed, StartError, ToolNotFound
 from mcp_workbench.workbench.door import CallDecision
 from mcp_workbench.workbench.policy.rules import PlacedPolicy, ServerRules, rules_of
 
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.server_call import ServerCall
     from mcp_workbench.workbench.toolbox_server import ToolboxServer
 
+MOVED_TO_TERMINAL: Final = (
+    "the policy was changed while its user was asked, and an approval has to be given in a terminal now. "
+    "Make the call again"
+)
 MAX_REMEMBERED_RULES: Final = 10_000
 """Pairs of a server and a principal with a policy of its own, whose rules are remembered."""
 
@@ -107,6 +111,10 @@ class PolicyDecider:
         if decision.action == "deny":
             record.decision = decision
             self._enforce(record, call, decision, known)
+        is_of_client = record.decision is not None and record.decision.by == "user"
+        if decision.action == "ask" and decision.place == "console" and is_of_client:
+            toolbox, server = record.origin
+            raise CallRefused(record.name, server, toolbox, MOVED_TO_TERMINAL)
 
     def shown(self, toolbox_server: ToolboxServer, principal: Principal) -> ToolboxServer:
         """Return a server as a principal sees it: without the tools that are hidden from the principal."""
@@ -159,15 +167,15 @@ class PolicyDecider:
             self._limiter.begin(record, call.view.principal, known.token, continues=continues)
         if decision.action != "ask":
             return None
-        listed = call.toolbox_server.known()
-        if call.tool is not None and listed is not None and call.tool not in listed.index:
+        if call.tool is not None and not call.toolbox_server.ready(call.tool, call.caller.is_modern):
+            # The tool may be held or gone, or have changed since its user allowed it for the session.
             return self._ask_if_listed(record, call, call.tool, decision)
         return self._approver.ask(record, call, decision)
 
     async def _ask_if_listed(
         self, record: CallRecord, call: ServerCall, tool: str, decision: CallDecision
     ) -> None:
-        """Ask a person about a tool that was not listed, unless the server lacks it or it is held.
+        """Connect the server and ask a person about a tool, unless the server lacks it or it is held.
 
         Raises ToolNotFound and ToolHeld: nobody should be asked about a call that cannot be made.
         """
