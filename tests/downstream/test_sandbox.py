@@ -67,6 +67,91 @@ def test_what_a_server_could_have_put_there_itself_gives_it_nothing_more(tmp_pat
     assert [word for word in options if word.startswith(str(tmp_path))] == [str(data)]
 
 
+class Project:
+    """A directory that a server can write to, with links into it and, as the server made them, out of it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.writable = directory / "project"
+        self.secrets = directory / "secrets"
+        for made in (self.writable / "real", self.secrets / "sub", directory / "bin"):
+            made.mkdir(parents=True)
+        (self.writable / "release").symlink_to(self.secrets)
+        (self.writable / "back").symlink_to("real/..")
+        (directory / "current").symlink_to(self.writable / "release")
+        (directory / "relative").symlink_to("project/release")
+        (directory / "alias").symlink_to(self.writable)
+        (directory / "up").symlink_to(self.writable / "real" / "..")
+        (directory / "twice").symlink_to("current")
+        (directory / "circle").symlink_to("circle")
+        script(self.secrets / "interpreter", "")
+        script(self.writable / "tool", f"#!{self.secrets}/interpreter")
+        (directory / "bin" / "tool").symlink_to(self.writable / "tool")
+
+    def allowed(
+        self, command: str = "sh", env: dict[str, str] | None = None, **sandbox: list[str]
+    ) -> set[str]:
+        """The paths in this directory that a server gets rights on by a rule of their own."""
+        paths = {key: [str(self.directory / name) for name in named] for key, named in sandbox.items()}
+        config = ServerConfig(command=command, sandbox=SandboxConfig(network=True, **paths))
+        words = confined_command(config, {"PATH": "/usr/bin:/bin", **(env or {})}, None)
+        options = words[: words.index("--")]
+        return {
+            word.removeprefix(f"{self.directory}/")
+            for word in options
+            if word.startswith(str(self.directory))
+        }
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["current", "current/sub", "relative", "relative/sub", "alias/release", "alias/release/sub", "twice"],
+)
+def test_a_link_through_a_writable_directory_gives_nothing_more(tmp_path: Path, path: str) -> None:
+    project = Project(tmp_path)
+    assert project.allowed(read=[path], write=["project"]) == {"project"}
+    assert project.allowed(write=["project", path]) == {"project"}
+    certificates = {"SSL_CERT_FILE": str(tmp_path / path)}
+    assert project.allowed(env=certificates, write=["project"]) == {"project"}
+    # Without a writable directory on their way, links are as good as what they lead to.
+    assert project.allowed(read=[path]) == {path}
+
+
+def test_a_program_that_is_a_link_into_a_writable_directory_gives_nothing_more(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    command = str(tmp_path / "bin" / "tool")
+    assert project.allowed(command, write=["project"]) == {"project"}
+    assert project.allowed(command) >= {"bin/tool", "project/tool", "secrets/interpreter"}
+
+
+def test_a_writable_directory_can_be_named_by_links(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    assert project.allowed(read=["project/real"], write=["alias"]) == {"alias"}
+    assert project.allowed(read=["secrets"], write=["alias", "project", "current"]) == {
+        *("alias", "project", "secrets"),
+    }
+    # The server could make another directory of what is before the two dots.
+    assert project.allowed(write=["up"]) == set()
+    assert project.allowed(write=["project/back"]) == set()
+
+
+def test_a_link_in_a_circle_leads_nowhere(tmp_path: Path) -> None:
+    assert Project(tmp_path).allowed(read=["secrets"], write=["circle"]) == {"circle", "secrets"}
+
+
+def test_a_temporary_directory_in_a_writable_one_needs_no_rule(tmp_path: Path) -> None:
+    config = ServerConfig(command="sh", sandbox=SandboxConfig(write=[str(tmp_path)]))
+    command = confined_command(config, {"PATH": "/usr/bin:/bin"}, str(tmp_path / "scratch"))
+    assert str(tmp_path / "scratch") not in command
+
+
+def test_a_relative_certificate_counts_from_the_directory_of_the_server(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").touch()
+    config = ServerConfig(command="sh", cwd=str(tmp_path), sandbox=SandboxConfig(network=True))
+    env = {"PATH": "/usr/bin:/bin", "SSL_CERT_FILE": "ca.pem"}
+    assert str(tmp_path / "ca.pem") in readable(confined_command(config, env, None))
+
+
 def test_certificates_can_be_read_with_the_network_only(tmp_path: Path) -> None:
     certificates = tmp_path / "ca.pem"
     certificates.touch()

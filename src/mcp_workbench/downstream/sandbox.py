@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Final
 from mcp_workbench.downstream.diagnosis.causes import StartFailure
 from mcp_workbench.downstream.diagnosis.confined_starts import unavailable
 from mcp_workbench.downstream.diagnosis.spawning import file_of, first_bytes
+from mcp_workbench.downstream.writable_places import WritablePlaces
 from mcp_workbench.wire.processes import confinement
 from mcp_workbench.wire.threads import in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from mcp_workbench.config import ServerConfig
 
@@ -68,14 +69,16 @@ def confined_command(config: ServerConfig, env: Mapping[str, str], scratch: str 
     if sandbox is None or program is None:
         raise FileNotFoundError(config.command)
     program = os.path.abspath(program)
-    inside = _Inside(sandbox.write)
-    allowed = [*SYSTEM_PATHS, *_paths_of(program, env.get("PATH", os.defpath), inside)]
+    writable = WritablePlaces(sandbox.write)
+    allowed = [*SYSTEM_PATHS, *_paths_of(program, env.get("PATH", os.defpath), writable)]
     if sandbox.network:
-        allowed += [_resolver(), *(env[name] for name in CERTIFICATE_VARIABLES if env.get(name))]
+        allowed += [*_certificates(config, env), *([] if writable.lead(RESOLVER) else [_resolver()])]
     # What does not exist here cannot be allowed, and need not be.
-    read = [*filter(os.path.exists, allowed), *itertools.filterfalse(inside.has, sandbox.read)]
-    named = itertools.filterfalse(inside.has_below, sandbox.write)
-    write = [*filter(os.path.exists, DEVICES), *([scratch] if scratch else []), *named]
+    read = [*filter(os.path.exists, allowed), *sandbox.read]
+    own = [*filter(os.path.exists, DEVICES), *([scratch] if scratch else [])]
+    # What is in a writable place can be used by that.
+    read = [*itertools.filterfalse(writable.lead, read)]
+    write = [*itertools.filterfalse(writable.lead, own), *writable.granted]
     return [
         *(sys.executable, "-I", "-S", confinement.__file__),
         *(["--network"] if sandbox.network else []),
@@ -97,38 +100,25 @@ async def delete_scratch(path: str) -> None:
         await in_thread(lambda: shutil.rmtree(path, ignore_errors=True), DELETE_SECONDS)
 
 
+def _certificates(config: ServerConfig, env: Mapping[str, str]) -> list[str]:
+    """Return the paths in the certificate variables. Relative ones count from the server's directory."""
+    directory = os.path.abspath(config.cwd or "")
+    return [os.path.join(directory, env[name]) for name in CERTIFICATE_VARIABLES if env.get(name)]
+
+
 def _resolver() -> str:
     """Return the file that names the DNS servers, or its directory if the file is replaced now and then."""
     path = os.path.realpath(RESOLVER)
     return os.path.dirname(path) if path.startswith("/run/") else path
 
 
-class _Inside:
-    """What is in a directory that the server can write to. It can be used anyway, and is not to be trusted:
-    the server may have put a link or a script there, to be allowed more at its next start.
-    """
-
-    def __init__(self, writable: Sequence[str]) -> None:
-        self._places = {*writable, *map(os.path.realpath, writable)}
-
-    def has(self, path: str) -> bool:
-        """Whether a path is one of these directories, or in one."""
-        return path in self._places or self.has_below(path)
-
-    def has_below(self, path: str) -> bool:
-        """Whether a path is in one of these directories."""
-        directory, name = os.path.split(path)
-        places = (path, os.path.join(os.path.realpath(directory), name))
-        return any(place.startswith(f"{outer.rstrip('/')}/") for place in places for outer in self._places)
-
-
-def _paths_of(program: str, search_path: str, inside: _Inside) -> Iterator[str]:
+def _paths_of(program: str, search_path: str, writable: WritablePlaces) -> Iterator[str]:
     """Yield the files of a program: itself, what belongs to it, and the interpreter of a script."""
     seen: set[str] = set()
     waiting = [program]
     while waiting:
         path = waiting.pop()
-        if path in seen or inside.has(path):
+        if path in seen or writable.lead(path):
             continue
         seen.add(path)
         yield path
