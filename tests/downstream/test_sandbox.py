@@ -124,6 +124,60 @@ def test_a_program_that_is_a_link_into_a_writable_directory_gives_nothing_more(t
     assert project.allowed(command) >= {"bin/tool", "project/tool", "secrets/interpreter"}
 
 
+@pytest.mark.parametrize(
+    ("first_line", "is_followed"),
+    [
+        ("#!{it}", True),
+        ("#! \t {it}\t-u", True),
+        ("#!{it}\0garbage", True),
+        ("#!{it}\0\n", True),
+        ("#!/usr/bin/env\t-S\tA=1\tinterpreter\t-u", True),
+        ("#! \v{it}", False),
+        ("#!\f{it}", False),
+        ("#!{it}\v", False),
+        ("#!{it}\r", False),
+        ("#!\0{it}", False),
+        ("#!{it}/../..", False),
+        ("#!interpreter", False),
+        ("#!/usr/bin/env interpreter\v", False),
+        ("#!/usr/bin/env ./interpreter", False),
+        ("#!/usr/bin/env\0interpreter", False),
+        ("#!", False),
+        ("#!\0", False),
+        # The system does not run a script with a name that may go on after what it reads.
+        ("#!{it}".ljust(256, " "), True),
+        ("#!/usr/bin/env interpreter".ljust(300, "x"), False),
+    ],
+)
+def test_an_interpreter_is_found_as_the_system_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_line: str, is_followed: bool
+) -> None:
+    project = Project(tmp_path)
+    interpreter = project.secrets / "interpreter"
+    monkeypatch.chdir(project.secrets)
+    tool = script(tmp_path / "own" / "tool", first_line.format(it=interpreter))
+    allowed = project.allowed(str(tool), {"PATH": f"{project.secrets}:/usr/bin:/bin"})
+    assert allowed == {"own/tool", *(["secrets/interpreter"] if is_followed else [])}
+
+
+def test_a_name_that_is_cut_off_is_no_interpreter(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    cut_off = tmp_path / "d" / ("x" * (254 - len(f"{tmp_path}/d/")))
+    for program in (cut_off, cut_off.with_name(f"{cut_off.name}yz")):
+        script(program, "")
+    tool = script(tmp_path / "own" / "tool", f"#!{cut_off}yz")
+    assert project.allowed(str(tool)) == {"own/tool"}
+
+
+def test_a_program_on_a_relative_path_is_no_interpreter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    tool = script(tmp_path / "own" / "tool", "#!/usr/bin/env interpreter")
+    assert project.allowed(str(tool), {"PATH": "secrets:/usr/bin"}) == {"own/tool"}
+
+
 def test_a_writable_directory_can_be_named_by_links(tmp_path: Path) -> None:
     project = Project(tmp_path)
     assert project.allowed(read=["project/real"], write=["alias"]) == {"alias"}

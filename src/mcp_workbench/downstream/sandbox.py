@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_workbench.downstream.diagnosis.causes import StartFailure
 from mcp_workbench.downstream.diagnosis.confined_starts import unavailable
-from mcp_workbench.downstream.diagnosis.spawning import file_of, first_bytes
+from mcp_workbench.downstream.diagnosis.spawning import FIRST_BYTES, file_of, first_bytes
 from mcp_workbench.downstream.writable_places import WritablePlaces
 from mcp_workbench.wire.processes import confinement
 from mcp_workbench.wire.threads import in_thread
@@ -42,6 +43,8 @@ CERTIFICATE_VARIABLES: Final = (
 """Variables with the path of public certificates, which a server with network can read."""
 DELETE_SECONDS: Final = 1.0
 """Seconds for the temporary directory of a server to be deleted, during which its end waits."""
+_FIRST_LINE: Final = re.compile(rb"#![ \t]*([^ \t\0\n]+)(?=[ \t\0\n])([^\0\n]*)")
+"""The first line of a script, split as Linux does it. A name that is cut off is none."""
 _BESIDE_BIN: Final = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
 """What belongs to a program in a `bin`. Not `share`: that of `~/.local` has data of other programs."""
 
@@ -134,12 +137,16 @@ def _paths_of(program: str, search_path: str, writable: WritablePlaces) -> Itera
 
 
 def _interpreter(path: str, search_path: str) -> str | None:
-    """Return the program that the first line of a script names; None if it is no script."""
-    first_line = first_bytes(path).partition(b"\n")[0]
-    if not first_line.startswith(b"#!"):
+    """Return the program that the first line of a script names; None if there is no such file."""
+    # The system reads this many bytes, too. What it would read after a shorter file counts as NUL.
+    named = _FIRST_LINE.match((first_bytes(path) + b"\0")[:FIRST_BYTES])
+    if named is None:
         return None
-    words = os.fsdecode(first_line[2:]).split()
-    if words and os.path.basename(words[0]) == "env":
-        named = (word for word in words[1:] if not word.startswith("-") and "=" not in word)
-        return shutil.which(next(named, ""), path=search_path)
-    return words[0] if words else None
+    program, rest = map(os.fsdecode, named.groups())
+    if os.path.basename(program) == "env":
+        words = (
+            word for word in re.split("[ \t]+", rest) if word and not word.startswith("-") and "=" not in word
+        )
+        program = shutil.which(next(words, ""), path=search_path) or ""
+    # A relative path counts from any directory that the server is in, and a directory is more than a program.
+    return program if os.path.isabs(program) and os.path.isfile(program) else None

@@ -40,6 +40,8 @@ USUAL_PLACES: Final = (
 """Directories with programs that a terminal often has on its PATH, and a desktop program does not."""
 MAX_PATH_CHARACTERS: Final = 300
 """Characters of a PATH that a hint shows."""
+FIRST_BYTES: Final = 256
+"""Bytes of a file in which Linux looks for the name of its interpreter."""
 _EXECUTABLES: Final = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 """First bytes of programs for Linux, Windows and macOS."""
 _BAD_CPU_TYPE: Final = 86
@@ -84,7 +86,7 @@ def first_bytes(path: str) -> bytes:
     """Return the beginning of a file, where a script names its interpreter; empty if it cannot be read."""
     try:
         with open(path, "rb") as file:
-            return file.read(256)
+            return file.read(FIRST_BYTES)
     except OSError:
         return b""
 
