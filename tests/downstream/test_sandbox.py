@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -28,6 +30,10 @@ def script(path: Path, first_line: str) -> Path:
     return path
 
 
+def command_of(config: ServerConfig, env: dict[str, str], scratch: str | None) -> list[str]:
+    return confined_command(config, env, scratch)[0]
+
+
 def readable(command: list[str]) -> list[str]:
     return [path for option, path in pairwise(command) if option == "--read"]
 
@@ -44,7 +50,7 @@ def test_a_program_can_read_its_own_installation_and_that_of_its_interpreter(tmp
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "server").symlink_to(venv / "bin" / "server")
     env = {"PATH": os.pathsep.join((str(tmp_path / "links"), str(venv / "bin")))}
-    command = confined_command(ServerConfig(command="server", sandbox=SandboxConfig()), env, None)
+    command = command_of(ServerConfig(command="server", sandbox=SandboxConfig()), env, None)
     mine = {path.removeprefix(f"{tmp_path}/") for path in readable(command) if path.startswith(str(tmp_path))}
     assert mine == {
         *("links/server", "venv/bin/server", "venv/bin/python", "base/bin/python3.99"),
@@ -62,7 +68,7 @@ def test_what_a_server_could_have_put_there_itself_gives_it_nothing_more(tmp_pat
     (data / "link").symlink_to(secrets)
     sandbox = SandboxConfig(read=[str(data / "link")], write=[str(data), str(data / "link")])
     config = ServerConfig(command=str(data / "bin" / "server"), sandbox=sandbox)
-    command = confined_command(config, {"PATH": "/usr/bin:/bin"}, None)
+    command = command_of(config, {"PATH": "/usr/bin:/bin"}, None)
     options = command[: command.index("--")]
     assert [word for word in options if word.startswith(str(tmp_path))] == [str(data)]
 
@@ -94,7 +100,7 @@ class Project:
         """The paths in this directory that a server gets rights on by a rule of their own."""
         paths = {key: [str(self.directory / name) for name in named] for key, named in sandbox.items()}
         config = ServerConfig(command=command, sandbox=SandboxConfig(network=True, **paths))
-        words = confined_command(config, {"PATH": "/usr/bin:/bin", **(env or {})}, None)
+        words = command_of(config, {"PATH": "/usr/bin:/bin", **(env or {})}, None)
         options = words[: words.index("--")]
         return {
             word.removeprefix(f"{self.directory}/")
@@ -195,7 +201,7 @@ def test_a_link_in_a_circle_leads_nowhere(tmp_path: Path) -> None:
 
 def test_a_temporary_directory_in_a_writable_one_needs_no_rule(tmp_path: Path) -> None:
     config = ServerConfig(command="sh", sandbox=SandboxConfig(write=[str(tmp_path)]))
-    command = confined_command(config, {"PATH": "/usr/bin:/bin"}, str(tmp_path / "scratch"))
+    command = command_of(config, {"PATH": "/usr/bin:/bin"}, str(tmp_path / "scratch"))
     assert str(tmp_path / "scratch") not in command
 
 
@@ -203,7 +209,7 @@ def test_a_relative_certificate_counts_from_the_directory_of_the_server(tmp_path
     (tmp_path / "ca.pem").touch()
     config = ServerConfig(command="sh", cwd=str(tmp_path), sandbox=SandboxConfig(network=True))
     env = {"PATH": "/usr/bin:/bin", "SSL_CERT_FILE": "ca.pem"}
-    assert str(tmp_path / "ca.pem") in readable(confined_command(config, env, None))
+    assert str(tmp_path / "ca.pem") in readable(command_of(config, env, None))
 
 
 def test_certificates_can_be_read_with_the_network_only(tmp_path: Path) -> None:
@@ -212,7 +218,37 @@ def test_certificates_can_be_read_with_the_network_only(tmp_path: Path) -> None:
     env = {"PATH": "/usr/bin:/bin", "SSL_CERT_FILE": str(certificates)}
     for network in (False, True):
         config = ServerConfig(command="sh", sandbox=SandboxConfig(network=network))
-        assert (str(certificates) in readable(confined_command(config, env, None))) is network
+        assert (str(certificates) in readable(command_of(config, env, None))) is network
+
+
+@pytest.mark.skipif(bool(why_unavailable()), reason=f"no sandbox: {why_unavailable()}")
+def test_variables_for_loading_programs_are_given_to_the_server_only(tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    copy = "import sys; open(sys.argv[1], 'wb').write(open('/proc/self/environ', 'rb').read())"
+    config = ServerConfig(
+        command=sys.executable,
+        args=["-I", "-S", "-c", copy, str(inside / "environment")],
+        sandbox=SandboxConfig(write=[str(inside)]),
+    )
+    env = {
+        "PATH": "/usr/bin:/bin",
+        "TOKEN": "not-for-others",
+        "LD_LIBRARY_PATH": f"{tmp_path}/a=b\n:\udcff",
+        "LD_DEBUG": "libs",
+        # Each process that is not confined writes such a file, with its number at the end.
+        "LD_DEBUG_OUTPUT": str(tmp_path / "loaded"),
+        "GCONV_PATH": "",
+        "LOCPATH": str(inside),
+        "MALLOC_ARENA_MAX": "1",
+    }
+    command, environment = confined_command(config, env, None)
+    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+    variables = (inside / "environment").read_bytes().rstrip(b"\0").split(b"\0")
+    assert sorted(variables) == sorted(os.fsencode(f"{name}={value}") for name, value in env.items())
+    assert [path.name for path in tmp_path.iterdir()] == ["inside"]
+    assert environment == {"PATH": "/usr/bin:/bin", "TOKEN": "not-for-others"}
+    assert "not-for-others" not in " ".join(command)
 
 
 @pytest.mark.skipif(bool(why_unavailable()), reason=f"no sandbox: {why_unavailable()}")

@@ -51,7 +51,7 @@ class ProgramLink(Child):
         environment = child_environment(config, self._environ)
         try:
             if config.sandbox is not None:
-                command = self._confine(environment)
+                command, environment = self._confine(environment)
             # Long responses are searched for links while they arrive: afterwards that would take far longer.
             program = Program(command, environment, config.cwd, URI_SIGNS)
             await self.start(program, connection, config.message_limit)
@@ -69,8 +69,8 @@ class ProgramLink(Child):
             await delete_scratch(self._scratch)
             self._scratch = None
 
-    def _confine(self, environment: dict[str, str]) -> list[str]:
-        """Return the command that confines the server. Put its temporary directory into the environment."""
+    def _confine(self, environment: dict[str, str]) -> tuple[list[str], dict[str, str]]:
+        """Return the command that confines the server, and its environment with the temporary directory."""
         from mcp_workbench.downstream import sandbox  # noqa: PLC0415 - few servers have one
         from mcp_workbench.downstream.diagnosis.causes import StartFailure  # noqa: PLC0415 - few starts fail
 

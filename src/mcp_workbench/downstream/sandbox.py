@@ -41,6 +41,15 @@ CERTIFICATE_VARIABLES: Final = (
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
 )
 """Variables with the path of public certificates, which a server with network can read."""
+LOADING_VARIABLES: Final = re.compile(
+    "LD_.*|MALLOC_.*|GCONV_PATH|GETCONF_DIR|GLIBC_TUNABLES|HOSTALIASES|LOCALDOMAIN|LOCPATH|NIS_PATH|NLSPATH"
+    "|RESOLV_HOST_CONF|RES_OPTIONS|TZDIR",
+    re.DOTALL,
+)
+"""Variables that make any program load code or data of somebody's choice, or write files.
+
+These are the ones that glibc ignores in programs with more rights than their user, but for TMPDIR.
+"""
 DELETE_SECONDS: Final = 1.0
 """Seconds for the temporary directory of a server to be deleted, during which its end waits."""
 _FIRST_LINE: Final = re.compile(rb"#![ \t]*([^ \t\0\n]+)(?=[ \t\0\n])([^\0\n]*)")
@@ -61,8 +70,10 @@ def why_not_confined(config: ServerConfig) -> StartFailure | None:
     return None
 
 
-def confined_command(config: ServerConfig, env: Mapping[str, str], scratch: str | None) -> list[str]:
-    """Return the command that confines itself, and then becomes the server.
+def confined_command(
+    config: ServerConfig, env: Mapping[str, str], scratch: str | None
+) -> tuple[list[str], dict[str, str]]:
+    """Return the command that confines itself and then becomes the server, and the environment for it.
 
     `env` is the environment of the server, and `scratch` its temporary directory, if it has one. Raises
     FileNotFoundError if there is no such program.
@@ -82,13 +93,18 @@ def confined_command(config: ServerConfig, env: Mapping[str, str], scratch: str 
     # What is in a writable place can be used by that.
     read = [*itertools.filterfalse(writable.lead, read)]
     write = [*itertools.filterfalse(writable.lead, own), *writable.granted]
-    return [
+    # Until it is confined, the command must not load a library that the server can write. The server gets
+    # these variables in the end. They are no secrets, so others may see them in the list of processes.
+    loading = {name: value for name, value in env.items() if LOADING_VARIABLES.fullmatch(name)}
+    command = [
         *(sys.executable, "-I", "-S", confinement.__file__),
         *(["--network"] if sandbox.network else []),
         *(word for path in dict.fromkeys(read) for word in ("--read", path)),
         *(word for path in dict.fromkeys(write) for word in ("--write", path)),
+        *(word for name, value in loading.items() for word in ("--set", f"{name}={value}")),
         *("--", program, config.command or "", *config.args),
     ]
+    return command, {name: value for name, value in env.items() if name not in loading}
 
 
 def make_scratch(env: Mapping[str, str]) -> str:

@@ -1,9 +1,10 @@
 """Confines a process, and all that it will start, to certain paths, and keeps it from opening sockets.
 
-`python -I -S confinement.py [--network] [--read PATH]… [--write PATH]… -- PROGRAM NAME ARGUMENT…` confines
-itself and then becomes PROGRAM: process number, group, pipes, working directory and environment stay as they
-are. For Linux only, and without any privilege: Landlock limits the files, and a seccomp filter the sockets.
-What cannot be confined is not run, and a line on stderr says why, see `FAILED`.
+`python -I -S confinement.py [--network] [--read PATH]… [--write PATH]… [--set NAME=VALUE]… -- PROGRAM NAME
+ARGUMENT…` confines itself and then becomes PROGRAM: process number, group, pipes and working directory stay
+as they are, and so does the environment, but for what `--set` adds. For Linux only, and without any
+privilege: Landlock limits the files, and a seccomp filter the sockets. What cannot be confined is not run,
+and a line on stderr says why, see `FAILED`.
 
 Owns the system calls. Which paths a server gets is decided by `downstream.sandbox`. Imports nothing of the
 package: each start of a confined server waits for this file to be loaded.
@@ -192,13 +193,16 @@ def main(arguments: list[str]) -> int:
     """Confine this process and become the program. Returns an exit code only if that is not possible."""
     end = arguments.index("--")
     options, (program, *words) = arguments[:end], arguments[end + 1 :]
-    paths = {
+    given = {
         name: [options[index + 1] for index, word in enumerate(options) if word == name]
-        for name in ("--read", "--write")
+        for name in ("--read", "--write", "--set")
     }
     try:
         environment = _initial_environment()
-        confine(paths["--read"], paths["--write"], network="--network" in options)
+        for variable in given["--set"]:
+            name, _, value = os.fsencode(variable).partition(b"=")
+            environment[name] = value
+        confine(given["--read"], given["--write"], network="--network" in options)
     except OSError as error:
         sys.stderr.write(f"{FAILED}: {error}\n")
         return FAILED_EXIT_CODE
