@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import subprocess
 import sys
@@ -14,6 +15,23 @@ from mcp_workbench.wire.processes import confinement
 pytestmark = pytest.mark.skipif(
     bool(confinement.why_unavailable()), reason=f"no sandbox: {confinement.why_unavailable()}"
 )
+
+IPC = (
+    *("shmget", "shmat", "shmctl", "shmdt"),
+    *("semget", "semop", "semctl", "semtimedop"),
+    *("msgget", "msgsnd", "msgrcv", "msgctl"),
+    *("mq_open", "mq_unlink"),
+)
+TRY_CALLS = """
+import ctypes, sys
+libc = ctypes.CDLL(None, use_errno=True)
+for name in sys.argv[1:]:
+    # glibc looks at a name before it makes the call.
+    first = b"/no-such-queue" if name.startswith("mq_") else -1
+    ctypes.set_errno(0)
+    getattr(libc, name)(first, 0, 0, 0, 0)
+    print(name, ctypes.get_errno())
+"""
 
 SYSTEM = [word for path in ("/usr", "/bin", "/lib", "/lib64", "/proc") for word in ("--read", path)]
 
@@ -58,3 +76,11 @@ def test_a_program_outside_is_not_run(tmp_path: Path) -> None:
     ran = confined(*SYSTEM, "--", str(program), "program", cwd=tmp_path)
     assert (ran.returncode, ran.stdout) == (126, "")
     assert "Permission denied" in ran.stderr
+
+
+def test_system_v_ipc_and_message_queues_do_not_exist_inside(tmp_path: Path) -> None:
+    python = [word for path in (sys.base_prefix, sys.prefix) for word in ("--read", path)]
+    command = [sys.executable, "python", "-I", "-S", "-c", TRY_CALLS, *IPC]
+    ran = confined(*SYSTEM, *python, "--", *command, cwd=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert dict(line.split() for line in ran.stdout.splitlines()) == dict.fromkeys(IPC, str(errno.ENOSYS))

@@ -53,6 +53,11 @@ _SOCKET = {"x86_64": 41, "aarch64": 198}
 _SOCKETPAIR = {"x86_64": 53, "aarch64": 199}
 _PRLIMIT = {"x86_64": 302, "aarch64": 261}
 _KEYRING_CALLS = {"x86_64": (248, 249, 250), "aarch64": (217, 218, 219)}
+_IPC_CALLS = {
+    "x86_64": (29, 30, 31, 64, 65, 66, 67, 68, 69, 70, 71, 220, 240, 241),
+    "aarch64": (186, 187, 188, 189, 190, 191, 192, 193, 194, 195, 196, 197, 180, 181),
+}
+"""Shared memory, semaphores and message queues of System V, and creating and deleting queues of POSIX."""
 _X32_CALLS = 0x40000000
 """From this number on, system calls are those of the x32 ABI, which has other numbers for the same calls."""
 
@@ -130,7 +135,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def _socket_filter(machine: str, *, network: bool) -> bytes:
-    """Return the filter for system calls that could open a socket, or read the keys of the user's session."""
+    """Return the filter for system calls that open sockets, or reach processes and keys of the user."""
     absent = _FAIL | errno.ENOSYS
     steps = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -141,8 +146,9 @@ def _socket_filter(machine: str, *, network: bool) -> bytes:
         (_IF_AT_LEAST, 0, 1, _X32_CALLS),
         (_RETURN, 0, 0, absent),
     ]
-    # io_uring opens sockets without a call that a filter sees.
-    for call in (_IO_URING_SETUP, *_KEYRING_CALLS[machine]):
+    # io_uring opens sockets without a call that a filter sees. Landlock does not limit IPC by number or name,
+    # by which the memory of any other program of the user could be read.
+    for call in (_IO_URING_SETUP, *_KEYRING_CALLS[machine], *_IPC_CALLS[machine]):
         steps += [(_IF_EQUAL, 0, 1, call), (_RETURN, 0, 0, absent)]
     # The limits of another process can end it, where signals cannot. 0 is the process itself.
     steps += [(_IF_EQUAL, 0, 4, _PRLIMIT[machine]), (_LOAD, 0, 0, _FIRST_ARGUMENT)]
