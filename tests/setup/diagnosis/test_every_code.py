@@ -250,7 +250,7 @@ async def test_where_all_is_right_nothing_is_found(clinic: Clinic) -> None:
 
 
 def test_every_code_is_provoked() -> None:
-    assert {*PROVOCATIONS, "orphaned-processes", "sandbox-unavailable"} == {*CODES}
+    assert {*PROVOCATIONS, "orphaned-processes", "sandbox-unavailable", "sandbox-undoable"} == {*CODES}
 
 
 @pytest.mark.parametrize("code", PROVOCATIONS)

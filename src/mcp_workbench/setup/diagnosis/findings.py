@@ -166,6 +166,12 @@ _CODES_OF_PROGRAMS: Final = {
         "A server has a `sandbox`, and this system cannot confine it.",
         "an edit: without `sandbox` the server runs with your rights",
     ),
+    "sandbox-undoable": FindingCode(
+        "warning",
+        "A server can write to the configuration, or to the program or the data of the workbench: it could "
+        "undo its own `sandbox`.",
+        "an edit: in `write`, a directory for this server alone",
+    ),
     "program-too-old": FindingCode(
         "warning", "A program is too old for most servers.", "installing a newer version"
     ),

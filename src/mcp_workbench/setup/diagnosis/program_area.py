@@ -19,6 +19,7 @@ from mcp_workbench.downstream.diagnosis.spawning import SUPPLIER_OF
 from mcp_workbench.downstream.environment import child_environment
 from mcp_workbench.setup.diagnosis.examined import names, title
 from mcp_workbench.setup.diagnosis.findings import Area, found
+from mcp_workbench.setup.diagnosis.sandboxes import look_at_sandboxes
 from mcp_workbench.setup.diagnosis.version_calls import VERSION_SECONDS
 from mcp_workbench.workbench.text.counting import count
 
@@ -122,7 +123,7 @@ def look_at_programs(
     mask = examined.loaded.secrets.mask
     findings = [finding for program in programs for finding in _look(examined, program, mask)]
     findings += _missing_directories(examined, mask)
-    findings += _unavailable_sandboxes(examined)
+    findings += look_at_sandboxes(examined)
     asked = programs_to_ask(programs)
     shown = []
     for path, (name, _) in asked.items():
@@ -207,27 +208,6 @@ def _missing_directories(examined: Examined, mask: Callable[[str], str]) -> Iter
                 remedy='Create it, or correct "cwd".',
                 command=f"mkdir -p {shlex.quote(mask(server.cwd))}",
             )
-
-
-def _unavailable_sandboxes(examined: Examined) -> Iterator[Finding]:
-    confined = [origin for origin, server in examined.servers.items() if server.sandbox is not None]
-    if not confined:
-        return
-    from mcp_workbench.downstream.diagnosis.confined_starts import UNAVAILABLE_HINT  # noqa: PLC0415 - few servers
-    from mcp_workbench.wire.processes.confinement import why_unavailable  # noqa: PLC0415 - as above
-
-    if why := why_unavailable():
-        line = examined.line(confined[0], "sandbox")
-        servers = tuple(map(title, confined))
-        yield found(
-            "sandbox-unavailable",
-            f"The sandbox of {names(servers)} cannot be set up: {why}.",
-            servers=servers,
-            file=examined.path,
-            line=line,
-            remedy=UNAVAILABLE_HINT,
-            command=examined.edit(line),
-        )
 
 
 def _judge(name: str, path: str, answer: VersionAnswer, mask: Callable[[str], str]) -> Iterator[Finding]:
