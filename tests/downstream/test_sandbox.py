@@ -14,7 +14,7 @@ from mcp_workbench.config import ServerConfig
 from mcp_workbench.config.model.sandbox import SandboxConfig
 from mcp_workbench.downstream.diagnosis.causes import StartFailure
 from mcp_workbench.downstream.diagnosis.confined_starts import NETWORK_HINT, PATHS_HINT, PERHAPS, in_sandbox
-from mcp_workbench.downstream.sandbox import confined_command, why_not_confined
+from mcp_workbench.downstream.sandbox import RESOLVER, confined_command, why_not_confined
 from mcp_workbench.wire.processes.confinement import FAILED, why_unavailable
 
 if TYPE_CHECKING:
@@ -210,6 +210,24 @@ def test_a_relative_certificate_counts_from_the_directory_of_the_server(tmp_path
     config = ServerConfig(command="sh", cwd=str(tmp_path), sandbox=SandboxConfig(network=True))
     env = {"PATH": "/usr/bin:/bin", "SSL_CERT_FILE": "ca.pem"}
     assert str(tmp_path / "ca.pem") in readable(command_of(config, env, None))
+
+
+@pytest.mark.parametrize(
+    ("leads_to", "allowed"),
+    [
+        ("/etc/resolv.conf", "/etc/resolv.conf"),
+        ("/run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve"),
+        ("/run/resolv.conf", "/run/resolv.conf"),
+    ],
+)
+def test_no_more_than_the_names_of_the_resolvers_can_be_read(
+    monkeypatch: pytest.MonkeyPatch, leads_to: str, allowed: str
+) -> None:
+    monkeypatch.setattr(os.path, "realpath", lambda path: leads_to if path == RESOLVER else path)
+    monkeypatch.setattr(os.path, "exists", lambda _: True)
+    config = ServerConfig(command="/bin/sh", sandbox=SandboxConfig(network=True))
+    assert allowed in readable(command_of(config, {}, None))
+    assert "/run" not in readable(command_of(config, {}, None))
 
 
 def test_certificates_can_be_read_with_the_network_only(tmp_path: Path) -> None:

@@ -128,7 +128,8 @@ def _certificates(config: ServerConfig, env: Mapping[str, str]) -> list[str]:
 def _resolver() -> str:
     """Return the file that names the DNS servers, or its directory if the file is replaced now and then."""
     path = os.path.realpath(RESOLVER)
-    return os.path.dirname(path) if path.startswith("/run/") else path
+    directory = os.path.dirname(path)
+    return directory if directory.startswith("/run/") else path  # not all of /run
 
 
 def _paths_of(program: str, search_path: str, writable: WritablePlaces) -> Iterator[str]:
