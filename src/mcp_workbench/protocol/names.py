@@ -37,6 +37,9 @@ ELICITATION: Final = "elicitation/create"
 SAMPLING: Final = "sampling/createMessage"
 ROOTS: Final = "roots/list"
 
+WORKBENCH_LABEL: Final = "[workbench]"
+"""How questions of the workbench begin. Those of servers begin with `[toolbox/server]`, which has a slash."""
+
 LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 PARSE_ERROR: Final = -32700

@@ -12,7 +12,11 @@ from tests.cli.setup.terminals import run_answering
 from tests.support.configs import server, toolboxes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.cli.commands import Bench
+
+QUESTION = "Allow this call once?"
 
 
 @pytest.fixture
@@ -75,8 +79,7 @@ def test_in_a_terminal_calls_are_answered_one_after_another(bench: Bench, files:
     calls = [
         let_wait(files, name, time.time() + at) for at, name in enumerate(("one", "two", "three", "four"))
     ]
-    question = "Allow this call once?"
-    typed = [(question, "y"), (question, "n"), (question, "l"), (question, "\x04")]
+    typed = [(QUESTION, "y"), (QUESTION, "n"), (QUESTION, "l"), (QUESTION, "\x04")]
     code, screen = run_answering(("approvals",), typed, bench.directory, bench.environment())
     assert code == 0
     assert "Allowed." in screen
@@ -84,15 +87,56 @@ def test_in_a_terminal_calls_are_answered_one_after_another(bench: Bench, files:
     assert [files.state(call.id) for call in calls] == ["allowed", "denied", "open", "open"]
 
 
+def test_what_was_typed_before_a_question_is_no_answer_to_it(bench: Bench, files: ApprovalFiles) -> None:
+    call = let_wait(files, "one")
+    code, _ = run_answering(
+        ("approvals",), [(QUESTION, "\x04")], bench.directory, bench.environment(), typed_before="y\n"
+    )
+    assert (code, files.state(call.id)) == (0, "open")
+
+
+def test_an_answer_to_a_withdrawn_question_does_not_count_for_the_next_call(
+    bench: Bench, files: ApprovalFiles
+) -> None:
+    first = let_wait(files, "one")
+    asked: list[PendingApproval] = []
+
+    def typed() -> Iterator[tuple[str, str | None]]:
+        yield QUESTION, None
+        files.withdraw(first.id)
+        yield "The call no longer waits.", "y"
+        asked.append(let_wait(files, "two"))
+        yield QUESTION, "\x04"
+
+    code, _ = run_answering(("approvals",), typed(), bench.directory, bench.environment())
+    assert (code, files.state(asked[0].id)) == (0, "open")
+
+
+@pytest.mark.parametrize("typed_before", ["", "\ny\n\ny\n"])
+def test_call_approves_nothing_by_an_empty_line_or_by_what_was_typed_before(
+    bench: Bench, typed_before: str
+) -> None:
+    bench.write(toolboxes(dev={"files": server(entry={"policy": {"*": "ask"}})}))
+    code, screen = run_answering(
+        ("call", "dev/files/echo", "text=hello"),
+        [("allow [once]: ", ""), ("Allow it?", "")],
+        bench.directory,
+        bench.environment(),
+        typed_before,
+    )
+    assert code == 3
+    assert "the user was asked whether to allow it, and said no" in screen
+
+
 def test_call_asks_in_the_terminal_that_it_has(bench: Bench) -> None:
     bench.write(toolboxes(dev={"files": server(entry={"policy": {"*": "ask"}})}))
-    typed = [("allow [once]: ", ""), ("Send this?", "")]
+    typed = [("allow [once]: ", ""), ("Allow it?", "y")]
     call = ("call", "dev/files/echo", "text=hello")
     code, screen = run_answering(call, typed, bench.directory, bench.environment())
     assert code == 0, screen
     assert "[workbench] Allow this call?\nTool: echo\nServer: files (toolbox dev)\n" in screen
     assert "    1  Allow once (once)\n" in screen
-    code, screen = run_answering(call, [typed[0], ("Send this?", "n")], bench.directory, bench.environment())
+    code, screen = run_answering(call, [typed[0], ("Allow it?", "n")], bench.directory, bench.environment())
     assert code == 3
     assert "the user was asked whether to allow it, and said no" in screen
 

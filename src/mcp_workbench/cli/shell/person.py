@@ -39,6 +39,13 @@ class Terminal:
         """Show a text, which may have several lines."""
         self._write(f"{show_text(text)}\n")
 
+    def forget_typed(self) -> None:
+        """Throw away what was typed and not read yet: it was no answer to the next question."""
+        from termios import TCIFLUSH, tcflush  # here, because Windows does not have it
+
+        tcflush(self._descriptor, TCIFLUSH)
+        self._typed = b""
+
     async def ask(self, prompt: str) -> str | None:
         """Return the line that the person types after a prompt; None if the person pressed Ctrl-D."""
         self._write(show_name(prompt))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_workbench.cli.shell.values import ValueReader, WrongValue
 from mcp_workbench.cli.terminal import complain
-from mcp_workbench.protocol.names import ELICITATION
+from mcp_workbench.protocol.names import ELICITATION, WORKBENCH_LABEL
 from mcp_workbench.workbench.text.sanitise import show_name
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ NO_TERMINAL: Final = (
     "Run the command in a terminal to answer"
 )
 CONFIRM: Final = "Send this? [Y]es, [n]o, [c]ancel the question: "
+CONFIRM_OURS: Final = "Allow it? [y]es, [N]o, [c]ancel the question: "
 CONFIRM_URL: Final = "Have you opened it, and should the call continue? [y]es, [N]o, [c]ancel the question: "
 FORMATS: Final = {
     "email": re.compile(r"[^@\s]+@[^@\s]+"),
@@ -69,6 +70,8 @@ class _Form:
         schema = params.get("requestedSchema")
         self._schema: Json = schema if isinstance(schema, dict) else {}
         self._reader = ValueReader(self._schema)
+        self._is_ours = self._message.startswith(f"{WORKBENCH_LABEL} ")
+        """Whether the workbench asks if something is allowed, and not a server for input."""
 
     async def fill_in(self) -> Json:
         self._terminal.say(f"\n{self._message}")
@@ -80,7 +83,7 @@ class _Form:
             is_required = isinstance(required, list) and name in required
             field.explain(self._terminal, is_required=is_required)
             while True:
-                typed = await self._terminal.ask(field.prompt)
+                typed = await self._ask(field.prompt)
                 if typed is None:
                     return {"action": "cancel"}
                 try:
@@ -91,8 +94,17 @@ class _Form:
                 if value is not ...:
                     content[name] = value
                 break
-        action = _action(await self._terminal.ask(CONFIRM), agreeing=("", "y", "yes"))
+        if self._is_ours:
+            action = _action(await self._ask(CONFIRM_OURS), agreeing=("y", "yes"))
+        else:
+            action = _action(await self._ask(CONFIRM), agreeing=("", "y", "yes"))
         return {"action": action, "content": content} if action == "accept" else {"action": action}
+
+    async def _ask(self, prompt: str) -> str | None:
+        if self._is_ours:
+            # What was typed before the question was shown allows nothing.
+            self._terminal.forget_typed()
+        return await self._terminal.ask(prompt)
 
 
 class _Field:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 POLL_SECONDS: Final = 0.3
 """Time between two looks for new calls."""
+WITHDRAWN_SECONDS: Final = 1.0
+"""Time after a question that was withdrawn: an answer that is being typed must not meet the next question."""
 SHORT_ID_CHARACTERS: Final = 8
 """Characters of an id that are shown. They are enough to name it."""
 
@@ -112,12 +114,15 @@ async def _follow(files: ApprovalFiles, terminal: Terminal) -> int:
 
 async def _typed(files: ApprovalFiles, terminal: Terminal, pending: PendingApproval) -> str | None:
     """Return what the person types about a call; None for Ctrl-D. An empty text if the call waits no more."""
+    # What was typed before this question may be meant for another call.
+    terminal.forget_typed()
     asking = asyncio.create_task(terminal.ask(ASK))
     try:
         while not asking.done():
             await asyncio.wait([asking], timeout=POLL_SECONDS)
             if not asking.done() and pending.id not in {each.id for each in files.pending()}:
                 terminal.say(f"\n{GONE}")
+                await asyncio.sleep(WITHDRAWN_SECONDS)
                 return ""
         return asking.result()
     finally:
