@@ -61,7 +61,9 @@ async def test_the_model_is_sampled_after_the_user_has_consented(cell: Cell) -> 
     asked = cell.talker.asked
     assert [it["method"] for it in asked] == ["elicitation/create", "sampling/createMessage"] * 2
     message = asked[0]["params"]["message"]
-    assert message.startswith(f"[dev/{cell.server}] The server wants a completion from your model")
+    assert message.startswith(
+        f"[workbench] The server dev/{cell.server} wants a completion from your model (sampling)."
+    )
     assert "A prompt of 2,008 characters, which begins: Be brief tea tea" in message
     assert asked[1] == shown(question, cell.server)
     assert answers == [[oblige(question)], [oblige(question)]]

@@ -21,6 +21,8 @@ class Question(msgspec.Struct, frozen=True):
 
     method: str
     params: msgspec.Raw = ABSENT
+    is_ours: bool = False
+    """Whether the workbench asks on its own behalf, and has written the text."""
 
 
 def retry_fields(answers: Answers | None, state: Body) -> list[bytes]:

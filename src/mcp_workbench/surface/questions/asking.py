@@ -13,7 +13,7 @@ import msgspec
 
 from mcp_workbench.errors import RemoteError, RequestTimeout
 from mcp_workbench.protocol.names import ELICITATION, INTERNAL_ERROR, META_PROGRESS
-from mcp_workbench.surface.questions.origin import with_origin
+from mcp_workbench.surface.questions.origin import shown_params
 from mcp_workbench.surface.relay.metadata import passed_on
 from mcp_workbench.wire.message import (
     ABSENT,
@@ -94,7 +94,7 @@ class Asker:
             self._peer.notify(COMPLETE, encode(members))
 
     def _params(self, question: Question, session: Session) -> Members:
-        members = with_origin(session.label, question.method, members_of(question.params))
+        members = shown_params(session.label, question)
         if question.method == ELICITATION and decode_text(members.get("mode", ABSENT)) == "url":
             # The modern protocol has no such id, and the legacy one requires it.
             members.setdefault("elicitationId", msgspec.Raw(encode(os.urandom(16).hex())))

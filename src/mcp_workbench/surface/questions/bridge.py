@@ -34,7 +34,7 @@ from mcp_workbench.protocol.names import (
 )
 from mcp_workbench.protocol.questions import Question, retry_fields
 from mcp_workbench.protocol.results import read_stamps
-from mcp_workbench.surface.questions.origin import with_origin
+from mcp_workbench.surface.questions.origin import shown_params
 from mcp_workbench.surface.relay import stamping
 from mcp_workbench.surface.relay.metadata import passed_on
 from mcp_workbench.surface.requests import Refusal
@@ -325,9 +325,7 @@ def _read_answers(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
 
 def _with_origins(error: RemoteError, questions: Mapping[str, Question], label: str) -> bytes:
     """Return the error data for a legacy client: every elicitation marked with the server that asks."""
-    labelled = [
-        with_origin(label, question.method, members_of(question.params)) for question in questions.values()
-    ]
+    labelled = [shown_params(label, question) for question in questions.values()]
     return encode({**decode_members(error.data or b"{}"), "elicitations": labelled})
 
 
@@ -344,5 +342,4 @@ def _for_client(question: Question, label: str) -> dict[str, object]:
     """Return a question of the server `label` in the form that a modern client gets."""
     if not question.params:
         return {"method": question.method}
-    params = with_origin(label, question.method, members_of(question.params))
-    return {"method": question.method, "params": passed_on(params)}
+    return {"method": question.method, "params": passed_on(shown_params(label, question))}

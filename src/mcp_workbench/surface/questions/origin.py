@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.protocol.names import ELICITATION, SAMPLING
-from mcp_workbench.wire.message import ABSENT, decode_text, encode
+from mcp_workbench.wire.message import ABSENT, decode_text, encode, members_of
 from mcp_workbench.workbench.text.sanitise import clean_text
 
 if TYPE_CHECKING:
+    from mcp_workbench.protocol.questions import Question
+
     Members = dict[str, msgspec.Raw]
 
 UNREADABLE_HOST: Final = "an address whose host cannot be determined"
@@ -32,6 +34,12 @@ _DEVIATIONS: Final = r"[\xdf\u1e9e\u03c2\u200c\u200d]"
 """Characters that browsers keep in a host name, and Python's codec replaces or drops."""
 _TRIMMED: Final = "".join(map(chr, range(0x21)))
 """Characters that browsers ignore at both ends of a URL."""
+
+
+def shown_params(label: str, question: Question) -> Members:
+    """Return the parameters of a question as the client gets them. Our own questions say who asks."""
+    params = members_of(question.params)
+    return params if question.is_ours else with_origin(label, question.method, params)
 
 
 def with_origin(label: str, method: str, params: Members) -> Members:

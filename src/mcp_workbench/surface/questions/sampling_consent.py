@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.protocol.names import ELICITATION, SAMPLING
+from mcp_workbench.protocol.names import ELICITATION, SAMPLING, WORKBENCH_LABEL
 from mcp_workbench.protocol.questions import Question
 from mcp_workbench.wire.message import ABSENT, encode
+from mcp_workbench.workbench.text.sanitise import clean_text
 from mcp_workbench.workbench.text.shortening import shorten
 
 if TYPE_CHECKING:
@@ -43,8 +44,12 @@ class SamplingConsent:
         self._proceed = proceed
         self.session = asked.session
         prompts = [question.params for question in asked.questions.values() if question.method == SAMPLING]
-        params = {"mode": "form", "message": _message(prompts), "requestedSchema": _NO_FIELDS}
-        consent = Question(ELICITATION, msgspec.Raw(encode(params)))
+        params = {
+            "mode": "form",
+            "message": _message(asked.session.label, prompts),
+            "requestedSchema": _NO_FIELDS,
+        }
+        consent = Question(ELICITATION, msgspec.Raw(encode(params)), is_ours=True)
         self.questions: Mapping[str, Question] = {_NAME: consent}
 
     @property
@@ -98,11 +103,14 @@ def _is_accepted(answer: msgspec.Raw) -> bool:
         return False
 
 
-def _message(prompts: list[msgspec.Raw]) -> str:
+def _message(label: str, prompts: list[msgspec.Raw]) -> str:
     count = len(prompts)
     wanted = "a completion" if count == 1 else f"{count} completions"
     shown = [_described(params) for params in prompts[:MAX_SHOWN_PROMPTS]]
-    return "\n".join([f"The server wants {wanted} from your model (sampling). Allow it this once?", *shown])
+    asks = (
+        f"{WORKBENCH_LABEL} The server {label} wants {wanted} from your model (sampling). Allow it this once?"
+    )
+    return clean_text("\n".join([asks, *shown]))
 
 
 def _described(params: msgspec.Raw) -> str:
