@@ -142,6 +142,18 @@ async def test_no_secret_is_recorded_in_any_member_also_if_it_is_added_later(tmp
     assert (two["name"], two["rule"]) == ("<env TOKEN>", "<env TOKEN> says so")
 
 
+async def test_the_address_of_a_resource_is_recorded_without_its_password_and_tokens(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    for method in ("resources/read", "tools/call"):
+        record = bench.begin("mem://u:s3cr3tpw@host/x?token=abcd")
+        record.method = method
+        record.answered(msgspec.Raw(b"{}"))
+    resource, tool = await bench.records()
+    assert resource["name"] == "mem://u:***@host/x?token=***"
+    # The name of a tool is no address, and has to be recognised.
+    assert tool["name"] == "mem://u:s3cr3tpw@host/x?token=abcd"
+
+
 async def test_a_secret_that_is_spelled_with_escapes_is_masked(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "full")
     escaped = "".join(f"\\u{ord(character):04x}" for character in SECRET)

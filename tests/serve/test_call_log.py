@@ -80,6 +80,11 @@ def test_a_line_about_something_else_than_a_tool_names_the_method(method: str) -
     assert line == f"dev/git {method} file:///a ok 12 ms 1.4 KB (claude-code)"
 
 
+def test_passwords_and_tokens_in_the_address_of_a_resource_are_masked() -> None:
+    line = line_of(record("mem://u:s3cr3tpw@host/x?token=abcd", method="resources/read"), OK, str)
+    assert line == "dev/git resources/read mem://u:***@host/x?token=*** ok 12 ms 1.4 KB (claude-code)"
+
+
 class Pipe:
     """A pipe with the log of calls at one end and the test at the other."""
 

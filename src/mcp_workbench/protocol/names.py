@@ -33,6 +33,7 @@ URI_SIGNS: Final = (b'uri"', b"\\u00")
 """
 
 TOOLS_CALL: Final = "tools/call"
+COMPLETION: Final = "completion/complete"
 ELICITATION: Final = "elicitation/create"
 SAMPLING: Final = "sampling/createMessage"
 ROOTS: Final = "roots/list"

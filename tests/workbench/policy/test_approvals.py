@@ -70,8 +70,9 @@ class Case:
             "ask_user": mock.AsyncMock(return_value=ACCEPT),
             **fields,
         }
+        name = made.pop("name", "delete_file")
         call = mock.Mock(**made)
-        call.name = "delete_file"
+        call.name = name
         return call
 
     async def ask(self, call: Any, decision: CallDecision = ASK) -> str:
@@ -199,6 +200,19 @@ async def test_only_so_much_is_remembered_of_a_session(case: Case, monkeypatch: 
 
 
 # --- a person in a terminal ------------------------------------------------------------------------------
+
+
+async def test_the_address_of_a_resource_is_masked_in_the_pending_file_and_in_the_log(
+    case: Case, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    uri = "mem://u:s3cr3tpw@host/x?token=abcd"
+    await case.refusal(case.call(method="resources/read", name=uri, tool=None, arguments=b"{}"))
+    (pending,) = case.files.pending()
+    masked = "mem://u:***@host/x?token=***"
+    assert (pending.name, pending.lines[1]) == (masked, f"Resource: {masked}")
+    assert f"a call waits for `mcp-workbench approvals`: {masked}" in caplog.text
+    assert "s3cr3tpw" not in caplog.text
 
 
 async def test_a_client_that_cannot_ask_is_told_how_the_user_can_allow_the_call(case: Case) -> None:

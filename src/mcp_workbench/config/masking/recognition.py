@@ -35,8 +35,9 @@ _PASSWORD_NAME: Final = re.compile(r"(?:^|_)(?:PASSWORD|PASSWD|PASSPHRASE|PASS|P
 _SECRET_NAME: Final = re.compile(
     r"(?:SECRET|TOKEN|BEARER|JWT|COOKIE|CREDENTIALS?|PAT|API_?KEY|AUTH|AUTHORIZATION|SALT)$"
     r"|(?:^|_)(?:ACCESS|SECRET|PRIVATE|SIGNING|SERVICE|SUBSCRIPTION|ENCRYPTION|MASTER|LICENSE|ROLE|APP)_?KEY$"
-    r"|^KEY$|_KEY$"
 )
+_KEY_NAME: Final = re.compile(r"(?:^|_)KEY$")
+"""Names of keys, which may be secrets, and may be those of a database."""
 _HARMLESS_NAME: Final = re.compile(
     r"(?:^|_)(?:FILE|PATH|DIR|DIRECTORY|HOME|HOST|HOSTNAME|PORT|ID|IDS|NAME|USER|USERNAME|EMAIL|TYPE|MODE|METHOD"
     r"|LENGTH|LIMIT|TIMEOUT|TTL|EXPIRY|REGION|ENABLED|DISABLED|VERSION|SHA|COMMIT|REV|REF|HASH|DIGEST|CHECKSUM"
@@ -228,7 +229,7 @@ def _is_secret(label: str, text: str) -> bool:
         return False
     if _HARMLESS_NAME.search(label):
         return False
-    if _SECRET_NAME.search(label):
+    if _SECRET_NAME.search(label) or _KEY_NAME.search(label):
         return not (is_words(text) and len(text) < MIN_MIXED_CHARACTERS) and not _is_phrase(text)
     if re.search(SENSITIVE_NAME, label):
         return is_uuid(text) or is_random(text, MIN_MIXED_CHARACTERS)
@@ -245,8 +246,21 @@ def names_secret(key: str) -> bool:
     return _is_like_a_secret(_label(key))
 
 
-def _is_like_a_secret(label: str) -> bool:
+def is_always_secret(key: str) -> bool:
+    """Whether a key says that its value is a secret, whatever the value looks like."""
+    # Names of keys are excepted: `primary_key` is more often that of a database than a secret.
+    label = _label(key)
     return bool(_PASSWORD_NAME.search(label) or _SECRET_NAME.search(label))
+
+
+def parts_of_address(text: str) -> list[_Part]:
+    """Return the parts of a text that are secret if the text is an address, each after a name for it."""
+    return list(_parts_of_address("", text)) if _ADDRESS.fullmatch(text) else []
+
+
+def _is_like_a_secret(label: str) -> bool:
+    patterns = (_PASSWORD_NAME, _SECRET_NAME, _KEY_NAME)
+    return any(pattern.search(label) for pattern in patterns)
 
 
 def _label(name: str) -> str:

@@ -54,7 +54,7 @@ _ANY_SHAPE: Final = re.compile(
 
 _PLACEHOLDER: Final = re.compile(
     r"""(?xi)
-      < [^<>]* > | \{\{ .* \}\} | ^ \[ .* \] $ | ^ \$ \w+ $ | ^ % \w+ % $ | \.\.\. | …
+      < [^<>]* > | \{\{ (?: (?!\{\{) . )* \}\} | ^ \[ .* \] $ | ^ \$ \w+ $ | ^ % \w+ % $ | \.\.\. | …
     | (?<![a-z]) your (?: [-_\s] | (?-i:[A-Z]) | (?:api|key|token|secret|password) )
     | (?<![a-z]) (?: my | some | an? | the | enter | insert | paste | add | put ) [-_\s]?
       (?: your | api | access | auth | bot | secret | token | pass | key )
@@ -90,6 +90,11 @@ def known_tokens(text: str) -> Iterator[tuple[str, str]]:
     for found in _ANY_SHAPE.finditer(text):
         if found.lastgroup is not None and not is_placeholder(found[0]):
             yield found.lastgroup, found[0]
+
+
+def mask_known_tokens(text: str, masked: str) -> str:
+    """Return a text with each token of a known service replaced, and what only looks like one."""
+    return _ANY_SHAPE.sub(masked, text)
 
 
 def is_placeholder(text: str) -> bool:

@@ -10,9 +10,9 @@ import msgspec
 
 from mcp_workbench.serve.logs.call_log import (
     MAX_CLIENT_CHARACTERS,
-    MAX_NAME_CHARACTERS,
     MAX_OTHER_CHARACTERS,
     cut_name,
+    cut_target,
 )
 from mcp_workbench.serve.logs.log_times import local_time_in_milliseconds
 from mcp_workbench.storage.audit.audit_entry import AuditEntry
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.message import Body
     from mcp_workbench.workbench.door import CallRecord
 
-    Names = tuple[Origin, str, str, str]
-    """The server, the tool, the principal and the client of a call."""
+    Names = tuple[Origin, str, str, str, str]
+    """The server, the tool, the principal, the client and the method of a call."""
 
 MAX_BODY_BYTES: Final = 32 * 1024
 """Bytes of the arguments, and of the result, in a line."""
@@ -94,16 +94,16 @@ class AuditEntries:
             if int(at * 1000) != millisecond:  # to write a time takes as long as half of all else
                 millisecond = int(at * 1000)
                 shown_time = local_time_in_milliseconds(at)
-            names = record.origin, record.name, record.principal, record.client
+            names = record.origin, record.name, record.principal, record.client, record.method
             if (known := shown.get(names)) is None:
                 known = shown[names] = self._show(names)
-            (toolbox, server), name, principal, client = known
+            (toolbox, server), name, principal, client, method = known
             entry = AuditEntry(
                 shown_time,
                 run,
                 pid,
                 record.number,
-                record.method,
+                method,
                 toolbox,
                 server,
                 name,
@@ -139,12 +139,12 @@ class AuditEntries:
             entry.result = self._excerpt(bodies.result)
 
     def _show(self, names: Names) -> Names:
-        (toolbox, server), name, principal, client = names
+        (toolbox, server), name, principal, client, method = names
         toolbox, server, principal = (
             self._cut(text, MAX_OTHER_CHARACTERS) for text in (toolbox, server, principal)
         )
-        name = self._cut(name, MAX_NAME_CHARACTERS)
-        return (toolbox, server), name, principal, self._cut(client, MAX_CLIENT_CHARACTERS)
+        name = cut_target(method, name, self._log_handler.mask)
+        return (toolbox, server), name, principal, self._cut(client, MAX_CLIENT_CHARACTERS), method
 
     def _cut(self, text: str, limit: int) -> str:
         return cut_name(text, limit, self._log_handler.mask)

@@ -92,7 +92,8 @@ class CallLog:
 def line_of(record: CallRecord, end: CallEnd, mask: Callable[[str], str]) -> str:
     """The line about a call: `dev/git/git_status ok 12 ms 1.4 KB (claude-code)`.
 
-    Names that are too long are masked before they are cut. All else is masked when the line is written.
+    Names that are too long, and addresses of resources, are masked before they are cut. All else is masked
+    when the line is written.
     """
     toolbox, server, principal = record.origin[0], record.origin[1], record.principal
     name = record.name
@@ -100,8 +101,8 @@ def line_of(record: CallRecord, end: CallEnd, mask: Callable[[str], str]) -> str
         toolbox, server, principal = (
             cut_name(text, MAX_OTHER_CHARACTERS, mask) for text in (toolbox, server, principal)
         )
-    if len(name) > MAX_NAME_CHARACTERS:
-        name = cut_name(name, MAX_NAME_CHARACTERS, mask)
+    if len(name) > MAX_NAME_CHARACTERS or record.method != TOOLS_CALL:
+        name = cut_target(record.method, name, mask)
     client = record.client
     if len(client) > MAX_CLIENT_CHARACTERS:
         client = cut_name(client, MAX_CLIENT_CHARACTERS, mask)
@@ -118,6 +119,15 @@ def line_of(record: CallRecord, end: CallEnd, mask: Callable[[str], str]) -> str
 def cut_name(name: str, limit: int, mask: Callable[[str], str]) -> str:
     """Return a name without secrets in one line, of at most so many characters."""
     return shorten(mask(name[:MAX_READ_CHARACTERS]), limit)
+
+
+def cut_target(method: str, name: str, mask: Callable[[str], str]) -> str:
+    """Return the name of a tool, a prompt or a resource without secrets. That of a resource is an address."""
+    if method == TOOLS_CALL:
+        return cut_name(name, MAX_NAME_CHARACTERS, mask)
+    from mcp_workbench.config.masking.in_text import mask_in_text  # noqa: PLC0415 - few calls need it
+
+    return cut_name(name, MAX_NAME_CHARACTERS, lambda text: mask_in_text(mask(text)))
 
 
 def duration_text(seconds: float) -> str:

@@ -18,6 +18,7 @@ import msgspec
 from mcp_workbench.storage.private_files import warn_if_unsafe
 from mcp_workbench.storage.trust.approval_files import EXPIRY_SECONDS, ApprovalFiles, PendingApproval
 from mcp_workbench.wire.threads import in_thread
+from mcp_workbench.workbench.policy.approval_form import masked_name
 from mcp_workbench.workbench.policy.approver import UserAnswer, refused
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Console:
             method=call.method,
             toolbox=toolbox,
             server=server,
-            name=call.toolbox_server.mask(call.name),
+            name=masked_name(call),
             rule=rule,
             lines=lines,
         )
