@@ -202,6 +202,15 @@ async def test_only_so_much_is_remembered_of_a_session(case: Case, monkeypatch: 
 # --- a person in a terminal ------------------------------------------------------------------------------
 
 
+async def test_a_completion_of_a_modern_client_is_refused_for_the_right_reason(case: Case) -> None:
+    modern, legacy = mock.Mock(is_modern=True), mock.Mock(is_modern=False)
+    why = (
+        "and a completion leaves no room for a question to the user of the client. The user can allow it with"
+    )
+    assert why in await case.refusal(case.call(method="completion/complete", caller=modern))
+    assert "cannot ask its user" in await case.refusal(case.call(method="completion/complete", caller=legacy))
+
+
 async def test_the_address_of_a_resource_is_masked_in_the_pending_file_and_in_the_log(
     case: Case, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -16,6 +16,7 @@ import msgspec
 
 from mcp_workbench.errors import RemoteError, RequestTimeout, WireError
 from mcp_workbench.fairness import RETRY_SECONDS
+from mcp_workbench.protocol.names import COMPLETION
 from mcp_workbench.workbench.policy.approval_form import description, form, read_answer
 from mcp_workbench.workbench.policy.approver import refused
 from mcp_workbench.workbench.policy.session_grants import SessionGrants, session_title
@@ -84,7 +85,7 @@ class Approvals:
             if decision.place == "client" and call.can_ask_user(question):
                 answer = await self._ask_user(call, question)
             else:
-                answer = await self._console.ask(call, decision.rule, lines, _why(decision))
+                answer = await self._console.ask(call, decision.rule, lines, _why(call, decision))
         self._judge(record, call, decision, answer)
 
     async def _ask_user(self, call: ServerCall, question: bytes) -> UserAnswer:
@@ -124,9 +125,11 @@ class Approvals:
                 del self._open[principal]
 
 
-def _why(decision: CallDecision) -> str:
+def _why(call: ServerCall, decision: CallDecision) -> str:
     """Return why a person has to be asked in a terminal."""
     needed = "it needs an approval" + (f" ({decision.rule})" if decision.rule else "")
     if decision.place == "console":
         return f"{needed}, which has to be given in a terminal"
+    if call.method == COMPLETION and call.caller.is_modern:
+        return f"{needed}, and a completion leaves no room for a question to the user of the client"
     return f"{needed}, and this client cannot ask its user"
