@@ -21,6 +21,8 @@ from mcp_workbench.config.masking.in_text import mask_in_text
         ("mysql --password hunter2 -u x", "mysql --password *** -u x"),
         ("PGPASSWORD='a b' psql", "PGPASSWORD=*** psql"),
         ("send Bearer abc123def456", "send Bearer ***"),
+        ("x-----BEGIN PRIVATE KEY-----\na\n-----END PRIVATE KEY-----y", "x***y"),
+        ("pass_phrase=a", "pass_phrase=***"),
         ("x -----BEGIN PRIVATE KEY-----\na\n-----END PRIVATE KEY----- y", "x *** y"),
     ],
 )

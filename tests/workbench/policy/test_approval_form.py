@@ -108,9 +108,11 @@ def test_a_long_value_shows_its_beginning_and_its_end() -> None:
 
 @pytest.mark.parametrize("before", [50, 2500, 20_000, 5_000_000])
 @pytest.mark.parametrize("after", [0, 100, 1900, 40_000])
-def test_secrets_are_masked_before_a_text_is_cut(before: int, after: int) -> None:
+@pytest.mark.parametrize("filling", ["x ", " x"])
+def test_secrets_are_masked_before_a_text_is_cut(before: int, after: int, filling: str) -> None:
     arguments = {
-        f"text{at}": "x " * (before // 2) + secret + " y" * (after // 2) for at, secret in enumerate(SECRETS)
+        f"text{at}": filling * (before // 2) + secret + " y" * (after // 2)
+        for at, secret in enumerate(SECRETS)
     }
     text = "\n".join(shown(arguments))
     for part in (LONG_SECRET[:12], LONG_SECRET[-12:], *KEY_LINES, *(line[-12:] for line in KEY_LINES)):

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 MIN_RANDOM_CHARACTERS: Final = 20
 """Length of the shortest value that counts as random under a name that says nothing."""
 
+_PRIVATE_KEY: Final = r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*-----|\Z)"
 _SHAPES: Final = (
-    ("PRIVATE_KEY", r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*-----|\Z)"),
+    ("PRIVATE_KEY", _PRIVATE_KEY),
     ("GITHUB_TOKEN", r"gh[opusr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}"),
     ("GITLAB_TOKEN", r"gl(?:pat|ptt|dt|rt|cbt)-[\w-]{16,}"),
     ("ANTHROPIC_API_KEY", r"sk-ant-[\w-]{8,}"),
@@ -94,7 +95,8 @@ def known_tokens(text: str) -> Iterator[tuple[str, str]]:
 
 def mask_known_tokens(text: str, masked: str) -> str:
     """Return a text with each token of a known service replaced, and what only looks like one."""
-    return _ANY_SHAPE.sub(masked, text)
+    # A private key is clear by its first line, whatever stands right before it.
+    return _ANY_SHAPE.sub(masked, re.sub(_PRIVATE_KEY, masked, text) if "-----BEGIN " in text else text)
 
 
 def is_placeholder(text: str) -> bool:
