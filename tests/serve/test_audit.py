@@ -238,6 +238,16 @@ async def test_bodies_are_bounded_and_values_of_secret_keys_and_tokens_masked(tm
     assert max(len(json.dumps(record)) for record in records) < 66_000
 
 
+async def test_secrets_in_the_texts_of_a_result_are_masked(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "full")
+    text = '{"user": "ada", "password": "s3cr3t-word"} then https://ada:s3cr3t-word@host/?token=s3cr3t-word'
+    bench.call(result=json.dumps({"content": [{"type": "text", "text": text}]}).encode())
+    (record,) = await bench.records()
+    shown = record["result"]["content"][0]["text"]
+    assert "s3cr3t-word" not in shown
+    assert shown.startswith('{"user": "ada", "password": ')
+
+
 async def test_other_observers_do_not_keep_bodies_alive(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "full")
     record = bench.begin(arguments=b'{"a":1}')

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mcp_workbench.config.masking.in_text import mask_in_text
 from mcp_workbench.config.masking.recognition import names_secret
 from mcp_workbench.config.masking.token_shapes import known_tokens
 
@@ -28,8 +29,8 @@ that is still too much."""
 def json_excerpt(body: bytes, max_bytes: int, mask: Callable[[str], str]) -> bytes:
     """Return JSON without secrets, of at most `max_bytes`; a JSON text that says why, if there is none.
 
-    `mask` replaces known secrets in a text. Values under keys such as `password` are masked too, and tokens
-    of known services wherever they stand.
+    `mask` replaces known secrets in a text. Values under keys such as `password` are masked too, in texts as
+    well, and tokens of known services wherever they stand.
     """
     if len(body) > MAX_READ_BYTES:
         return left_out(f"{len(body):,} bytes")
@@ -94,4 +95,5 @@ def _shortened(value: object, characters: int, members: int, depth: int) -> obje
 def _without_tokens(text: str) -> str:
     for token in {token for _, token in known_tokens(text)}:
         text = text.replace(token, MASKED)
-    return text
+    # Most results are texts, which may have JSON, commands or addresses in them.
+    return mask_in_text(text)
