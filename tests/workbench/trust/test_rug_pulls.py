@@ -28,6 +28,10 @@ class Pull(msgspec.Struct, frozen=True):
     before: msgspec.Raw = tool()
 
 
+def raw(text: str) -> msgspec.Raw:
+    return msgspec.Raw(text.encode())
+
+
 PULLS = {
     "white space": Pull(tool(description=" Reads\n a   file. "), "passes", "passes"),
     "icons": Pull(tool(icons=[{"src": "https://x.example/i.png"}]), "passes", "passes"),
@@ -162,6 +166,55 @@ async def test_a_new_tool_is_held_under_strict_or_with_a_hard_finding(
     assert renamed.held.keys() == ({"renamed"} if level == "strict" else set())
 
 
+TYPE_TWICE = '{"name":"read","inputSchema":{"type":"object","type":"object",'
+TITLE_TWICE = '{"name":"read","title":"T","title":"T",'
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            TYPE_TWICE + '"properties":{}}}',
+            TYPE_TWICE + '"properties":{"talk":{"type":"string"}},"required":["talk"]}}',
+        ),
+        (
+            TITLE_TWICE + '"annotations":{"readOnlyHint":true}}',
+            TITLE_TWICE + '"annotations":{"destructiveHint":true}}',
+        ),
+        (TITLE_TWICE + '"description":"Reads."}', '{"name":"read","title":"T","description":"Reads it."}'),
+        (
+            '{"name":"read","description":"Reads.","_meta":{"a":"x","a":"y"}}',
+            '{"name":"read","description":"Reads it.","_meta":{"a":"x","a":"y"}}',
+        ),
+    ],
+    ids=["a required text", "other hints", "one of them removed", "other words"],
+)
+async def test_every_change_is_held_if_a_member_is_or_was_there_twice(
+    before: str, after: str, tmp_path: Path
+) -> None:
+    pinned = Pinned(tmp_path)
+    assert not (await pinned.lists(raw(before))).held
+    assert not (await pinned.lists(raw(before.replace(",", " , ")))).held
+    assert (await pinned.lists(raw(after))).held.keys() == {"read"}
+    assert not (await pinned.lists(raw(before))).held
+
+
+@pytest.mark.parametrize("level", ["scan", "strict"])
+async def test_a_new_tool_with_a_member_twice_is_held(level: str, tmp_path: Path) -> None:
+    twice = raw(f'{{"name":"new","inputSchema":{{"description":"{POISON}","description":"Sums."}}}}')
+    pinned = Pinned(tmp_path, level)
+    await pinned.lists(tool())
+    assert "duplicate-member" in str((await pinned.lists(tool(), twice)).held["new"].reasons)
+
+
+@pytest.mark.parametrize(("level", "expected"), [("scan", set()), ("strict", {"read"})])
+async def test_a_member_twice_at_first_sight_holds_under_strict_only(
+    level: str, expected: set[str], tmp_path: Path
+) -> None:
+    twice = raw('{"name":"read","inputSchema":{"description":"Adds.","description":"Sums."}}')
+    assert (await Pinned(tmp_path, level).lists(twice, tool("write"))).held.keys() == expected
+
+
 @pytest.mark.parametrize(("level", "expected"), [("scan", set()), ("strict", {"read"})])
 async def test_a_hard_finding_at_first_sight_holds_under_strict_only(
     level: str, expected: set[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -236,10 +289,6 @@ async def test_definitions_that_differ_by_protocol_version_do_not_take_turns_in_
         assert not (await pinned.lists(tool(), modern=False)).held
         assert not (await pinned.lists(modern, modern=True)).held
     assert {path.name: path.stat().st_ino for path in pins.glob("*.json")} == before
-
-
-def raw(text: str) -> msgspec.Raw:
-    return msgspec.Raw(text.encode())
 
 
 CHAIN = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(2000)}

@@ -184,6 +184,38 @@ def test_every_text_of_a_definition_is_read(members: dict[str, Any]) -> None:
     assert found.place.startswith(next(iter(members)))
 
 
+NESTED = '{"name":"a","inputSchema":{"properties":{"id":{"description":"%s","description":"The id."}}}}'
+
+
+@pytest.mark.parametrize(
+    ("definition", "place", "reads_all"),
+    [
+        (NESTED % SECRECY, "inputSchema.properties.id", True),
+        (NESTED.replace(':{"d', ' : {"d').replace(":", " :") % SECRECY, "inputSchema.properties.id", True),
+        (NESTED.replace('"The', r'"\u003a The') % SECRECY, "inputSchema.properties.id", True),
+        (NESTED.replace('"The', r'"\ud800 The') % SECRECY, "inputSchema.properties.id", True),
+        (NESTED.replace('"desc', r'"\u0064esc', 1) % SECRECY, "inputSchema.properties.id", True),
+        (f'{{"name":"a","title":"{SECRECY}","title":"A"}}', "the definition", True),
+        (f'{{"name":"a","_meta":{{"b":["{SECRECY}"],"b":1}}}}', "_meta", True),
+        ('{"name":"a","inputSchema":{"required":{"a":1,"a":2}}}', "inputSchema.required", False),
+        (f'{{"name":"a","x":{"9" * 30},"_meta":{{"b":1,"b":1}}}}', "_meta", False),
+    ],
+)
+def test_a_member_that_is_there_twice_is_found_and_both_are_read(
+    definition: str, place: str, reads_all: bool
+) -> None:
+    found = scan_tool(definition.encode())
+    assert [one.place for one in found if one.code == "duplicate-member"] == [place]
+    assert codes(found) == {"duplicate-member", *(["secrecy"] if reads_all else [])}
+
+
+@pytest.mark.parametrize("text", ['a: "b": c', r"\u003a", "\u00e9: \U0001f600 \\", "\ud7ff:"])
+def test_colons_in_a_text_are_no_members(text: str) -> None:
+    for is_ascii in (True, False):
+        members = {"name": "a", "description": text, "_meta": {text: {text: 1.5e300}}}
+        assert scan_tool(json.dumps(members, ensure_ascii=is_ascii, indent=1).encode()) == []
+
+
 HONEST = [
     "IMPORTANT: You must call `resolve_id` first to obtain a valid identifier, unless the user gives one.",
     "You MUST call this function before `get_docs` to obtain a valid library identifier.",

@@ -30,6 +30,8 @@ TWICE: Final = "\x00twice"
 VALUE: Final = "<value>"
 """Stands for a number or a secret among the arguments of a program."""
 
+_PAIR: Final = 2
+"""Length of a member as a list: its name and its value."""
 _MAY_BE_SECRET: Final = re.compile(rf"{SENSITIVE_NAME}|[=:]|[A-Za-z0-9+_]{{16,}}")
 """Finds an option for a secret, an assignment, an address, a header, or what may be a token."""
 
@@ -80,13 +82,38 @@ def parsed(definition: msgspec.Raw) -> dict[str, Any]:
 
     Parsers differ on which of the two counts, and a model reads both.
     """
-    text = bytes(definition).decode(errors="replace")
+    tree = parsed_value(bytes(definition).decode(errors="replace"))
+    return tree if isinstance(tree, dict) else {TWICE: tree}
+
+
+def parsed_value(text: str) -> Any:
+    """Return JSON as data, with all members of an object that has two of one name, see `TWICE`.
+
+    Raises ValueError or RecursionError.
+    """
     try:
-        tree = _decode(text)
+        return _decode(text)
     except ValueError:
         # Python does not make numbers of thousands of digits.
-        tree = json.loads(text, object_pairs_hook=_object, strict=False, parse_int=str)
-    return tree if isinstance(tree, dict) else {TWICE: tree}
+        return json.loads(text, object_pairs_hook=_object, strict=False, parse_int=str)
+
+
+def is_twice(value: Any) -> bool:
+    """Whether a value stands for an object with two members of one name, see `TWICE`."""
+    return isinstance(value, list) and value[:1] == [TWICE]
+
+
+def pairs_of(twice: list[Any]) -> list[tuple[str, Any]]:
+    """Return the members of an object that has two of one name."""
+    # A server can write a list that looks like such an object, and whose entries are anything.
+    return [(str(one[0]), one[1]) for one in twice[1:] if isinstance(one, list) and len(one) == _PAIR]
+
+
+def has_twice(value: Any) -> bool:
+    """Whether there is an object with two members of one name anywhere in what `parsed` has read."""
+    if isinstance(value, dict):
+        return TWICE in value or any(map(has_twice, value.values()))
+    return is_twice(value) or (isinstance(value, list) and any(map(has_twice, value)))
 
 
 def pinned_part(tree: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from mcp_workbench.workbench.trust.digests import TWICE, claim_of, tree_digest
+from mcp_workbench.workbench.trust.digests import claim_of, has_twice, tree_digest
 from mcp_workbench.workbench.trust.judging.parameters import TooManyParameters, parameters_of
 from mcp_workbench.workbench.trust.judging.verdict import shown_name
 
@@ -128,8 +128,11 @@ def _hint_changes(approved: dict[str, bool], new: dict[str, bool]) -> Iterator[D
 
 
 def _tree_changes(approved: dict[str, Any], new: dict[str, Any]) -> Iterator[DefinitionChange]:
-    if _has_twice(new) and not _has_twice(approved):
-        yield held("has two members of the same name, so that not everybody reads the same")
+    if has_twice(new):
+        yield held("changed, and has two members of the same name, so that not everybody reads the same")
+    elif has_twice(approved):
+        # Nobody knows which of the two counted, so there is nothing to compare with.
+        yield held("changed, and had two members of the same name before")
     try:
         before, now = parameters_of(approved.get("inputSchema")), parameters_of(new.get("inputSchema"))
     except (TooManyParameters, RecursionError):
@@ -158,12 +161,6 @@ def _named(paths: list[str], what: str) -> Iterator[DefinitionChange]:
         yield held(f"{what}: {shown_name(path)}")
     if len(paths) > MAX_NAMED:
         yield held(f"{what}: {len(paths) - MAX_NAMED} more")
-
-
-def _has_twice(value: Any) -> bool:
-    if isinstance(value, dict):
-        return TWICE in value or any(map(_has_twice, value.values()))
-    return isinstance(value, list) and (value[:1] == [TWICE] or any(map(_has_twice, value)))
 
 
 def _finding_words(finding: ScanFinding) -> str:

@@ -219,6 +219,7 @@ WHY: Final[dict[str, str]] = {
     "shell-command": "contains a shell command",
     "encoded-payload": "hides text in an encoding",
     "hidden-characters": "contains characters that people cannot see",
+    "duplicate-member": "has a member twice, so that programs and people may read different texts",
     "look-alike-name": "has a name that is easily taken for that of a tool of another server",
     "other-server": "refers to a tool of another server",
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from mcp_workbench.workbench.text.sanitise import clean_text, has_hidden, show_text
 from mcp_workbench.workbench.trust.scanning.judging import judge, may_be_judged
 from mcp_workbench.workbench.trust.scanning.rules import WHY, Severity
-from mcp_workbench.workbench.trust.scanning.texts import texts_of
+from mcp_workbench.workbench.trust.scanning.texts import ToolTexts, texts_of
 from mcp_workbench.workbench.trust.scanning.words import NamesOfTool, decoded, has_long_run, readable
 
 if TYPE_CHECKING:
@@ -56,9 +57,12 @@ def scan_tool(definition: msgspec.Raw | bytes, siblings: Collection[str] = ()) -
     `siblings` are the names of the tools of the same server: directions for their use are the server's own
     business, and no orders about other tools.
     """
-    tool = texts_of(definition)
+    return _scan_texts(texts_of(definition), siblings)
+
+
+def _scan_texts(tool: ToolTexts, siblings: Collection[str]) -> list[ScanFinding]:
     names = NamesOfTool(tool.name.lower(), tool.parameters, _lowered(frozenset(siblings)))
-    return _bounded(_scan(tool.texts, names))
+    return _bounded(chain(_duplicates(tool.twice), _scan(tool.texts, names)))
 
 
 # All tools of a server have the same siblings, and there may be thousands.
@@ -80,8 +84,9 @@ def scan_server(tools: Sequence[msgspec.Raw], instructions: str = "") -> dict[st
 
     What is found in its instructions has the empty name. Tools without findings are left out.
     """
-    names = [texts_of(tool).name for tool in tools]
-    found = {name: scan_tool(tool, names) for name, tool in zip(names, tools, strict=True)}
+    read = [texts_of(tool) for tool in tools]
+    names = frozenset(tool.name for tool in read)
+    found = {tool.name: _scan_texts(tool, names) for tool in read}
     found[""] = scan_text("instructions", instructions) + found.get("", [])
     return {name: findings for name, findings in found.items() if findings}
 
@@ -145,6 +150,11 @@ def _scan(texts: Collection[tuple[str, str]], names: NamesOfTool | None) -> Iter
             yield from _encoded(place, text, names)
     if names is not None:
         yield from _collecting(names.parameters)
+
+
+def _duplicates(twice: Iterable[tuple[str, str]]) -> Iterator[ScanFinding]:
+    for place, name in twice:
+        yield finding("duplicate-member", "hard", place or "the definition", name)
 
 
 def _collecting(parameters: Iterable[str]) -> Iterator[ScanFinding]:
