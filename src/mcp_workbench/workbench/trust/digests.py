@@ -65,6 +65,11 @@ def text_digest(text: str) -> str:
     return _digest(words) if words else ""
 
 
+def json_digest(value: Any) -> str:
+    """Return the digest of data as JSON, whatever the order of its keys."""
+    return _digest(value)
+
+
 def list_digest(tools: Iterable[msgspec.Raw], *more: str) -> str:
     """Return the digest of a list of tools as it stands, byte by byte, and of more texts."""
     digest = hashlib.sha256()

@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from mcp_workbench.workbench.trust.digests import claim_of, has_twice, tree_digest
-from mcp_workbench.workbench.trust.judging.parameters import TooManyParameters, parameters_of
+from mcp_workbench.workbench.trust.judging.capacity import TooManyParameters
+from mcp_workbench.workbench.trust.judging.parameters import (
+    Parameter,
+    parameters_of,
+    path_words,
+    relations_of,
+)
 from mcp_workbench.workbench.trust.judging.verdict import shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from mcp_workbench.config.model.policy import ToolHint
+    from mcp_workbench.workbench.trust.judging.parameters import Path
     from mcp_workbench.workbench.trust.scanning.scanner import ScanFinding
 
 MAX_NAMED: Final = 5
@@ -134,31 +141,29 @@ def _tree_changes(approved: dict[str, Any], new: dict[str, Any]) -> Iterator[Def
         # Nobody knows which of the two counted, so there is nothing to compare with.
         yield held("changed, and had two members of the same name before")
     try:
-        before, now = parameters_of(approved.get("inputSchema")), parameters_of(new.get("inputSchema"))
+        yield from _parameter_changes(approved.get("inputSchema"), new.get("inputSchema"))
     except (TooManyParameters, RecursionError):
         yield held("has too many parameters to compare them")
         return
-    required = [path for path, one in now.items() if one.is_required and not _is_required(before, path)]
-    free = [path for path, one in now.items() if one.is_free and not _is_free(before, path)]
-    yield from _named(required, "requires a parameter that it did not require before")
-    yield from _named([path for path in free if path not in required], "takes any text in a parameter")
-    others = [path for path in now if path not in before and path not in required and path not in free]
-    if others:
-        yield clean("has new optional parameters")
     yield clean("its words or schemas changed")
 
 
-def _is_required(parameters: Mapping[str, Any], path: str) -> bool:
-    return path in parameters and parameters[path].is_required
+def _parameter_changes(approved: Any, new: Any) -> Iterator[DefinitionChange]:
+    before, now = parameters_of(approved), parameters_of(new)
+    nothing = Parameter()
+    required = [path for path, one in now.items() if one.need > before.get(path, nothing).need]
+    free = [path for path, one in now.items() if one.is_wider(before.get(path)) and path not in required]
+    yield from _named(required, "requires a parameter that it did not require before")
+    yield from _named(free, "takes any text in a parameter")
+    if relations_of(approved) != relations_of(new):
+        yield held("changed what its parameters have to do with each other")
+    if any(path not in before and path not in required and path not in free for path in now):
+        yield clean("has new optional parameters")
 
 
-def _is_free(parameters: Mapping[str, Any], path: str) -> bool:
-    return path in parameters and parameters[path].is_free
-
-
-def _named(paths: list[str], what: str) -> Iterator[DefinitionChange]:
+def _named(paths: list[Path], what: str) -> Iterator[DefinitionChange]:
     for path in paths[:MAX_NAMED]:
-        yield held(f"{what}: {shown_name(path)}")
+        yield held(f"{what}: {shown_name(path_words(path))}")
     if len(paths) > MAX_NAMED:
         yield held(f"{what}: {len(paths) - MAX_NAMED} more")
 

@@ -1,160 +1,218 @@
 """The parameters in a tool's input schema: where each one is, whether it is required, what it can carry.
 
-Owns which parameters count as free text, by which a model could be made to hand out what it knows: strings
-without a limit, objects without named members, and anything without a type.
+Owns how two versions of a parameter compare. `capacity` says what counts as free text.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-MAX_VISITS: Final = 20_000
-"""Parts of one schema that are looked at, by every way that leads there. One with more is not compared."""
-MAX_SHORT_CHARACTERS: Final = 64
-"""Length up to which a string is too short to carry much."""
+from mcp_workbench.workbench.trust.digests import json_digest
+from mcp_workbench.workbench.trust.judging.capacity import (
+    ANNOTATIONS,
+    Capacity,
+    LimitReader,
+    is_closed,
+)
 
-_FIXED_FORMATS: Final = frozenset(("date", "time", "date-time", "duration", "uuid", "ipv4", "ipv6"))
-_CHOICES: Final = ("anyOf", "oneOf", "allOf")
-_NARROW_TYPES: Final = frozenset(("number", "integer", "boolean", "null"))
-# A pattern limits the length if it is anchored on both sides and repeats nothing without a bound.
-_BOUNDED_PATTERN: Final = re.compile(r"\^(?:\\.|[^\\*+.]|\.\{)*\$")
-_OPEN_REPEAT: Final = re.compile(r"\{\d*,\}")
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ITEMS: Final = 0
+"""Stands in a path for the items of an array. A number, because a name can be any text."""
+OTHERS: Final = 1
+"""Stands in a path for members without a fixed name."""
+Path = tuple[str | int, ...]
+
+_CONDITIONS: Final = ("anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies")
+"""Keywords with schemas that count in some cases."""
+_SCHEMAS_BY_NAME: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
+_ITEMS: Final = ("items", "prefixItems", "additionalItems", "unevaluatedItems")
+_WALKED: Final = frozenset(
+    ("properties", "required", "additionalProperties", "patternProperties", "allOf", *_CONDITIONS, *_ITEMS)
+)
+"""Keywords whose contents are looked at by themselves."""
+_RELATIONS: Final = frozenset(
+    (
+        *("allOf", "not", "dependentRequired", "$ref", "$dynamicRef", "$recursiveRef"),
+        *("patternProperties", "unevaluatedProperties", "propertyNames", "minProperties", *_CONDITIONS),
+    )
+)
+"""Keywords by which a schema can ask for more than its properties show."""
 
 
-class Parameter(msgspec.Struct, frozen=True):
+class Need(IntEnum):
+    """Whether a parameter has to be given."""
+
+    NEVER = 0
+    SOMETIMES = 1
+    ALWAYS = 2
+
+
+class Parameter(msgspec.Struct):
     """A parameter of a tool, or a member of one."""
 
-    is_required: bool
-    is_free: bool
-    """Whether it takes any text or any data."""
+    need: Need = Need.NEVER
+    capacity: Capacity | None = None
+    """How much it can carry; None as long as no schema describes it."""
+    is_surely_free: bool = True
+    limits: list[str] = []
+    """What limits it, by digest, in the order of the schema."""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it may take any text or any data. A name that is required and not described does."""
+        return self.capacity is None or self.capacity >= Capacity.FREE
+
+    def is_wider(self, before: Parameter | None) -> bool:
+        """Whether it may take any text or any data, and did not before."""
+        if not self.is_free:
+            return False
+        if before is None or not before.is_free:
+            return True
+        if before.limits == self.limits:
+            return False
+        # What was in doubt before may have had limits that are gone now.
+        return not before.is_surely_free or self.capacity is Capacity.UNKNOWN
 
 
-class TooManyParameters(Exception):
-    """The schema has more parameters than are looked at."""
+def parameters_of(schema: Any) -> dict[Path, Parameter]:
+    """Return the parameters of an input schema by their paths. The empty path is for the whole.
 
-
-def parameters_of(schema: Any) -> dict[str, Parameter]:
-    """Return the parameters of an input schema by their paths, such as `to` and `files[].name`.
-
-    Raises TooManyParameters.
+    Raises TooManyParameters or RecursionError.
     """
-    found: dict[str, Parameter] = {}
-    _Walk(schema, found).visit(schema, "", ())
-    return found
+    walk = _Walk(schema)
+    walk.visit(schema, (), (), Need.ALWAYS)
+    return walk.found
+
+
+def relations_of(schema: Any) -> str:
+    """Return a digest of what a schema says of its parameters together, such as which need each other."""
+    if not isinstance(schema, dict):
+        return ""
+    return json_digest({key: _bare(key, schema[key]) for key in sorted(_RELATIONS & schema.keys())})
+
+
+def path_words(path: Path) -> str:
+    """Return a path in words, such as `files[].name`."""
+    words = ""
+    for step in path:
+        if step == ITEMS:
+            words += "[]"
+        else:
+            words += f"{'.' if words else ''}{'*' if step == OTHERS else step}"
+    return words or "*"
 
 
 class _Walk:
     """Collects the parameters of a schema, through references and choices."""
 
-    def __init__(self, root: Any, found: dict[str, Parameter]) -> None:
-        self._root = root
-        self._found = found
-        self._visits = 0
+    def __init__(self, root: Any) -> None:
+        self.found: dict[Path, Parameter] = {}
+        self._reader = LimitReader(root)
+        self._own: dict[int, str] = {}
+        if isinstance(root, dict):
+            self.found[()] = Parameter(
+                capacity=Capacity.NARROW if is_closed(root) else Capacity.FREE,
+                is_surely_free=self._reader.is_surely_free(root),
+            )
 
-    def visit(self, schema: Any, path: str, references: tuple[str, ...]) -> None:
-        """Collect what can be given below a path."""
-        self._count()
+    def visit(self, schema: Any, path: Path, references: tuple[str, ...], need: Need) -> None:
+        """Collect what can be given below a path. `need` is what `required` means there."""
+        self._reader.count()
         if not isinstance(schema, dict):
             return
-        if isinstance(reference := schema.get("$ref"), str) and reference not in references:
-            self.visit(self._resolved(reference), path, (*references, reference))
-        for branch in _branches(schema):
-            self.visit(branch, path, references)
-        required = schema.get("required")
-        names = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
+        parameter = self._at(path)
+        parameter.limits.append(self._limits(schema))
+        if self._reader.is_unread(schema):
+            parameter.capacity = Capacity.UNKNOWN
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and reference not in references:
+            self.visit(self._reader.resolved(reference), path, (*references, reference), need)
+        for part in _parts(schema.get("allOf")):
+            self.visit(part, path, references, need)
+        for keyword in _CONDITIONS:
+            for part in _parts(schema.get(keyword), are_named=keyword in _SCHEMAS_BY_NAME):
+                self.visit(part, path, references, min(need, Need.SOMETIMES))
+        for name in _names(schema.get("required")):
+            self._require((*path, name), need)
+        for keyword in ("dependentRequired", "dependencies"):
+            for names in _parts(schema.get(keyword), are_named=True):
+                for name in _names(names):
+                    self._require((*path, name), Need.SOMETIMES)
+        self._visit_members(schema, path, references)
+
+    def _visit_members(self, schema: dict[str, Any], path: Path, references: tuple[str, ...]) -> None:
         properties = schema.get("properties")
         for name, described in (properties if isinstance(properties, dict) else {}).items():
-            self._add(f"{path}.{name}" if path else name, described, references, is_required=name in names)
-        # Only where it is a schema: not to say anything means the same as true, and many libraries say one
-        # thing in one version and the other in the next.
-        if isinstance(others := schema.get("additionalProperties"), dict) and others:
-            self._add(f"{path}.*" if path else "*", others, references, is_required=False)
-        by_pattern = schema.get("patternProperties")
-        for described in by_pattern.values() if isinstance(by_pattern, dict) else ():
-            self._add(f"{path}.*" if path else "*", described, references, is_required=False)
-        for keyword in ("items", "prefixItems", "additionalItems"):
+            self._add((*path, name), described, references)
+        others = [*_parts(schema.get("patternProperties"), are_named=True)]
+        others += [
+            schema[keyword]
+            for keyword in ("additionalProperties", "unevaluatedProperties")
+            # Without a schema, it is a matter of the object as a whole.
+            if isinstance(schema.get(keyword), dict) and schema[keyword]
+        ]
+        for described in others:
+            self._add((*path, OTHERS), described, references)
+        for keyword in _ITEMS:
             items = schema.get(keyword)
             for described in items if isinstance(items, list) else [] if items is None else [items]:
-                self._add(f"{path}[]", described, references, is_required=False)
+                self._add((*path, ITEMS), described, references)
 
-    def _count(self) -> None:
-        self._visits += 1
-        if self._visits > MAX_VISITS:
-            raise TooManyParameters
+    def _at(self, path: Path) -> Parameter:
+        return self.found.setdefault(path, Parameter())
 
-    def _add(self, path: str, schema: Any, references: tuple[str, ...], *, is_required: bool) -> None:
-        known = self._found.get(path, Parameter(is_required=False, is_free=False))
-        self._found[path] = Parameter(
-            is_required=known.is_required or is_required,
-            is_free=known.is_free or self._is_free(schema, references),
-        )
-        self.visit(schema, path, references)
+    def _require(self, path: Path, need: Need) -> None:
+        parameter = self._at(path)
+        parameter.need = max(parameter.need, need)
 
-    def _is_free(self, schema: Any, references: tuple[str, ...]) -> bool:
-        """Whether a value of this schema can be any text or any data. Members are looked at by themselves."""
-        self._count()
-        if not isinstance(schema, dict):
-            return schema is not False
-        if "enum" in schema or "const" in schema:
-            return False
-        if isinstance(reference := schema.get("$ref"), str):
-            if reference in references:
-                return False  # looked at where it was first met
-            return self._is_free(self._resolved(reference), (*references, reference))
-        choices = [schema[keyword] for keyword in ("anyOf", "oneOf") if isinstance(schema.get(keyword), list)]
-        if choices:
-            return any(self._is_free(branch, references) for branches in choices for branch in branches)
-        if isinstance(parts := schema.get("allOf"), list):
-            return all(self._is_free(part, references) for part in parts)
-        return _is_free_type(schema)
+    def _add(self, path: Path, schema: Any, references: tuple[str, ...]) -> None:
+        parameter = self._at(path)
+        parameter.capacity = max(parameter.capacity or Capacity.NARROW, self._reader.capacity(schema))
+        parameter.is_surely_free &= self._reader.is_surely_free(schema)
+        self.visit(schema, path, references, Need.ALWAYS)
 
-    def _resolved(self, reference: str) -> Any:
-        """Return the part of the schema that a reference leads to; True, which is anything, if none."""
-        part = self._root
-        if not reference.startswith("#"):
-            return True
-        for step in reference[1:].split("/")[1:]:
-            key = step.replace("~1", "/").replace("~0", "~")
-            if not isinstance(part, dict) or key not in part:
-                return True
-            part = part[key]
-        return part
+    def _limits(self, schema: dict[str, Any]) -> str:
+        """Return a digest of what limits a value of a schema, without what is looked at by itself."""
+        own = self._own.get(id(schema))
+        if own is None:
+            limits = {
+                key: _size(value) if key in _WALKED else value
+                for key, value in schema.items()
+                if key not in ANNOTATIONS
+            }
+            whole = self._reader.digest if self._reader.is_unread(schema) else ""
+            own = self._own[id(schema)] = json_digest([limits, whole])
+        return own
 
 
-def _branches(schema: dict[str, Any]) -> list[Any]:
-    found = [branch for key in _CHOICES if isinstance(schema.get(key), list) for branch in schema[key]]
-    dependent = schema.get("dependentSchemas")
-    found += dependent.values() if isinstance(dependent, dict) else ()
-    return [*found, *(schema[keyword] for keyword in ("if", "then", "else") if keyword in schema)]
+def _size(value: Any) -> Any:
+    return len(value) if isinstance(value, list) else value if isinstance(value, bool) else ""
 
 
-def _is_free_type(schema: dict[str, Any]) -> bool:
-    declared = schema.get("type")
-    listed = declared if isinstance(declared, list) else [declared]
-    types = {one if isinstance(one, str) else None for one in listed}
-    if not types <= {"string", "object", "array", *_NARROW_TYPES}:
-        return not (declared is None and ("properties" in schema or "items" in schema))
-    if "string" in types and not _is_short(schema):
-        return True
-    if "object" in types and not isinstance(schema.get("properties"), dict):
-        others = schema.get("additionalProperties")
-        # If it is a schema, it is looked at by itself.
-        return others is not False and not (isinstance(others, dict) and others)
-    return "array" in types and "items" not in schema
+def _parts(value: Any, *, are_named: bool = False) -> Iterable[Any]:
+    """Return the schemas under a keyword: several in a list, one for each name, or one."""
+    if isinstance(value, list):
+        return value
+    if are_named and isinstance(value, dict):
+        return value.values()
+    return () if value is None else (value,)
 
 
-def _is_short(schema: dict[str, Any]) -> bool:
-    """Whether a string of this schema cannot carry much."""
-    longest = schema.get("maxLength")
-    if isinstance(longest, int) and longest <= MAX_SHORT_CHARACTERS:
-        return True
-    shape = schema.get("format")
-    if isinstance(shape, str) and shape in _FIXED_FORMATS:
-        return True
-    pattern = schema.get("pattern")
-    if not isinstance(pattern, str) or _OPEN_REPEAT.search(pattern):
-        return False
-    return len(pattern) <= MAX_SHORT_CHARACTERS and _BOUNDED_PATTERN.fullmatch(pattern) is not None
+def _names(value: Any) -> Iterator[str]:
+    return (name for name in value if isinstance(name, str)) if isinstance(value, list) else iter(())
+
+
+def _bare(keyword: str, value: Any) -> Any:
+    """Return the value of a keyword without texts for people."""
+    if isinstance(value, list):
+        return [_bare("", one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if keyword in _SCHEMAS_BY_NAME:
+        return {name: _bare("", one) for name, one in value.items()}
+    return {key: _bare(key, one) for key, one in value.items() if key not in ANNOTATIONS}
