@@ -21,7 +21,7 @@ from mcp_workbench.workbench.trust.judging.parameters import (
 from mcp_workbench.workbench.trust.judging.verdict import shown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from mcp_workbench.config.model.policy import ToolHint
     from mcp_workbench.workbench.trust.judging.parameters import Path
@@ -59,7 +59,9 @@ def changes(approved: ToolVersion, new: ToolVersion, siblings: Collection[str]) 
     """
     found = [*_hint_changes(approved.hints, new.hints)]
     if approved.definition != new.definition:
-        gained = gained_findings(findings(approved.definition, siblings), findings(new.definition, siblings))
+        from mcp_workbench.workbench.trust.scanning.scanner import gained_in_tool  # noqa: PLC0415 - not for a first list
+
+        gained = gained_in_tool(approved.definition, new.definition, siblings)
         found += [held(_finding_words(finding)) for finding in gained]
         old_tree, new_tree = dict(approved.tree), dict(new.tree)
         if tree_digest(old_tree) != tree_digest(new_tree):
@@ -69,7 +71,9 @@ def changes(approved: ToolVersion, new: ToolVersion, siblings: Collection[str]) 
 
 def instruction_changes(approved: str, new: str) -> list[DefinitionChange]:
     """Return what changed in a server's instructions, which are not the approved ones."""
-    gained = gained_findings(findings_in_text(approved), findings_in_text(new))
+    from mcp_workbench.workbench.trust.scanning.scanner import gained_in_text  # noqa: PLC0415 - not for a first list
+
+    gained = gained_in_text("instructions", approved, new)
     found = [held(_finding_words(finding)) for finding in gained]
     return found or [clean("its words changed")]
 
@@ -102,14 +106,6 @@ def findings_in_text(text: str) -> list[ScanFinding]:
 def locked_hints(approved: dict[str, bool], new: dict[str, bool]) -> dict[str, bool]:
     """Return the hints that count after an accepted change: a claim never becomes more harmless by itself."""
     return approved if _RANKS[claim_of(new)] < _RANKS[claim_of(approved)] else new
-
-
-def gained_findings(approved: Iterable[ScanFinding], new: Iterable[ScanFinding]) -> list[ScanFinding]:
-    """Return the findings of kinds that the approved text does not have, or not as hard: one of each kind."""
-    known = {(finding.code, finding.severity) for finding in approved}
-    known |= {(code, "soft") for code, _ in known}
-    gained = [finding for finding in new if (finding.code, finding.severity) not in known]
-    return list({finding.code: finding for finding in gained}.values())
 
 
 def held(words: str) -> DefinitionChange:

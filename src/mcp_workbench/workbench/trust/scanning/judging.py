@@ -6,7 +6,7 @@ server may have hundreds of tools and nearly all of them are harmless.
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_workbench.workbench.trust.scanning.rules import RULES, ScanRule
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 MIN_CHARACTERS: Final = 8
 """Shorter texts cannot say anything that a rule is about."""
+MAX_PASSAGES: Final = 100
+"""Passages of one text that meet one rule and are told one by one. The rest of the text is one more."""
 
 
 class _Prepared(NamedTuple):
@@ -63,8 +65,11 @@ def may_be_judged(text: str) -> bool:
     return bool(_possible_rules(text))
 
 
-def judge(text: str, names: NamesOfTool | None) -> Iterator[tuple[ScanRule, str]]:
-    """Yield the rules that a readable text meets, each with the first passage that does."""
+def judge(text: str, names: NamesOfTool | None, *, every: bool = False) -> Iterator[tuple[ScanRule, str]]:
+    """Yield the rules that a readable text meets, each with the first passage that does, or with every one.
+
+    Of every passage, only the sentences are returned that are needed to meet the rule.
+    """
     if len(text) < MIN_CHARACTERS:
         return
     rules = _possible_rules(text)
@@ -81,10 +86,27 @@ def judge(text: str, names: NamesOfTool | None) -> Iterator[tuple[ScanRule, str]
         reach = rule.rule.reach
         if reach not in windows:
             windows[reach] = _windows([passage.possible for passage in passages], reach)
-        for start, possible in enumerate(windows[reach]):
-            if rule.may_be_met(possible) and _meets(passages[start : start + reach], rule):
-                yield rule.rule, " ".join(parts[start : start + reach])
-                break
+        met = (
+            start
+            for start, possible in enumerate(windows[reach])
+            if rule.may_be_met(possible) and _meets(passages[start : start + reach], rule)
+        )
+        for start in islice(met, MAX_PASSAGES if every else 1):
+            needed = _needed(passages, rule, start) if every else slice(start, start + reach)
+            yield rule.rule, " ".join(parts[needed])
+        rest = next(met, None) if every else None
+        if rest is not None:
+            yield rule.rule, " ".join(parts[rest:])
+
+
+def _needed(passages: list[_Sentence], rule: _Prepared, start: int) -> slice:
+    """Return which sentences of a passage that meets a rule are needed: the others may change."""
+    end = min(start + rule.rule.reach, len(passages))
+    while end - start > 1 and _meets(passages[start + 1 : end], rule):
+        start += 1
+    while end - start > 1 and _meets(passages[start : end - 1], rule):
+        end -= 1
+    return slice(start, end)
 
 
 def _windows(possible: list[int], reach: int) -> list[int]:

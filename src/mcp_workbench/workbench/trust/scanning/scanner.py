@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -51,6 +51,15 @@ class ScanFinding(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong with them, as the end of a sentence that begins with the tool."""
 
 
+class Suspicion(NamedTuple):
+    """What a finding is made of, with all of its words."""
+
+    code: str
+    severity: Severity
+    place: str
+    words: str
+
+
 def scan_tool(definition: msgspec.Raw | bytes, siblings: Collection[str] = ()) -> list[ScanFinding]:
     """Return the findings in a tool's definition.
 
@@ -61,8 +70,12 @@ def scan_tool(definition: msgspec.Raw | bytes, siblings: Collection[str] = ()) -
 
 
 def _scan_texts(tool: ToolTexts, siblings: Collection[str]) -> list[ScanFinding]:
+    return _bounded(_scan_read(tool, siblings))
+
+
+def _scan_read(tool: ToolTexts, siblings: Collection[str], *, every: bool = False) -> Iterator[Suspicion]:
     names = NamesOfTool(tool.name.lower(), tool.parameters, _lowered(frozenset(siblings)))
-    return _bounded(chain(_duplicates(tool.twice), _scan(tool.texts, names)))
+    return chain(_duplicates(tool.twice), _scan(tool.texts, names, every=every))
 
 
 # All tools of a server have the same siblings, and there may be thousands.
@@ -77,6 +90,39 @@ def scan_text(place: str, text: str) -> list[ScanFinding]:
     Names of tools in it are taken for the server's own.
     """
     return _bounded(_scan(((place, text),), None))
+
+
+def gained_in_tool(
+    approved: msgspec.Raw, new: msgspec.Raw, siblings: Collection[str] = ()
+) -> list[ScanFinding]:
+    """Return a finding of each kind whose words the approved definition does not have, or not as hard."""
+    before, now = (_scan_read(texts_of(one), siblings, every=True) for one in (approved, new))
+    return _gained(before, now)
+
+
+def gained_in_text(place: str, approved: str, new: str) -> list[ScanFinding]:
+    """Return a finding of each kind whose words the approved text does not have, or not as hard."""
+    before, now = (_scan(((place, text),), None, every=True) for text in (approved, new))
+    return _gained(before, now)
+
+
+def _gained(approved: Iterable[Suspicion], new: Iterable[Suspicion]) -> list[ScanFinding]:
+    # By the words, wherever they are: a kind that is known would excuse every attack of that kind.
+    known = {(one.code, one.severity, _plain(one.words)) for one in approved}
+    known |= {(code, "soft", words) for code, _, words in known}
+    gained = [one for one in new if (one.code, one.severity, _plain(one.words)) not in known]
+    of_kinds: dict[str, Suspicion] = {}
+    for one in sorted(gained, key=lambda one: one.severity):  # "hard" before "soft"
+        of_kinds.setdefault(one.code, one)
+    return [finding(*one) for one in of_kinds.values()]
+
+
+def _plain(words: str) -> str:
+    """Return words without marks before names: a name is marked otherwise if a parameter has it now."""
+    return " ".join(_MARKS.sub("", words).lower().split())
+
+
+_MARKS: Final = re.compile("[\ue000-\ue003]")
 
 
 def scan_server(tools: Sequence[msgspec.Raw], instructions: str = "") -> dict[str, list[ScanFinding]]:
@@ -108,7 +154,7 @@ def scan_together(
     return found
 
 
-def has_hard(findings: Iterable[ScanFinding]) -> bool:
+def has_hard(findings: Iterable[ScanFinding | Suspicion]) -> bool:
     """Whether any of the findings is hard."""
     return any(finding.severity == "hard" for finding in findings)
 
@@ -116,25 +162,27 @@ def has_hard(findings: Iterable[ScanFinding]) -> bool:
 def finding(code: str, severity: Severity, place: str, words: str) -> ScanFinding:
     """Return a finding with its words fit to be shown, and with the reason that its code has."""
     shown = " ".join(show_text(clean_text(words[: 4 * MAX_WORDS_CHARACTERS])).split())
-    shown = re.sub("[\ue000-\ue003]", "", shown)
+    shown = _MARKS.sub("", shown)
     if len(shown) > MAX_WORDS_CHARACTERS:
         shown = f"{shown[: MAX_WORDS_CHARACTERS - 1]}…"
     where = show_text(clean_text(place[:MAX_PLACE_CHARACTERS]))
     return ScanFinding(code=code, severity=severity, place=where, words=shown, why=WHY[code])
 
 
-def _bounded(found: Iterable[ScanFinding]) -> list[ScanFinding]:
+def _bounded(found: Iterable[Suspicion]) -> list[ScanFinding]:
     """Return one finding for each code and place, the hard ones first, and not too many."""
-    chosen: dict[tuple[str, str], ScanFinding] = {}
+    chosen: dict[tuple[str, str], Suspicion] = {}
     for one in found:
         known = chosen.get((one.code, one.place))
         if known is None or (known.severity, one.severity) == ("soft", "hard"):
             chosen[one.code, one.place] = one
     ordered = sorted(chosen.values(), key=lambda one: one.severity)  # "hard" before "soft"
-    return ordered[:MAX_FINDINGS]
+    return [finding(*one) for one in ordered[:MAX_FINDINGS]]
 
 
-def _scan(texts: Collection[tuple[str, str]], names: NamesOfTool | None) -> Iterator[ScanFinding]:
+def _scan(
+    texts: Collection[tuple[str, str]], names: NamesOfTool | None, *, every: bool = False
+) -> Iterator[Suspicion]:
     whole = "\n".join(text for _, text in texts)
     if has_hidden(whole) or _PADDING.search(whole) is not None:
         for place, text in texts:
@@ -145,22 +193,22 @@ def _scan(texts: Collection[tuple[str, str]], names: NamesOfTool | None) -> Iter
     is_long = has_long_run(whole)
     for place, text in texts:
         if may_attack or place == "name":
-            yield from _judged(place, text, names)
+            yield from _judged(place, text, names, every=every)
         if is_long and has_long_run(text):
             yield from _encoded(place, text, names)
     if names is not None:
         yield from _collecting(names.parameters)
 
 
-def _duplicates(twice: Iterable[tuple[str, str]]) -> Iterator[ScanFinding]:
+def _duplicates(twice: Iterable[tuple[str, str]]) -> Iterator[Suspicion]:
     for place, name in twice:
-        yield finding("duplicate-member", "hard", place or "the definition", name)
+        yield Suspicion("duplicate-member", "hard", place or "the definition", name)
 
 
-def _collecting(parameters: Iterable[str]) -> Iterator[ScanFinding]:
+def _collecting(parameters: Iterable[str]) -> Iterator[Suspicion]:
     for parameter in sorted(parameters):
         if len(parameter) <= MAX_PARAMETER_CHARACTERS and _COLLECTING.fullmatch(parameter):
-            yield finding("collects-context", "soft", f"inputSchema.properties.{parameter}", parameter)
+            yield Suspicion("collects-context", "soft", f"inputSchema.properties.{parameter}", parameter)
 
 
 _COLLECTING: Final = re.compile(
@@ -172,18 +220,20 @@ _COLLECTING: Final = re.compile(
 """Names of parameters that take in more than a call needs."""
 
 
-def _judged(place: str, text: str, names: NamesOfTool | None) -> Iterator[ScanFinding]:
-    for rule, words in judge(readable(text), names):
-        yield finding(rule.code, rule.severity, place, words)
+def _judged(place: str, text: str, names: NamesOfTool | None, *, every: bool = False) -> Iterator[Suspicion]:
+    for rule, words in judge(readable(text), names, every=every):
+        yield Suspicion(rule.code, rule.severity, place, words)
 
 
-def _hidden(place: str, text: str) -> Iterator[ScanFinding]:
+def _hidden(place: str, text: str) -> Iterator[Suspicion]:
     hidden = len(text) - len(clean_text(text))
     if hidden:
         is_meant = hidden >= MANY_HIDDEN_CHARACTERS or _MEANT.search(text) is not None
-        yield finding("hidden-characters", "hard" if is_meant else "soft", place, readable(text))
-    elif (padded := _PADDING.search(text)) is not None:
-        yield finding("hidden-characters", "hard", place, text[padded.end() - 1 :])
+        # Other lines may change without a new finding.
+        lines = " ".join(readable(line) for line in text.split("\n") if has_hidden(line))
+        yield Suspicion("hidden-characters", "hard" if is_meant else "soft", place, lines)
+    if (padded := _PADDING.search(text)) is not None:
+        yield Suspicion("hidden-characters", "hard", place, text[padded.end() - 1 :])
 
 
 _MEANT: Final = re.compile("[\x1b\u202d\u202e\U000e0020-\U000e007e]")
@@ -197,7 +247,7 @@ _PADDING: Final = re.compile(
 """So much space that what follows is out of sight."""
 
 
-def _encoded(place: str, text: str, names: NamesOfTool | None) -> Iterator[ScanFinding]:
+def _encoded(place: str, text: str, names: NamesOfTool | None) -> Iterator[Suspicion]:
     for plain in decoded(text):
         is_attack = has_hard(_judged(place, plain, names))
-        yield finding("encoded-payload", "hard" if is_attack else "soft", place, plain)
+        yield Suspicion("encoded-payload", "hard" if is_attack else "soft", place, plain)
