@@ -194,6 +194,23 @@ def test_what_is_held_is_not_written_and_review_releases_it(bench: TrustBench, l
     assert bench.do("review").code == 0
 
 
+@pytest.mark.parametrize("command", [("review", "--approve", "one"), ("lock", "--update", "--yes")])
+def test_an_approval_in_the_lock_overrides_an_earlier_rejection(
+    bench: TrustBench, lists: Lists, command: tuple[str, ...]
+) -> None:
+    lists.configure(a=lists.entry("a", tool("one")))
+    assert bench.do("lock").code == 0
+    worse = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+    lists.set("a", tool("one", inputSchema=worse))
+    assert bench.do("index").code == 0
+    assert bench.do("review", "--reject", "one").code == 0
+    assert bench.do(*command).code == 0
+    done = bench.do("check", "--connect", "--json")
+    (row,) = done.json["servers"]
+    assert (row["tools"], "held" in row) == (1, False)
+    assert "Rejected" not in bench.do("review").out
+
+
 def test_under_strict_a_new_server_is_written_only_after_it_was_shown(
     bench: TrustBench, lists: Lists
 ) -> None:

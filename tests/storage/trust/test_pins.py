@@ -201,9 +201,11 @@ def test_a_decision_is_about_what_was_shown(tmp_path: Path) -> None:
     assert store.read(PLACE).rejected == {"read": ("newer",)}
     store.approve(held(digest="newer"), ["read"])
     assert (store.read(PLACE).rejected, store.held.of(PLACE)) == ({}, None)
-    store.held.keep(PLACE, held())
-    store.release(held(), ["read"])
-    assert store.held.of(PLACE) is None
+    for digest in ("new", "other"):
+        store.held.keep(PLACE, held(digest=digest))
+        store.reject(held(digest=digest), ["read"])
+    store.release(held(digest="other"), ["read"])
+    assert (store.read(PLACE).rejected, store.held.of(PLACE)) == ({"read": ("new",)}, None)
     for number in range(MAX_REJECTED + 5):
         store.reject(held(digest=str(number)), ["read"])
     assert store.read(PLACE).rejected["read"][0] == "5"

@@ -74,10 +74,24 @@ async def test_a_rejected_definition_stays_held_and_waits_for_nobody(tmp_path: P
     assert not (await Pinned(tmp_path).lists(tool())).held
 
 
-def locked(home: Path, read: msgspec.Raw, program: str = "fs-server") -> Path:
+async def test_a_lock_that_approves_a_rejected_definition_releases_it(tmp_path: Path) -> None:
+    await Pinned(tmp_path).lists(tool())
+    locked(tmp_path, tool())
+    pinned = Pinned(tmp_path)
+    await pinned.lists(BAD, instructions=POISON)
+    assert pinned.written is not None
+    pinned.store.reject(pinned.written, ["read", INSTRUCTIONS])
+    locked(tmp_path, BAD, instructions=POISON)  # by somebody else, so that nothing is decided here
+    judgement = await Pinned(tmp_path).lists(BAD, instructions=POISON)
+    assert (judgement.held, judgement.withheld) == ({}, None)
+
+
+def locked(home: Path, read: msgspec.Raw, program: str = "fs-server", instructions: str = "") -> Path:
     """Write a lock that approves a tool named `read`; without a program, a lock that has no server."""
     tools = {"read": LockedTool(definition=read, digest=definition_digest(read))}
-    server = LockedServer(identity=program_digest(program), program=program, tools=tools)
+    server = LockedServer(
+        identity=program_digest(program), program=program, instructions=instructions, tools=tools
+    )
     path = home / "workbench-lock.json"
     path.write_bytes(encode_lock({ORIGIN: server} if program else {}))
     return path

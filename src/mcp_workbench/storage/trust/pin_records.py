@@ -159,6 +159,14 @@ def approved_texts(held: HeldServer, names: Collection[str]) -> dict[str, msgspe
     return texts
 
 
+def shown_versions(held: HeldServer, names: Collection[str]) -> dict[str, str]:
+    """Return what a decision is about: for each named tool its version, for the instructions their digest."""
+    versions = {name: tool.version for name, tool in held.tools.items() if name in names}
+    if held.instructions is not None and INSTRUCTIONS in names:
+        versions[INSTRUCTIONS] = held.instructions.digest
+    return versions
+
+
 def config_name(path: str) -> str:
     """Return the real path of a configuration file as pins have it, which is always text."""
     return os.path.realpath(path).encode(errors="surrogateescape").decode(errors="backslashreplace")

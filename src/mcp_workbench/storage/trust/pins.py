@@ -22,12 +22,12 @@ from mcp_workbench.config.source.reading import Stamp, stamp_of
 from mcp_workbench.storage.private_files import POLL_SECONDS, PrivateDirectory, try_lock, warn_if_unsafe
 from mcp_workbench.storage.trust.held_files import MAX_FILE_BYTES, HeldFiles
 from mcp_workbench.storage.trust.pin_records import (
-    INSTRUCTIONS,
     PinPlace,
     ServerPin,
     approved_pin,
     approved_texts,
     file_name,
+    shown_versions,
 )
 
 if TYPE_CHECKING:
@@ -160,17 +160,25 @@ class PinStore:
         texts = approved_texts(held, names)
 
         def change(record: PinRecord) -> PinRecord:
-            rejected = {name: versions for name, versions in record.rejected.items() if name not in names}
             pin = approved_pin(held, record.pin, names, by=by, now=time.time())
-            return msgspec.structs.replace(record, pin=pin, rejected=rejected, is_damaged=False)
+            record = _not_rejected(record, shown_versions(held, names))
+            return msgspec.structs.replace(record, pin=pin, is_damaged=False)
 
         with self._changing, self._locked():
             self._change(held.place, file_name(held.place), change, texts, durable=True)
             self.held.settle(held, names)
 
     def release(self, held: HeldServer, names: Collection[str]) -> None:
-        """Take tools and `INSTRUCTIONS` off what is held: the lock approves them now. Raises OSError."""
+        """Take tools and `INSTRUCTIONS` off what is held: the lock approves them now. Raises OSError.
+
+        A person who rejected them before has changed their mind.
+        """
+
+        def change(record: PinRecord) -> PinRecord:
+            return _not_rejected(record, shown_versions(held, names))
+
         with self._changing, self._locked():
+            self._change(held.place, file_name(held.place), change, {}, durable=True)
             self.held.settle(held, names)
 
     def reject(self, held: HeldServer, names: Collection[str]) -> None:
@@ -178,9 +186,7 @@ class PinStore:
 
         Raises OSError if that cannot be written.
         """
-        versions = {name: tool.version for name, tool in held.tools.items() if name in names}
-        if held.instructions is not None and INSTRUCTIONS in names:
-            versions[INSTRUCTIONS] = held.instructions.digest
+        versions = shown_versions(held, names)
 
         def change(record: PinRecord) -> PinRecord:
             rejected = dict(record.rejected)
@@ -251,6 +257,19 @@ class PinStore:
                 " process ends",
                 error,
             )
+
+
+def _not_rejected(record: PinRecord, approved: Mapping[str, str]) -> PinRecord:
+    """Return a record in which definitions are not rejected; the same object if none of them is."""
+    rejected = dict(record.rejected)
+    for name, version in approved.items():
+        if version in rejected.get(name, ()):
+            rejected[name] = tuple(other for other in rejected[name] if other != version)
+            if not rejected[name]:
+                del rejected[name]
+    if rejected == record.rejected:
+        return record
+    return msgspec.structs.replace(record, rejected=rejected)
 
 
 def _needed(pin: ServerPin | None, texts: Mapping[str, msgspec.Raw]) -> dict[str, msgspec.Raw]:

@@ -141,6 +141,8 @@ class _Judge:
         pin = self._approved.tools.get(name)
         if self._basis.refusal:
             self._hold(name, new, digest, [self._basis.refusal])
+        elif pin is not None and (pin.digest, pin.hints) == (digest, new.hints):
+            return  # even if it was rejected: it was approved since, maybe by the lock of somebody else
         elif version_of(digest, new.hints) in self._basis.rejected.get(name, ()):
             self._hold(name, new, digest, [REJECTED])
         elif pin is None:
@@ -216,7 +218,9 @@ class _Judge:
         digest, pin = text_digest(text), self._approved
         if not digest:
             return None
-        is_rejected = digest in self._basis.rejected.get(INSTRUCTIONS, ())
+        # As for tools: an approval counts more than a rejection before it.
+        is_approved = digest == pin.instructions and not self._basis.refusal
+        is_rejected = digest in self._basis.rejected.get(INSTRUCTIONS, ()) and not is_approved
         reasons = [REJECTED] if is_rejected else self._reasons_against(text, digest)
         if not reasons:
             if digest not in (pin.instructions, pin.instructions_before):
