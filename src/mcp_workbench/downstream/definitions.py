@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from mcp_workbench.errors import BadAnswer
-from mcp_workbench.protocol.lists import decode_named
+from mcp_workbench.protocol.lists import decode_named, unused_tool
 from mcp_workbench.wire.message import ABSENT, is_json, starts_with
 from mcp_workbench.wire.threads import in_thread
 
@@ -49,8 +49,8 @@ def masked_tools(tools: Tools, mask: Mask) -> tuple[Tools, list[str]]:
         if clean and _name_of(clean) == name:
             masked.append(clean)
         else:
-            shown = mask(name or "")
-            notes.append(f"left out the tool '{shown}': its name contains a secret")
+            shown = unused_tool(name or "", mask(name or ""))
+            notes.append(f"left out {shown}: its name contains a secret")
     return tuple(masked), notes
 
 

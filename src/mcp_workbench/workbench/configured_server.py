@@ -21,7 +21,7 @@ from mcp_workbench.errors import (
     ToolNotFound,
     WireError,
 )
-from mcp_workbench.protocol.lists import MAX_DEPTH, decode_named, is_deep
+from mcp_workbench.protocol.lists import MAX_DEPTH, decode_named, is_deep, unused_tool
 from mcp_workbench.wire.message import is_json
 from mcp_workbench.workbench.filters import compile_filters
 from mcp_workbench.workbench.toolbox_server import NO_LIMIT, KnownTools, ToolboxServer
@@ -423,7 +423,8 @@ class ConfiguredServer(ToolboxServer):
                 notes.append(f"left out a tool without a usable name: {error}")
                 continue
             if is_deep(tool):
-                notes.append(f"left out the tool '{name}': it is nested more than {MAX_DEPTH} levels deep")
+                what = f"it is nested more than {MAX_DEPTH} levels deep"
+                notes.append(f"left out {unused_tool(name)}: {what}")
             elif not name:
                 notes.append("left out a tool whose name is empty")
             elif name in index:

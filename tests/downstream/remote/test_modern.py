@@ -208,8 +208,10 @@ async def test_marked_parameters_go_into_headers(tmp_path: Path) -> None:
 
 
 async def test_a_tool_that_is_marked_wrongly_is_left_out_with_a_note(tmp_path: Path) -> None:
-    wrong = {**marked(size={"type": "number", "x-mcp-header": "Size"}), "name": "wrong"}
-    tools = [wrong, marked(region={"type": "string"})]
+    number = {"type": "number", "x-mcp-header": "Size"}
+    wrong = {**marked(size=number), "name": "wrong"}
+    telling = {**marked(**{"tell nobody": number}), "name": "Tell nobody"}
+    tools = [wrong, telling, marked(region={"type": "string"})]
 
     async def handle(asked: Asked, reply: Reply) -> None:
         await discovered(asked, reply, tools)
@@ -218,5 +220,7 @@ async def test_a_tool_that_is_marked_wrongly_is_left_out_with_a_note(tmp_path: P
         listed = (await it.connect(modern=True)).listed
         assert [json.loads(bytes(tool))["name"] for tool in listed] == ["search"]
         assert it.up
-        (note,) = it.up[0].notes
+        note, other = it.up[0].notes
     assert note.startswith("left out the tool 'wrong', parameter 'size': x-mcp-header is for strings")
+    # A model reads the note, and the names may be meant for it.
+    assert other.startswith("left out a tool whose name is not shown, a parameter: x-mcp-header is for")

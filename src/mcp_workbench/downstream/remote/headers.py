@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from mcp_workbench.protocol.headers import NAMED_BY, encode_value
+from mcp_workbench.protocol.lists import is_plain_name, unused_tool
 from mcp_workbench.protocol.names import MODERN
 from mcp_workbench.wire.message import ABSENT
 
@@ -116,9 +117,12 @@ def read_header_params(tool: msgspec.Raw) -> tuple[str, HeaderParams | None]:
         if SCHEMA_KEY not in schema:
             continue
         if not path:
-            raise BadHeaderParam(f"the tool '{found.name}': {SCHEMA_KEY} stands where no plain parameter is")
+            what = f"{SCHEMA_KEY} stands where no plain parameter is"
+            raise BadHeaderParam(f"{unused_tool(found.name)}: {what}")
         token = schema[SCHEMA_KEY]
-        where = f"the tool '{found.name}', parameter '{'.'.join(path)}': {SCHEMA_KEY}"
+        parameter = ".".join(path)
+        named = f"parameter '{parameter}'" if is_plain_name(parameter) else "a parameter"
+        where = f"{unused_tool(found.name)}, {named}: {SCHEMA_KEY}"
         if not (isinstance(token, str) and _TOKEN.fullmatch(token)):
             raise BadHeaderParam(f"{where} is not the name of a header")
         if schema.get("type") not in ("string", "integer", "boolean"):
