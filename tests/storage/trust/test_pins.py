@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,6 +26,7 @@ from mcp_workbench.storage.trust.pins import MAX_REJECTED, PinRecord, PinStore
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 PLACE = PinPlace("/home/me/workbench-config.json", "dev", "fs")
@@ -58,6 +60,20 @@ def held(*, place: PinPlace = PLACE, digest: str = "new", **members: object) -> 
         tools={"read": tool},
         **members,  # type: ignore[arg-type] # more members of the same struct
     )
+
+
+@contextmanager
+def unwritable(home: Path) -> Iterator[None]:
+    """Let nothing be written for a while, whoever the user is: a directory stands where the lock should."""
+    lock = home / "pins" / "lock"
+    aside = home / "aside"
+    if lock.exists():
+        lock.rename(aside)
+    lock.mkdir(parents=True, mode=0o700)
+    yield
+    lock.rmdir()
+    if aside.exists():
+        aside.rename(lock)
 
 
 def writer(home: Path, name: str, times: int) -> subprocess.Popen[str]:
@@ -132,6 +148,38 @@ def test_an_unwritable_place_is_said_once_and_pins_live_in_memory(
         assert store.held.servers() == []
         with pytest.raises(OSError, match="directory"):
             store.approve(held(), ["read"])
+
+
+def test_what_could_not_be_written_overwrites_no_approval(tmp_path: Path) -> None:
+    store, other = PinStore(tmp_path), PinStore(tmp_path)
+    store.change(PLACE, lambda record: with_tool(record, "a"), {"d-a": TEXT})
+    with unwritable(tmp_path):
+        kept = store.change(PLACE, lambda record: with_tool(record, "b"), {"d-b": TEXT})
+        assert store.read(PLACE) is kept
+    assert store.read(PLACE) is kept
+    other.approve(held(), ["read"])
+    approved = store.read(PLACE)
+    assert (approved == other.read(PLACE), set(store.texts(PLACE))) == (True, {"d-a", "new"})
+    assert store.read(PLACE) is approved
+    pin = store.change(PLACE, lambda record: with_tool(record, "c"), {"d-c": TEXT}).pin
+    assert pin is not None
+    assert set(pin.tools) == {"a", "read", "c"}
+    assert PinStore(tmp_path).read(PLACE).pin == pin
+
+
+def test_what_could_not_be_written_is_written_before_anything_held_can_be_approved(tmp_path: Path) -> None:
+    store = PinStore(tmp_path)
+    with unwritable(tmp_path):
+        kept = store.change(PLACE, lambda record: with_tool(record, "a"), {"d-a": TEXT})
+    store.keep_held(PLACE, held())
+    assert store.read(PLACE) is kept
+    other = PinStore(tmp_path)
+    (shown,) = other.held.servers()
+    other.approve(shown, ["read"])
+    pin = store.read(PLACE).pin
+    assert pin is not None
+    assert set(pin.tools) == {"a", "read"}
+    assert set(store.texts(PLACE)) == {"d-a", "new"}
 
 
 def test_a_lock_that_another_process_keeps_is_not_waited_for_without_end(

@@ -4,7 +4,8 @@ Owns the formats of these files, and how several processes change them: under on
 one step. What has to be held is decided in `workbench.trust`, and written by `held_files`. `review` approves
 and rejects what is held by `PinStore.approve`, `PinStore.reject` and, with a lock, `PinStore.release`.
 
-If nothing can be written, that is logged once, and pins are kept in memory until the process ends.
+If nothing can be written, that is logged once, and pins are kept in memory until they can be written. If
+another process has written the file meanwhile, the file counts: a person may have approved something there.
 """
 
 from __future__ import annotations
@@ -60,6 +61,15 @@ class PinRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Whether there was a file that cannot be read, so that nobody knows what was approved."""
 
 
+class _Unwritten(msgspec.Struct, frozen=True):
+    """What could not be written about a server."""
+
+    record: PinRecord
+    texts: dict[str, msgspec.Raw]
+    stamp: Stamp | None
+    """The state of the file when it could not be written; None if there was none that could be read."""
+
+
 class _PinFile(msgspec.Struct, kw_only=True):
     format: Literal[1] = 1
     place: PinPlace
@@ -89,22 +99,22 @@ class PinStore:
         self.held = HeldFiles(data)
         """What is held of each server."""
         self._known: dict[str, tuple[Stamp, PinRecord]] = {}
-        self._unwritten: dict[str, tuple[PinRecord, dict[str, msgspec.Raw]]] = {}
-        """Pins and texts that could not be written. They count until the process ends."""
+        self._unwritten: dict[str, _Unwritten] = {}
+        """Pins and texts that could not be written. They count until the file is another one."""
         self._changing = threading.RLock()
         self._has_warned = False
 
     def read(self, place: PinPlace) -> PinRecord:
         """Return what is remembered about a server. The object stays the same until that changes."""
         name = file_name(place)
-        if (unwritten := self._unwritten.get(name)) is not None:
-            return unwritten[0]
+        if (unwritten := self._in_memory(name)) is not None:
+            return unwritten.record
         try:
-            stamp = stamp_of(os.lstat(os.path.join(self._pins.path, name)))
-        except (FileNotFoundError, NotADirectoryError):
-            return _NOTHING
+            stamp = self._stamp(name)
         except OSError:
             return _DAMAGED
+        if stamp is None:
+            return _NOTHING
         known = self._known.get(name)
         if known is None or known[0] != stamp:
             known = self._known[name] = stamp, self._read(name)
@@ -113,8 +123,8 @@ class PinStore:
     def texts(self, place: PinPlace) -> Mapping[str, msgspec.Raw]:
         """Return the approved definitions, and the instructions as JSON, by digest. Some may be lost."""
         name = file_name(place)
-        if (unwritten := self._unwritten.get(name)) is not None:
-            return unwritten[1]
+        if (unwritten := self._in_memory(name)) is not None:
+            return unwritten.texts
         with suppress(OSError, ValueError, RecursionError):
             if (found := self._texts.read(name, max_bytes=MAX_FILE_BYTES)) is not None:
                 return _decode_texts(found[0]).texts
@@ -128,7 +138,8 @@ class PinStore:
     ) -> PinRecord:
         """Change what is remembered about a server, and return it.
 
-        `change` gets what is remembered at that moment; if it returns the same object, nothing is written.
+        `change` gets what is remembered at that moment; if it returns the same object, nothing is written but
+        what could not be written before.
         `texts` has the definitions and instructions that the change approves, by digest.
         """
         name = file_name(place)
@@ -138,13 +149,21 @@ class PinStore:
                     return self._change(place, name, change, texts)
             except OSError as error:
                 self._warn(error)
+            # Before the file is read: if another process writes it meanwhile, the file counts.
+            stamp = None
+            with suppress(OSError):
+                stamp = self._stamp(name)
             record = change(before := self.read(place))
             if record is not before:
-                self._unwritten[name] = record, _needed(record.pin, {**self.texts(place), **texts})
+                needed = _needed(record.pin, {**self.texts(place), **texts})
+                self._unwritten[name] = _Unwritten(record, needed, stamp)
             return record
 
     def keep_held(self, place: PinPlace, held: HeldServer | None) -> None:
         """Write what is held of a server, or that nothing is. That it cannot be written is logged once."""
+        if held is not None and self._in_memory(file_name(place)) is not None:
+            # First: an approval of what is held would else make a pin that lacks all other tools.
+            self.change(place, lambda record: record, {})
         try:
             self.held.keep(place, held)
         except OSError as error:
@@ -209,12 +228,12 @@ class PinStore:
         durable: bool = False,
     ) -> PinRecord:
         record = change(before := self.read(place))
-        if record is before:
+        if record is before and name not in self._unwritten:
             return record
         # The texts go first, those of the pin before included: whichever pin is there finds its texts.
         kept = self.texts(place)
         needed = _needed(before.pin, kept) | _needed(record.pin, {**kept, **texts})
-        if needed != kept:
+        if needed != kept or name in self._unwritten:
             self._texts.replace(name, [msgspec.json.encode(_TextFile(texts=needed))])
         file = _PinFile(place=place, pin=record.pin, rejected=record.rejected, judged=record.judged)
         self._pins.replace(name, [msgspec.json.encode(file)], durable=durable)
@@ -222,6 +241,25 @@ class PinStore:
         self._known[name] = stamp_of(os.lstat(os.path.join(self._pins.path, name))), record
         self._unwritten.pop(name, None)
         return record
+
+    def _in_memory(self, name: str) -> _Unwritten | None:
+        """Return what could not be written, if it counts. It does not if the file was written meanwhile."""
+        unwritten = self._unwritten.get(name)
+        if unwritten is None:
+            return None
+        with suppress(OSError):
+            # A file that is gone has no approval in it, and may be out of reach.
+            if (stamp := self._stamp(name)) is not None and stamp != unwritten.stamp:
+                self._unwritten.pop(name, None)
+                return None
+        return unwritten
+
+    def _stamp(self, name: str) -> Stamp | None:
+        """Return the state of a pin's file; None if there is none. Raises OSError."""
+        try:
+            return stamp_of(os.lstat(os.path.join(self._pins.path, name)))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
 
     def _read(self, name: str) -> PinRecord:
         try:
