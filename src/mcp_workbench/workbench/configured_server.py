@@ -407,7 +407,7 @@ class ConfiguredServer(ToolboxServer):
         if (trust := self._trust) is not None:
             session = connection.session
             instructions = self.server.mask_definition(session.offer.instructions)
-            await trust.admit(listed, instructions, limit, modern=session.is_modern)
+            await trust.admit(listed, instructions, limit, user=self, modern=session.is_modern)
 
     def _judgement(self, listed: Tools, instructions: str) -> Judgement:
         trust = self._trust

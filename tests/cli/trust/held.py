@@ -90,7 +90,7 @@ class Notes:
     def waiting(self) -> set[str]:
         """The names of the tools that wait for a decision."""
         held = self.store.held.of(self.place)
-        return set() if held is None else {name for name, tool in held.tools.items() if not tool.is_rejected}
+        return {name for one in held for name, tool in one.tools.items() if not tool.is_rejected}
 
 
 def _read(one: Definition) -> tuple[msgspec.Raw, dict[str, Any]]:

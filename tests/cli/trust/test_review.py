@@ -120,6 +120,29 @@ def test_what_changed_while_it_was_shown_is_shown_again(bench: TrustBench) -> No
     assert notes.approved() == {"add": OLD}
 
 
+def test_of_several_definitions_of_one_tool_a_person_approves_the_one_that_was_shown(
+    bench: TrustBench,
+) -> None:
+    notes = Notes(bench)
+    path = lock(bench, OLD, OTHER)
+    notes.hold(NEW)
+    (first,) = notes.store.held.of(notes.place)
+    notes.hold(definition("add", "Adds it twice"), definition("new"))
+    notes.store.held.add(first)
+    done = bench.do("review", "--approve", "add")
+    assert (done.code, "several definitions of dev/notes/add are held" in done.err) == (1, True)
+    assert len(bench.do("review", "--json").json["held"]) == 3
+    done = bench.do("review", typed="a\nq\n")
+    assert "approved: dev/notes/add" in done.out
+    approved = descriptions(path)["add"]
+    assert approved in (NEW["description"], "Adds it twice")
+    left = bench.do("review", "--json").json["held"]
+    assert {one["tool"] for one in left} == {"add", "new"}
+    assert bench.do("review", "--approve", "*").code == 0
+    assert descriptions(path)["add"] not in (approved, OLD["description"])
+    assert "new" in descriptions(path)
+
+
 def test_globs_decide_without_a_terminal_and_rejecting_wins(bench: TrustBench) -> None:
     notes = Notes(bench)
     notes.pin(OLD)

@@ -230,7 +230,7 @@ def test_what_is_held_can_be_listed_by_configuration(tmp_path: Path) -> None:
     link = tmp_path / "link.json"
     link.symlink_to(config)
     assert store.held.servers(str(link)) == [held(place=own)]
-    store.held.keep(own, None)
+    store.held.keep(own)
     assert store.held.servers(str(config)) == []
 
 
@@ -241,19 +241,39 @@ def test_a_decision_is_about_what_was_shown(tmp_path: Path) -> None:
     pin = store.read(PLACE).pin
     assert pin is not None
     assert pin.tools["read"].digest == "new"
-    assert store.held.of(PLACE) == held(digest="newer")
+    assert store.held.of(PLACE) == [held(digest="newer")]
     store.reject(held(digest="newer"), ["read"])
-    left = store.held.of(PLACE)
-    assert left is not None
+    (left,) = store.held.of(PLACE)
     assert (left.tools["read"].is_rejected, left.is_pending) == (True, False)
     assert store.read(PLACE).rejected == {"read": ("newer",)}
     store.approve(held(digest="newer"), ["read"])
-    assert (store.read(PLACE).rejected, store.held.of(PLACE)) == ({}, None)
+    assert (store.read(PLACE).rejected, store.held.of(PLACE)) == ({}, [])
     for digest in ("new", "other"):
         store.held.keep(PLACE, held(digest=digest))
         store.reject(held(digest=digest), ["read"])
     store.release(held(digest="other"), ["read"])
-    assert (store.read(PLACE).rejected, store.held.of(PLACE)) == ({"read": ("new",)}, None)
+    assert (store.read(PLACE).rejected, store.held.of(PLACE)) == ({"read": ("new",)}, [])
     for number in range(MAX_REJECTED + 5):
         store.reject(held(digest=str(number)), ["read"])
     assert store.read(PLACE).rejected["read"][0] == "5"
+
+
+def test_several_definitions_of_a_tool_are_held_until_each_is_decided(tmp_path: Path) -> None:
+    store = PinStore(tmp_path)
+    one, other = held(digest="one"), held(digest="other")
+    both = msgspec.structs.replace(other, tools={**other.tools, "write": other.tools["read"]})
+    store.keep_held(PLACE, one)
+    store.keep_held_again([one, both, other])
+    assert all(map(store.held.has, (one, both, other)))
+    # Each definition is there once, whatever files it is in.
+    shown = store.held.of(PLACE)
+    listed = sorted((name, tool.digest) for server in shown for name, tool in server.tools.items())
+    assert listed == [("read", "one"), ("read", "other"), ("write", "other")]
+    store.approve(other, ["read"])
+    assert not store.held.has(other)
+    store.reject(both, ["write"])
+    store.release(one, ["read"])
+    (left,) = store.held.servers()
+    assert ([*left.tools], left.is_pending) == (["write"], False)
+    store.keep_held(PLACE)
+    assert store.held.of(PLACE) == []

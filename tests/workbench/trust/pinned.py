@@ -78,9 +78,15 @@ class Pinned:
         self._write()
         return self._trust()
 
-    async def lists(self, *tools: msgspec.Raw, instructions: str = "", modern: bool = True) -> Judgement:
-        """What is judged of a list that the server sends."""
-        await self.trust.admit(tools, instructions, LIMIT, modern=modern)
+    async def lists(
+        self,
+        *tools: msgspec.Raw,
+        instructions: str = "",
+        modern: bool = True,
+        user: object = None,
+    ) -> Judgement:
+        """What is judged of a list that the server sends, to the only user or to one of several."""
+        await self.trust.admit(tools, instructions, LIMIT, user=user or self, modern=modern)
         await self.trust.pin_first_list(LIMIT)
         return self.trust.judgement(tools, instructions)
 

@@ -74,6 +74,36 @@ async def test_a_rejected_definition_stays_held_and_waits_for_nobody(tmp_path: P
     assert not (await Pinned(tmp_path).lists(tool())).held
 
 
+async def test_a_process_with_another_list_does_not_hide_what_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_workbench.workbench.trust.trust_context.LOOK_SECONDS", 0.01)
+    pinned, other = await held_tool(tmp_path), Pinned(tmp_path)
+    before = pinned.written
+    assert not (await other.lists(tool())).held
+    await poll(lambda: pinned.written == before)
+    # Two processes that hold two definitions leave each other's alone.
+    assert (await other.lists(tool(title=POISON))).held
+    await poll(lambda: len(pinned.store.held.of(pinned.place)) == 2)
+    await pinned.context.close()
+    await other.context.close()
+
+
+async def test_clients_with_other_lists_do_not_hide_what_one_of_them_may_not_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_workbench.workbench.trust.judging.keeping.MAX_HELD_SETS", 2)
+    pinned = await held_tool(tmp_path)
+    users = [ListShower(pinned) for _ in range(3)]
+    for user, title in zip(users, ("Read", POISON, f"{POISON} And more."), strict=True):
+        await pinned.lists(tool(title=title), instructions=title, user=user)
+    shown = {bytes(held.tools["read"].definition): held for held in pinned.store.held.of(pinned.place)}
+    assert shown.keys() == {bytes(BAD), bytes(tool(title=POISON))}
+    pinned.store.approve(shown[bytes(BAD)], ["read"])
+    assert not (await Pinned(tmp_path, "strict").lists(BAD)).held
+    assert (await Pinned(tmp_path, "strict").lists(tool(title=POISON))).held
+
+
 async def test_a_lock_that_approves_a_rejected_definition_releases_it(tmp_path: Path) -> None:
     await Pinned(tmp_path).lists(tool())
     locked(tmp_path, tool())

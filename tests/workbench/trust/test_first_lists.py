@@ -30,7 +30,7 @@ def nothing_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def admitted(pinned: Pinned, *tools: msgspec.Raw, modern: bool = True) -> Judgement:
-    await pinned.trust.admit(tools, "", LIMIT, modern=modern)
+    await pinned.trust.admit(tools, "", LIMIT, user=pinned, modern=modern)
     return pinned.trust.judgement(tools, "")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mcp_workbench.setup.lock_changes import LockEdit, write_lock
 from mcp_workbench.storage.trust.pin_records import INSTRUCTIONS
 from mcp_workbench.workbench.trust.digests import definition_digest
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mcp_workbench.cli.trust.held_items import HeldItem
+    from mcp_workbench.config import Origin
     from mcp_workbench.storage.trust.lock_file import Lock, LockedTool
     from mcp_workbench.storage.trust.pin_records import HeldServer
     from mcp_workbench.storage.trust.pins import PinStore
@@ -34,11 +37,11 @@ class Decisions:
         Raises CannotChange, LockUnusable or ValueError if the lock cannot be written, and OSError if pins
         cannot.
         """
-        edits = {
-            (held.place.toolbox, held.place.server): _edit(held, [item.name for item in some])
-            for held, some in _by_server(items)
-            if self._is_locked(held)
-        }
+        edits: dict[Origin, LockEdit] = {}
+        for held, some in _by_server(items):
+            if self._is_locked(held):
+                origin = held.place.toolbox, held.place.server
+                edits[origin] = _joined(edits.get(origin), _edit(held, [item.name for item in some]))
         is_written = bool(edits) and write_lock(
             self._path, edits, definition_digest, self._environ, command="review"
         )
@@ -64,9 +67,18 @@ class Decisions:
 
 
 def _by_server(items: Iterable[HeldItem]) -> Iterator[tuple[HeldServer, list[HeldItem]]]:
-    for _, some in groupby(items, key=lambda item: item.origin):
+    # Of one server there may be several, with other definitions of the same tools.
+    for _, some in groupby(items, key=lambda item: id(item.server)):
         listed = list(some)
         yield listed[0].server, listed
+
+
+def _joined(before: LockEdit | None, edit: LockEdit) -> LockEdit:
+    """Return one edit for two of the same server, unless these are about two programs."""
+    if before is None or before.identity != edit.identity:
+        return edit
+    instructions = before.instructions if edit.instructions is None else edit.instructions
+    return msgspec.structs.replace(edit, tools={**before.tools, **edit.tools}, instructions=instructions)
 
 
 def _edit(held: HeldServer, names: Sequence[str]) -> LockEdit:

@@ -84,8 +84,9 @@ class HeldItems:
     def again(self, item: HeldItem) -> HeldItem | None:
         """Return an item as it is now; None if it is no longer held."""
         held = self._store.held.of(item.server.place)
-        items = [] if held is None else self._items_of(held)
-        return next((other for other in items if other.name == item.name), None)
+        items = [other for one in held for other in self._items_of(one) if other.name == item.name]
+        # Several definitions of one tool may be held.
+        return next((other for other in items if other.version == item.version), next(iter(items), None))
 
     def _items_of(self, held: HeldServer) -> list[HeldItem]:
         if (held.place.toolbox, held.place.server) not in self._configured:

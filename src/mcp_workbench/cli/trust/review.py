@@ -93,7 +93,8 @@ class Review:
     def decide(self, approve: Sequence[str], reject: Sequence[str], *, quietly: bool) -> bool:
         """Approve and reject what patterns match. What both match is rejected.
 
-        Return False, with nothing decided, if a pattern matches nothing.
+        Return False, with nothing decided, if a pattern matches nothing, or several definitions of one tool
+        would be approved.
         """
         items = self.held.read()
         for pattern in (*approve, *reject):
@@ -102,6 +103,14 @@ class Review:
                 return False
         rejected = [item for item in items if any(map(item.matches, reject))]
         approved = [item for item in items if any(map(item.matches, approve)) and item not in rejected]
+        names = [item.full_name for item in approved]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            # A name does not say which of them a person has seen.
+            complain(
+                f"nothing was decided: several definitions of {show_name(twice)} are held. "
+                "Approve one of them in a terminal: mcp-workbench review"
+            )
+            return False
         if not quietly:
             for item in (*approved, *rejected):
                 self._show(item)

@@ -68,5 +68,6 @@ def _held(examined: Examined) -> dict[Origin, int]:
         server = examined.servers.get(origin)
         if held.is_pending and server is not None and server.pin != "off":
             texts = () if held.instructions is None else (held.instructions,)
-            waiting[origin] = sum(not one.is_rejected for one in (*held.tools.values(), *texts))
+            pending = sum(not one.is_rejected for one in (*held.tools.values(), *texts))
+            waiting[origin] = waiting.get(origin, 0) + pending
     return waiting

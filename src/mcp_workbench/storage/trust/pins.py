@@ -32,7 +32,7 @@ from mcp_workbench.storage.trust.pin_records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from mcp_workbench.errors import StrPath
     from mcp_workbench.storage.trust.pin_records import HeldServer
@@ -159,16 +159,25 @@ class PinStore:
                 self._unwritten[name] = _Unwritten(record, needed, stamp)
             return record
 
-    def keep_held(self, place: PinPlace, held: HeldServer | None) -> None:
+    def keep_held(self, place: PinPlace, *held: HeldServer) -> None:
         """Write what is held of a server, or that nothing is. That it cannot be written is logged once."""
-        if held is not None and self._in_memory(file_name(place)) is not None:
-            # First: an approval of what is held would else make a pin that lacks all other tools.
-            self.change(place, lambda record: record, {})
+        if held:
+            self._write_memory(place)
         try:
-            self.held.keep(place, held)
+            self.held.keep(place, *held)
         except OSError as error:
-            if held is not None:
+            if held:
                 self._warn(error)
+
+    def keep_held_again(self, held: Iterable[HeldServer]) -> None:
+        """Write what another process has removed. That it cannot be written is logged once."""
+        try:
+            for one in held:
+                if not self.held.has(one):
+                    self._write_memory(one.place)
+                    self.held.add(one)
+        except OSError as error:
+            self._warn(error)
 
     def approve(self, held: HeldServer, names: Collection[str], *, by: str = "review") -> None:
         """Approve what a person was shown: tools by their names, and `INSTRUCTIONS`.
@@ -241,6 +250,14 @@ class PinStore:
         self._known[name] = stamp_of(os.lstat(os.path.join(self._pins.path, name))), record
         self._unwritten.pop(name, None)
         return record
+
+    def _write_memory(self, place: PinPlace) -> None:
+        """Write the pin if that could not be done before.
+
+        An approval of what is held would else make a pin that lacks all other tools.
+        """
+        if self._in_memory(file_name(place)) is not None:
+            self.change(place, lambda record: record, {})
 
     def _in_memory(self, name: str) -> _Unwritten | None:
         """Return what could not be written, if it counts. It does not if the file was written meanwhile."""

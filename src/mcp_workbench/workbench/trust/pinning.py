@@ -16,7 +16,7 @@ import threading
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 import msgspec
 
@@ -94,8 +94,11 @@ class ServerTrust:
         self._seen: Seen | None = None
         self._judged: dict[str, Judgement] = {}
         """The judgements of the last lists, by their digests, as far as `_seen` still holds."""
-        self._live: dict[bool, _LiveList] = {}
-        """The last list for legacy, and for modern clients."""
+        self._live: WeakKeyDictionary[object, dict[bool, _LiveList]] = WeakKeyDictionary()
+        """The last list for legacy, and for modern clients, of everybody who shows the server's tools.
+
+        Clients with processes of their own may get different lists.
+        """
         self._judging = threading.Lock()
         """Held by threads that judge. The event loop never waits for it."""
         self._first: FirstList | None = None
@@ -131,8 +134,10 @@ class ServerTrust:
         """Tell an object that shows the server's tools when other tools are held."""
         self._users.add(user)
 
-    async def admit(self, tools: Tools, instructions: str, limit: float, *, modern: bool) -> None:
-        """Judge a list that a server has just sent, before it is used. Raises BadAnswer."""
+    async def admit(
+        self, tools: Tools, instructions: str, limit: float, *, user: object, modern: bool
+    ) -> None:
+        """Judge a list that a server has just sent to a user, before it is used. Raises BadAnswer."""
         if self.is_off:
             self._keeper.keep_held(self.config.pin, ())
             return
@@ -141,12 +146,13 @@ class ServerTrust:
             await self._before.close()
             self._before = None
         if self._can_wait():
-            self._admit_first(FirstList(tools, instructions, is_modern=modern))
+            self._admit_first(FirstList(tools, instructions, user=user, is_modern=modern))
             return
         first = self._first
         self._is_urgent.set()
         try:
-            is_new = await in_thread(partial(self._admit, tools, instructions, modern=modern), limit)
+            work = partial(self._admit, tools, instructions, user=user, modern=modern)
+            is_new = await in_thread(work, limit)
         except TimeoutError:
             reason = f"its list of tools could not be compared with what was approved within {limit:g} s"
             raise BadAnswer(reason) from None
@@ -161,14 +167,15 @@ class ServerTrust:
 
     def _can_wait(self) -> bool:
         """Whether the next list is the first of its server, and used whatever is in it."""
-        if self._live:
+        if self._live or self._first is not None:
             return False
         seen = self._look()
         return seen.level == "scan" and seen.lock is None and seen.record == PinRecord()
 
     def _admit_first(self, first: FirstList) -> None:
         self._first = first
-        self._live[first.is_modern] = _LiveList(first.tools, first.instructions, first.judgement)
+        live = _LiveList(first.tools, first.instructions, first.judgement)
+        self._live[first.user] = {first.is_modern: live}
         self._background = asyncio.create_task(self._pin_and_scan(first))
 
     async def _pin_and_scan(self, first: FirstList) -> None:
@@ -202,7 +209,7 @@ class ServerTrust:
 
         That is so if another process has pinned the server meanwhile, or the level is another.
         """
-        judgement = self._live[first.is_modern].judgement
+        judgement = self._live[first.user][first.is_modern].judgement
         if judgement.held or judgement.withheld is not None:
             self._tell_users()
 
@@ -241,6 +248,17 @@ class ServerTrust:
             return
         if not self._look().is_same(self._seen):
             self._refreshing = asyncio.create_task(self._refresh())
+        elif self._keeper.has_lost_held:
+            self._refreshing = asyncio.create_task(self._show_held_again())
+
+    async def _show_held_again(self) -> None:
+        """Let `review` show what is held here, after a process with another list has removed it."""
+        try:
+            await in_thread(self._keeper.keep_held_again, REFRESH_TIMEOUT_SECONDS)
+        except TimeoutError:
+            self._log.warning("what is held could not be written within %g s", REFRESH_TIMEOUT_SECONDS)
+        finally:
+            self._refreshing = None
 
     async def _refresh(self) -> None:
         try:
@@ -258,19 +276,22 @@ class ServerTrust:
         with self._judging:
             seen = self._seen = self._look()
             self._judged.clear()
-            for modern, live in [*self._live.items()]:
-                judgement = self._judge(seen, live.tools, live.instructions).judgement
-                self._judged[list_digest(live.tools, live.instructions)] = judgement
-                self._live[modern] = _LiveList(live.tools, live.instructions, judgement)
+            for lists in [*self._live.values()]:
+                for modern, live in [*lists.items()]:
+                    key = list_digest(live.tools, live.instructions)
+                    if key not in self._judged:
+                        self._judged[key] = self._judge(seen, live.tools, live.instructions).judgement
+                    lists[modern] = _LiveList(live.tools, live.instructions, self._judged[key])
             self._keep_held()
 
     def _keep_held(self) -> None:
-        self._keeper.keep_held(self.config.pin, [live.judgement for live in self._live.values()])
+        lists = [live for of_user in [*self._live.values()] for live in [*of_user.values()]]
+        self._keeper.keep_held(self.config.pin, [live.judgement for live in lists])
 
     def _look(self) -> Seen:
         return Seen(self.config.pin, self._context.store.read(self._place), self._context.lock())
 
-    def _admit(self, tools: Tools, instructions: str, *, modern: bool) -> bool:
+    def _admit(self, tools: Tools, instructions: str, *, user: object, modern: bool) -> bool:
         """Judge a list and keep what it comes to. Return whether nothing was approved before."""
         self._keep_first()
         key = list_digest(tools, instructions)
@@ -285,8 +306,9 @@ class ServerTrust:
                 if len(self._judged) >= MAX_JUDGED_LISTS:
                     self._judged.pop(next(iter(self._judged)))
                 self._judged[key] = judgement
-            before = self._live.get(modern)
-            self._live[modern] = _LiveList(tools, instructions, judgement)
+            lists = self._live.setdefault(user, {})
+            before = lists.get(modern)
+            lists[modern] = _LiveList(tools, instructions, judgement)
             if before is None or before.judgement is not judgement:
                 self._keep_held()
             return is_new
@@ -299,7 +321,8 @@ class ServerTrust:
             try:
                 judgement = self._judge_and_keep(self._look(), first.tools, first.instructions, self._pause)
                 self._judged[list_digest(first.tools, first.instructions)] = judgement
-                self._live[first.is_modern] = _LiveList(first.tools, first.instructions, judgement)
+                live = _LiveList(first.tools, first.instructions, judgement)
+                self._live[first.user][first.is_modern] = live
                 self._keep_held()
                 first.claims.update(judgement.hints)
             finally:

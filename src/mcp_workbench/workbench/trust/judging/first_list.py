@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 class FirstList:
     """The first list of a server. Nothing of it is held, and its hints are read when they are asked for."""
 
-    def __init__(self, tools: Tools, instructions: str, *, is_modern: bool) -> None:
+    def __init__(self, tools: Tools, instructions: str, *, user: object, is_modern: bool) -> None:
         self.tools = tools
         self.instructions = instructions
+        self.user = user
+        """Who shows the list to clients."""
         self.is_modern = is_modern
         self.claims: dict[str, ToolHint] = {}
         """What the hints of the tools claim, as far as it was asked for or is pinned."""

@@ -14,7 +14,7 @@ from mcp_workbench.storage.trust.pins import MAX_JUDGED, PinRecord
 from mcp_workbench.workbench.trust.judging.verdict import exact_key, shown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from mcp_workbench.config.model.workbench import PinLevel
     from mcp_workbench.storage.trust.pin_records import PinPlace
@@ -34,9 +34,19 @@ Calls are made meanwhile, and one thread of Python runs at a time.
 MAX_REMEMBERED: Final = 20_000
 """Held definitions that are remembered as logged: a server may list others again and again."""
 
+MAX_HELD_SETS: Final = 10
+"""Definitions of one tool that one process keeps for `review`. The clients that got others are held, too."""
+
 _Held = TypeVar("_Held", HeldTool, HeldInstructions)
 
 log = logging.getLogger(__name__)
+
+
+class _HeldSet(msgspec.Struct, eq=False):
+    """Held definitions, at most one of each tool."""
+
+    tools: dict[str, HeldTool] = msgspec.field(default_factory=dict)
+    instructions: HeldInstructions | None = None
 
 
 class TrustKeeper:
@@ -48,6 +58,8 @@ class TrustKeeper:
         self._identity = identity
         self._log = logging.LoggerAdapter(log, {"server": f"{place.toolbox}/{place.server}"})
         self._has_written = False
+        self._held: list[HeldServer] = []
+        """What is held by the lists of this process."""
         self._logged: set[str] = set()
         """What was logged as held, so that it is logged once."""
 
@@ -85,33 +97,41 @@ class TrustKeeper:
         self._log_outcome(verdict)
         return kept
 
+    @property
+    def has_lost_held(self) -> bool:
+        """Whether another process, which got another list, has taken something for no longer held."""
+        return not all(map(self._store.held.has, self._held))
+
+    def keep_held_again(self) -> None:
+        """Write what is held here again, beside what other processes hold."""
+        self._store.keep_held_again(self._held)
+
     def keep_held(self, level: PinLevel, judgements: Iterable[Judgement]) -> None:
         """Write what is held of the server now, for `review`, and log what was not held before."""
-        tools: dict[str, HeldTool] = {}
-        text: HeldInstructions | None = None
-        for judgement in judgements:
-            tools |= judgement.held
-            text = text or judgement.withheld
-        if level == "off" or not (tools or text):
-            self._store.keep_held(self._place, None)
-            return
-        before = self._store.held.of(self._place)
-        if before is not None:
-            tools = {name: _since(tool, before.tools.get(name)) for name, tool in tools.items()}
-            text = None if text is None else _since(text, before.instructions)
-        pin = self._store.read(self._place).pin
-        held = HeldServer(
-            place=self._place,
-            level=level,
-            identity=self._identity.digest,
-            program=self._identity.program,
-            approved_program=pin.program if pin is not None and pin.identity != self._identity.digest else "",
-            tools=tools,
-            instructions=text,
-        )
-        if held != before:
-            self._store.keep_held(self._place, held)
-        self._log_held(held)
+        sets = [] if level == "off" else _sets_of(judgements)
+        before = self._store.held.of(self._place) if sets else []
+        pin = self._store.read(self._place).pin if sets else None
+        is_other = pin is not None and pin.identity != self._identity.digest
+        self._held = [
+            HeldServer(
+                place=self._place,
+                level="strict" if level == "strict" else "scan",
+                identity=self._identity.digest,
+                program=self._identity.program,
+                approved_program=pin.program if pin is not None and is_other else "",
+                tools={
+                    name: _since(tool, [one.tools[name] for one in before if name in one.tools])
+                    for name, tool in found.tools.items()
+                },
+                instructions=None
+                if (text := found.instructions) is None
+                else _since(text, [one.instructions for one in before if one.instructions is not None]),
+            )
+            for found in sets
+        ]
+        self._store.keep_held(self._place, *self._held)
+        for held in self._held:
+            self._log_held(held)
 
     def log_suspicions(self, tools: Sequence[msgspec.Raw], instructions: str) -> None:
         """Log the hard findings in a list that is used all the same, because it is the first."""
@@ -150,11 +170,34 @@ class TrustKeeper:
         return True
 
 
-def _since(held: _Held, before: _Held | None) -> _Held:
+def _sets_of(judgements: Iterable[Judgement]) -> list[_HeldSet]:
+    """Return what is held of several lists: one set, and more if they have other definitions of one tool."""
+    sets: list[_HeldSet] = []
+
+    def put(fits: Callable[[_HeldSet], bool]) -> _HeldSet | None:
+        found = next((one for one in sets if fits(one)), None)
+        if found is None and len(sets) < MAX_HELD_SETS:
+            sets.append(found := _HeldSet())
+        return found
+
+    for judgement in judgements:
+        for name, tool in judgement.held.items():
+            version = tool.version
+            one = put(lambda one: name not in one.tools or one.tools[name].version == version)  # noqa: B023 - called at once
+            if one is not None:
+                one.tools[name] = tool
+        if (text := judgement.withheld) is not None:
+            digest = text.digest
+            one = put(lambda one: one.instructions is None or one.instructions.digest == digest)  # noqa: B023 - called at once
+            if one is not None:
+                one.instructions = text
+    return sets
+
+
+def _since(held: _Held, before: Iterable[_Held]) -> _Held:
     """Return what is held with the time at which it was first held."""
-    if before is None or before.digest != held.digest:
-        return held
-    return msgspec.structs.replace(held, since=before.since)
+    times = [one.since for one in before if one.digest == held.digest]
+    return msgspec.structs.replace(held, since=min(times)) if times else held
 
 
 def _few(lines: Sequence[str]) -> list[str]:
