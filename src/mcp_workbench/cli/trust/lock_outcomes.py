@@ -14,10 +14,11 @@ from mcp_workbench.protocol.lists import usable_tools
 from mcp_workbench.setup.lock_changes import edit_to
 from mcp_workbench.storage.trust.lock_file import LockedServer
 from mcp_workbench.storage.trust.pin_records import INSTRUCTIONS, PinPlace, config_name, version_of
-from mcp_workbench.workbench.trust.digests import program_digest, program_of, text_digest
+from mcp_workbench.workbench.trust.digests import program_digest, text_digest
 from mcp_workbench.workbench.trust.judging.approved import Seen, ServerIdentity, basis_of
 from mcp_workbench.workbench.trust.judging.judge import judge
 from mcp_workbench.workbench.trust.lock_entries import differences, locked_tool, pinned_server
+from mcp_workbench.workbench.trust.programs import server_program
 from mcp_workbench.workbench.trust.scanning.scanner import scan_text, scan_tool
 
 if TYPE_CHECKING:
@@ -70,10 +71,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def listing_of(server: ConfiguredServer, written: Sequence[str] | None) -> ServerListing:
-    """Return what a connected server lists. `written` is its program as the file has it, see `program_of`."""
+    """Return what a connected server lists. `written` is its program in the file, see `server_program`."""
     connection = server.server.connections[True]
     listed = () if connection is None else tuple(connection.listed)
-    program = program_of(server.server.config, written)
+    program = server_program(server.server.config, written)
     tools: dict[str, LockedTool] = {}
     unwritable: list[str] = []
     for name, definition in usable_tools(listed).items():

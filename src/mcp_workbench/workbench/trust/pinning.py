@@ -23,12 +23,13 @@ import msgspec
 from mcp_workbench.errors import BadAnswer
 from mcp_workbench.storage.trust.pins import PinRecord
 from mcp_workbench.wire.threads import in_thread
-from mcp_workbench.workbench.trust.digests import claim_of, list_digest, program_digest, program_of
+from mcp_workbench.workbench.trust.digests import claim_of, list_digest, program_digest
 from mcp_workbench.workbench.trust.judgement import NOTHING_HELD, Judgement
 from mcp_workbench.workbench.trust.judging.approved import Seen, ServerIdentity, pin_in_force
 from mcp_workbench.workbench.trust.judging.first_list import FirstList
 from mcp_workbench.workbench.trust.judging.keeping import PAUSE_SECONDS, TrustKeeper
 from mcp_workbench.workbench.trust.judging.verdict import no_pause, verdict_on
+from mcp_workbench.workbench.trust.programs import server_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +87,7 @@ class ServerTrust:
         self._log = logging.LoggerAdapter(log, {"server": "/".join(origin)})
         self.config = config
         """The configuration of the server that counts now."""
-        program = program_of(config, context.programs.get(origin))
+        program = server_program(config, context.programs.get(origin))
         self._identity = ServerIdentity(origin, program_digest(program), mask(program))
         self._place = context.place(self._identity)
         self._keeper = TrustKeeper(context.store, self._place, self._identity)
