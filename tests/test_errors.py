@@ -242,6 +242,13 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
             "A person can release it: mcp-workbench review"
         ),
     ),
+    "a tool of another program": (
+        ToolHeld("n", "s", "t", is_new=False, is_other_program=True),
+        (
+            "Tool 'n' of server 's' (toolbox 't') is held: another program runs under the name of this "
+            "server. A person can release it: mcp-workbench review"
+        ),
+    ),
     "a tool whose definition is wanted": (
         ToolsNotFound("toolbox 't'", {"n": []}),
         (

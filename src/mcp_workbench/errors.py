@@ -540,13 +540,20 @@ def _on_other_servers(places: Sequence[tuple[str, str, str]]) -> str:
 
 
 class ToolHeld(CallError):
-    """The definition of the tool is not the approved one, so that a person has to look at it first."""
+    """The definition of the tool is not the approved one, so that a person has to look at it first.
 
-    def __init__(self, tool: str, server: str, toolbox: str, *, is_new: bool) -> None:
+    Or the definition is the same, and another program has the name of its server.
+    """
+
+    def __init__(
+        self, tool: str, server: str, toolbox: str, *, is_new: bool, is_other_program: bool = False
+    ) -> None:
         self.tool = tool
         self.server = server
         self.toolbox = toolbox
         why = "nobody has approved it yet" if is_new else "its definition changed since it was approved"
+        if is_other_program:
+            why = "another program runs under the name of this server"
         super().__init__(
             f"Tool '{tool}' of server '{server}' (toolbox '{toolbox}') is held: {why}. "
             "A person can release it: mcp-workbench review"

@@ -203,6 +203,11 @@ class ConfiguredServer(ToolboxServer):
             if self._is_shown(name)
         }
 
+    @property
+    def withholds_instructions(self) -> bool:
+        """Whether instructions of the server are withheld."""
+        return any(judgement.withheld is not None for judgement in self._judgements())
+
     def tool_hint(self, tool: str) -> ToolHint | None:
         """Return what the approved hints of a tool claim; None if the server was never listed."""
         if self.trusts is None:
@@ -300,8 +305,15 @@ class ConfiguredServer(ToolboxServer):
         if held is None or not self._is_shown(tool):
             return
         from mcp_workbench.workbench.text.sanitise import show_name  # noqa: PLC0415 - only for such a call
+        from mcp_workbench.workbench.trust.judging.approved import OTHER_PROGRAM  # noqa: PLC0415 - only for such a call
 
-        raise ToolHeld(show_name(tool), self.server.name, self._toolbox, is_new=not held.approved)
+        raise ToolHeld(
+            show_name(tool),
+            self.server.name,
+            self._toolbox,
+            is_new=not held.approved,
+            is_other_program=OTHER_PROGRAM in held.reasons,
+        )
 
     async def _wait_for_turn(self, tool: str | None, connection: Connection, principal: str) -> bool:
         try:

@@ -107,6 +107,11 @@ class ToolboxServer(ABC):
     def held(self) -> Mapping[str, HeldTool]:
         """The tools that are not shown or callable until a person releases them, by name."""
 
+    @property
+    @abstractmethod
+    def withholds_instructions(self) -> bool:
+        """Whether instructions of the server are not shown until a person releases them."""
+
     @abstractmethod
     def tool_hint(self, tool: str) -> ToolHint | None:
         """What the locked annotations of a tool claim that it does; None if the server was never listed."""

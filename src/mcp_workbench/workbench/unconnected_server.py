@@ -73,6 +73,11 @@ class UnconnectedServer(ToolboxServer):
         """Return nothing: no tool of it was ever listed, or all are built in."""
         return {}
 
+    @property
+    def withholds_instructions(self) -> bool:
+        """Return False: it has none."""
+        return False
+
     def tool_hint(self, tool: str) -> ToolHint | None:  # noqa: ARG002 - it has none
         """Return None: nothing was ever listed."""
         return None

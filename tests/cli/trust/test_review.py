@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from mcp_workbench.setup.lock_changes import LockEdit, write_lock
+from mcp_workbench.storage.directories import data_directory
 from mcp_workbench.storage.trust.lock_file import lock_path, read_lock
 from mcp_workbench.workbench.trust.digests import definition_digest, program_digest, text_digest
 from mcp_workbench.workbench.trust.lock_entries import locked_tool
@@ -253,3 +254,26 @@ def test_a_lock_that_cannot_be_written_leaves_everything_held(bench: TrustBench)
     assert (done.code, notes.waiting()) == (1, {"add"})
     assert f"nothing was approved: {path}: it is read-only." in done.err
     assert "1 definition waits for a decision." in done.out
+
+
+def test_a_data_directory_that_cannot_be_used_is_not_taken_for_nothing_held(bench: TrustBench) -> None:
+    notes = Notes(bench)
+    notes.hold(NEW)
+    directory = Path(data_directory(bench.environment()))
+    directory.rename(directory.with_name("aside"))
+    directory.write_bytes(b"")
+    done = bench.do("review")
+    assert (done.code, "the data directory cannot be used" in done.err, done.out) == (1, True, "")
+
+
+def test_a_tool_that_cannot_be_locked_is_named(bench: TrustBench) -> None:
+    notes = Notes(bench)
+    lock(bench, OLD)
+    notes.hold(definition("add", inputSchema={"maximum": 1}))
+    held = msgspec.Raw(b'{"name":"add","inputSchema":{"maximum":1e999}}')
+    (shown,) = notes.store.held.of(notes.place)
+    tool = msgspec.structs.replace(shown.tools["add"], definition=held)
+    notes.store.held.keep(notes.place, msgspec.structs.replace(shown, tools={"add": tool}))
+    done = bench.do("review", "--approve", "add")
+    assert done.code == 1
+    assert "nothing was approved: dev/notes/add has a number that JSON cannot hold" in done.err

@@ -88,7 +88,8 @@ def _check_as_json(loaded: LoadedConfig, rows: Rows, *, connecting: bool) -> Non
 
 def _to_look_at(rows: Rows) -> str:
     """Return the commands that show what is held, and the findings of the scanner, if there are any."""
-    held = "Held: mcp-workbench review. " if any(row.held for row in rows.values()) else ""
+    is_held = any(row.held or row.withheld for row in rows.values())
+    held = "Held: mcp-workbench review. " if is_held else ""
     return held + ("Findings: mcp-workbench scan. " if any(row.findings for row in rows.values()) else "")
 
 

@@ -40,6 +40,8 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
     tools: int | None = None
     held: int = 0
     """How many tools cannot be used until a person has reviewed them. They are not among `tools`."""
+    withheld: bool = False
+    """Whether the server's instructions cannot be used until a person has reviewed them."""
     findings: dict[Severity, int] | None = None
     """How many findings the scanner has in the listing, by severity; None if there are none."""
     seconds: float | None = None
@@ -67,6 +69,7 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
     def note_trust(self, toolbox_server: ConfiguredServer) -> None:
         """Note what is held of a server that has just listed its tools, and what looks like an attack."""
         self.held = len(toolbox_server.held())
+        self.withheld = toolbox_server.withholds_instructions
         known = toolbox_server.known()
         if known is not None:
             found = scan_server(list(known.index.values()), toolbox_server.instructions)

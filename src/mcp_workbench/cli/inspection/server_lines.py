@@ -55,9 +55,10 @@ def server_lines(
 def _outcome(row: Row) -> str:
     if row.tools is not None:
         held = f", {row.held:,} held" if row.held else ""
+        withheld = ", instructions held" if row.withheld else ""
         hard = (row.findings or {}).get("hard", 0)
         found = f", {count(hard, 'hard finding', 'hard findings')}" if hard else ""
-        return count(row.tools, "tool", "tools") + held + found
+        return count(row.tools, "tool", "tools") + held + withheld + found
     return row.cause or ""
 
 

@@ -195,8 +195,13 @@ def _print_structure(result: tuple[Body, ...]) -> None:
 
 
 def _mention_held(opening: Opening) -> None:
-    """Say on stderr which tools are not in the list because they are held."""
+    """Say on stderr which tools are not in the list because they are held, and which instructions are."""
     names = ["/".join((*server.origin, tool)) for server, _ in opening.tools for tool in server.held()]
+    names += [
+        f"the instructions of {'/'.join(server.origin)}"
+        for server, _ in opening.tools
+        if server.withholds_instructions
+    ]
     if names:
         shown = ", ".join(map(show_name, names[:MAX_NAMES_SHOWN]))
         more = f" and {len(names) - MAX_NAMES_SHOWN:,} more" if len(names) > MAX_NAMES_SHOWN else ""

@@ -9,6 +9,7 @@ import msgspec
 
 from mcp_workbench.setup.lock_changes import LockEdit, write_lock
 from mcp_workbench.storage.trust.pin_records import INSTRUCTIONS
+from mcp_workbench.workbench.text.sanitise import show_name
 from mcp_workbench.workbench.trust.digests import definition_digest
 from mcp_workbench.workbench.trust.lock_entries import locked_tool
 
@@ -82,9 +83,15 @@ def _joined(before: LockEdit | None, edit: LockEdit) -> LockEdit:
 
 
 def _edit(held: HeldServer, names: Sequence[str]) -> LockEdit:
-    tools: dict[str, LockedTool | None] = {
-        name: locked_tool(tool.definition) for name, tool in held.tools.items() if name in names
-    }
+    tools: dict[str, LockedTool | None] = {}
+    for name, tool in held.tools.items():
+        if name in names:
+            try:
+                tools[name] = locked_tool(tool.definition)
+            except ValueError:
+                full_name = show_name(f"{held.place.toolbox}/{held.place.server}/{name}")
+                what = "has a number that JSON cannot hold, and cannot be locked"
+                raise ValueError(f"{full_name} {what}") from None
     text = held.instructions
     return LockEdit(
         identity=held.identity,

@@ -38,7 +38,8 @@ QUESTION: Final = "[a]pprove, [r]eject, [s]kip or [q]uit?"
 def run(options: argparse.Namespace) -> int:
     """Show what is held, and write what is decided about it.
 
-    Return 0 (nothing waits any more), 1 (something is still held, or a decision failed) or 2 (a bad file).
+    Return 0 (nothing waits any more), 1 (something is still held, a decision failed, or nothing can be read)
+    or 2 (a bad file).
     """
     loaded = load_or_report(options, as_json=options.json)
     if loaded is None:
@@ -56,6 +57,11 @@ def run(options: argparse.Namespace) -> int:
         if settings.pin != "off"
     }
     store = PinStore(data_directory(os.environ))
+    try:
+        store.held.check()
+    except OSError as error:
+        complain(f"nobody can tell what is held, because the data directory cannot be used: {error}")
+        return 1
     review = Review(
         HeldItems(store, loaded.path, lock, servers), Decisions(store, path, lock, os.environ), path
     )

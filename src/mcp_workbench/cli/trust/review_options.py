@@ -20,7 +20,8 @@ slash (dev/github/) it names the server's instructions. What is approved goes
 to workbench-lock.json if the server is in it, else to your data directory.
 
 Exit code: 0 nothing waits for a decision, 1 something does, a glob matches
-nothing, or a decision cannot be written, 2 a bad file."""
+nothing, a decision cannot be written, or the data directory cannot be used,
+2 a bad file."""
 
 LOCK_DESCRIPTION = """\
 Writes what is approved of every server to workbench-lock.json beside the

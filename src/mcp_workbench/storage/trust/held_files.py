@@ -7,6 +7,7 @@ the files of `pins`, and a decision of a person is written there.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from contextlib import suppress
@@ -65,6 +66,15 @@ class HeldFiles:
                 if held is not None and wanted in (None, held.place.config):
                     found.append(held)
         return _each_once(found)
+
+    def check(self) -> None:
+        """Raise OSError if nothing can be read here, or if a workbench could not have written anything."""
+        self._files.scan()
+        path = self._files.path
+        while not os.path.lexists(path):
+            path = os.path.dirname(path)
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, "it cannot be written to", path)
 
     def of(self, place: PinPlace) -> list[HeldServer]:
         """Return what is held of one server."""

@@ -84,6 +84,11 @@ class HidingServer(ToolboxServer):
         """The held tools that are not hidden, by name."""
         return {name: held for name, held in self._whole.held().items() if not self.is_hidden(name)}
 
+    @property
+    def withholds_instructions(self) -> bool:
+        """Whether instructions of the server are withheld."""
+        return self._whole.withholds_instructions
+
     def tool_hint(self, tool: str) -> ToolHint | None:
         """What the locked annotations of a tool claim that it does; None if the server was never listed."""
         return self._whole.tool_hint(tool)
