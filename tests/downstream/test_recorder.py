@@ -39,8 +39,8 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def in_memory(directory: Path) -> list[Json]:
-    """The records, as a person would read them."""
-    files = (directory / "cache" / "catalogue").glob("*")
+    """The records, as a person would read them, without the drafts of those that are being written."""
+    files = (directory / "cache" / "catalogue").glob("*.json")
     return [json.loads(file.read_bytes()) for file in files]
 
 
