@@ -6,21 +6,18 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.config.masking.in_text import mask_in_text
+from mcp_workbench.config.masking.in_text import MASKED, mask_in_text
 from mcp_workbench.config.masking.recognition import names_secret
-from mcp_workbench.config.masking.token_shapes import known_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_READ_BYTES: Final = 256 * 1024
 """Size of the longest JSON that is read: to decode more would hold up everything else."""
-MASKED: Final = "<masked>"
-"""Stands for a value whose key says that it is secret, and for a token of a known service."""
 
 _MAX_DEPTH: Final = 32
-_TOKEN_CHARACTERS: Final = 500
-"""Length of a token that is still recognised where a text is cut. To search whole texts would take long."""
+_SECRET_CHARACTERS: Final = 500
+"""Length of a secret that is still recognised where a text is cut. To search whole texts would take long."""
 _LIMITS: Final = ((2000, 200), (200, 20))
 """How many characters of a text and how many members of a list or an object are shown, and how many if
 that is still too much."""
@@ -76,7 +73,8 @@ def _shortened(value: object, characters: int, members: int, depth: int) -> obje
         return "…"
     if isinstance(value, str):
         beyond = len(value) - characters
-        text = _without_tokens(value[: characters + _TOKEN_CHARACTERS])
+        # Most results are texts, which may have JSON, commands or addresses in them.
+        text = mask_in_text(value[: characters + _SECRET_CHARACTERS])
         return text if beyond <= 0 else f"{text[:characters]}… ({beyond:,} characters left out)"
     if isinstance(value, dict):
         shown: dict[object, object] = {}
@@ -90,10 +88,3 @@ def _shortened(value: object, characters: int, members: int, depth: int) -> obje
         cut = [_shortened(member, characters, members, depth + 1) for member in value[:members]]
         return cut if len(value) <= members else [*cut, f"… ({len(value) - members:,} left out)"]
     return value
-
-
-def _without_tokens(text: str) -> str:
-    for token in {token for _, token in known_tokens(text)}:
-        text = text.replace(token, MASKED)
-    # Most results are texts, which may have JSON, commands or addresses in them.
-    return mask_in_text(text)
