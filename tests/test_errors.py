@@ -229,24 +229,10 @@ WORDINGS: dict[str, tuple[WorkbenchError, str]] = {
         ),
     ),
     "a tool that changed": (
-        ToolHeld("n", "s", "t", is_new=False),
+        ToolHeld("n", "s", "t", "its definition changed since it was approved"),
         (
             "Tool 'n' of server 's' (toolbox 't') is held: its definition changed since it was approved. "
             "A person can release it: mcp-workbench review"
-        ),
-    ),
-    "a tool that is new": (
-        ToolHeld("n", "s", "t", is_new=True),
-        (
-            "Tool 'n' of server 's' (toolbox 't') is held: nobody has approved it yet. "
-            "A person can release it: mcp-workbench review"
-        ),
-    ),
-    "a tool of another program": (
-        ToolHeld("n", "s", "t", is_new=False, is_other_program=True),
-        (
-            "Tool 'n' of server 's' (toolbox 't') is held: another program runs under the name of this "
-            "server. A person can release it: mcp-workbench review"
         ),
     ),
     "a tool whose definition is wanted": (

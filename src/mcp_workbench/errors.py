@@ -540,20 +540,15 @@ def _on_other_servers(places: Sequence[tuple[str, str, str]]) -> str:
 
 
 class ToolHeld(CallError):
-    """The definition of the tool is not the approved one, so that a person has to look at it first.
+    """A person has to look at the tool first, because it is not the approved one, or nobody has approved it.
 
-    Or the definition is the same, and another program has the name of its server.
+    `why` says which it is, as a clause.
     """
 
-    def __init__(
-        self, tool: str, server: str, toolbox: str, *, is_new: bool, is_other_program: bool = False
-    ) -> None:
+    def __init__(self, tool: str, server: str, toolbox: str, why: str) -> None:
         self.tool = tool
         self.server = server
         self.toolbox = toolbox
-        why = "nobody has approved it yet" if is_new else "its definition changed since it was approved"
-        if is_other_program:
-            why = "another program runs under the name of this server"
         super().__init__(
             f"Tool '{tool}' of server '{server}' (toolbox '{toolbox}') is held: {why}. "
             "A person can release it: mcp-workbench review"

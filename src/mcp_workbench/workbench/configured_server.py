@@ -305,15 +305,9 @@ class ConfiguredServer(ToolboxServer):
         if held is None or not self._is_shown(tool):
             return
         from mcp_workbench.workbench.text.sanitise import show_name  # noqa: PLC0415 - only for such a call
-        from mcp_workbench.workbench.trust.judging.approved import OTHER_PROGRAM  # noqa: PLC0415 - only for such a call
+        from mcp_workbench.workbench.trust.judging.approved import why_held  # noqa: PLC0415 - only for such a call
 
-        raise ToolHeld(
-            show_name(tool),
-            self.server.name,
-            self._toolbox,
-            is_new=not held.approved,
-            is_other_program=OTHER_PROGRAM in held.reasons,
-        )
+        raise ToolHeld(show_name(tool), self.server.name, self._toolbox, why_held(held))
 
     async def _wait_for_turn(self, tool: str | None, connection: Connection, principal: str) -> bool:
         try:

@@ -59,7 +59,7 @@ def test_another_program_is_told_from_another_definition(bench: TrustBench) -> N
     made.configure(a={**entry, "args": [*entry["args"], "other"]})  # type: ignore[misc] # a list
     assert bench.do("index").code == 0
     done = bench.do("tools", "dev/a/one")
-    assert "is held: another program runs under the name of this server. A person can" in done.err
+    assert "is held: another program has the name of this server now. A person can" in done.err
 
 
 def test_a_call_asks_the_server_whether_the_tool_is_still_held(bench: TrustBench, lists: Lists) -> None:

@@ -295,7 +295,7 @@ async def test_the_stricter_of_the_rule_and_the_flow_decides(
     [
         (ToolNotFound("new", "files", "dev", ()), "Tool 'new' not found in server 'files' (toolbox 'dev')."),
         (
-            ToolHeld("new", "files", "dev", is_new=True),
+            ToolHeld("new", "files", "dev", "nobody has approved it yet"),
             "Tool 'new' of server 'files' (toolbox 'dev') is held",
         ),
     ],
@@ -318,7 +318,7 @@ async def test_a_server_that_is_down_is_started_before_its_user_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its tool may be held, or not be the one any more that was allowed for the session."""
-    held = ToolHeld("read", "files", "dev", is_new=False)
+    held = ToolHeld("read", "files", "dev", "its definition changed")
     monkeypatch.setattr(ConfiguredServer, "ready", lambda *_: None)
     monkeypatch.setattr(ConfiguredServer, "connect", mock.AsyncMock(side_effect=held))
     decided = Decided(tmp_path, {"*": "ask"})

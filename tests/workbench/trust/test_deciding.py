@@ -10,6 +10,7 @@ from mcp_workbench.errors import BadAnswer
 from mcp_workbench.storage.trust.lock_file import LockedServer, LockedTool, encode_lock
 from mcp_workbench.storage.trust.pin_records import INSTRUCTIONS
 from mcp_workbench.workbench.trust.digests import definition_digest, program_digest
+from mcp_workbench.workbench.trust.judging.approved import why_held
 from mcp_workbench.workbench.trust.judging.judge import REJECTED
 from tests.support.waiting import poll
 from tests.workbench.trust.pinned import ORIGIN, POISON, ListShower, Pinned, tool
@@ -195,6 +196,27 @@ async def test_a_damaged_pin_is_said_and_not_taken_for_a_first_sight(
         assert pinned.written is not None
         pinned.store.approve(pinned.written, ["read"])
         assert not (await Pinned(tmp_path, level).lists(tool())).held
+
+
+async def test_the_caller_is_told_why_a_tool_is_held(tmp_path: Path) -> None:
+    async def told(pinned: Pinned, definition: msgspec.Raw) -> str:
+        return why_held((await pinned.lists(definition)).held["read"])
+
+    assert await told(Pinned(tmp_path, "strict"), BAD) == "nobody has approved it yet"
+    assert not (await Pinned(tmp_path).lists(tool())).held
+    assert await told(Pinned(tmp_path), BAD) == "its definition changed since it was approved"
+    other = Pinned(tmp_path, "strict", arguments=("other",))
+    assert await told(other, tool()) == "another program has the name of this server now"
+    lock = tmp_path / "workbench-lock.json"
+    lock.write_bytes(b"{")
+    assert await told(Pinned(tmp_path, "strict"), tool()) == "the lock cannot be used"
+    lock.write_bytes(encode_lock({}))
+    assert await told(Pinned(tmp_path, "strict"), tool()) == "the lock does not have this server"
+    lock.unlink()
+    for file in (tmp_path / "data" / "pins").glob("*.json"):
+        file.write_bytes(file.read_bytes()[:-20])
+    damaged = "what was approved of this server cannot be read any more"
+    assert await told(Pinned(tmp_path, "strict"), tool()) == damaged
 
 
 async def test_texts_that_are_lost_hold_what_changed_and_nothing_else(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from mcp_workbench.errors import ToolHeld
 from mcp_workbench.wire.message import encode
 from mcp_workbench.workbench.text.sanitise import show_name
 from mcp_workbench.workbench.text.similar_names import similar_names
-from mcp_workbench.workbench.trust.judging.approved import OTHER_PROGRAM
+from mcp_workbench.workbench.trust.judging.approved import why_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -183,13 +183,7 @@ def refuse_missing(address: ToolAddress, index: Iterable[str]) -> NoReturn:
     server, tool = address.server, address.tool or ""
     held = None if server is None else server.held().get(tool)
     if server is not None and held is not None:
-        raise ToolHeld(
-            show_name(tool),
-            server.name,
-            address.toolbox.name,
-            is_new=not held.approved,
-            is_other_program=OTHER_PROGRAM in held.reasons,
-        )
+        raise ToolHeld(show_name(tool), server.name, address.toolbox.name, why_held(held))
     raise WrongAddress(_explain_missing(address, index))
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mcp_workbench.config import Origin
     from mcp_workbench.config.model.workbench import PinLevel
     from mcp_workbench.storage.trust.lock_file import Lock, LockedServer
+    from mcp_workbench.storage.trust.pin_records import HeldTool
     from mcp_workbench.storage.trust.pins import PinRecord
 
     Texts = Mapping[str, msgspec.Raw]
@@ -27,6 +28,8 @@ OTHER_PROGRAM: Final = "another program has the name of this server now"
 NOT_IN_LOCK: Final = "the lock does not have this server"
 LOCK_UNUSABLE: Final = "the lock cannot be used"
 DAMAGED: Final = "what was approved of this server cannot be read any more"
+_FAULTS: Final = frozenset((OTHER_PROGRAM, NOT_IN_LOCK, LOCK_UNUSABLE, DAMAGED))
+"""Reasons to hold a whole server, whatever its tools are."""
 
 
 class Seen(msgspec.Struct, frozen=True, eq=False):
@@ -50,6 +53,14 @@ class ServerIdentity(msgspec.Struct, frozen=True):
     digest: str
     program: str
     """The command and arguments without values, or the URL's origin."""
+
+
+def why_held(held: HeldTool) -> str:
+    """Return why a tool is held, in words that a model may read: nothing in them is from the server."""
+    fault = next((reason for reason in held.reasons if reason in _FAULTS), None)
+    if fault is not None:
+        return fault
+    return "its definition changed since it was approved" if held.approved else "nobody has approved it yet"
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True, eq=False):
