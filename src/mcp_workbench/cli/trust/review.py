@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from mcp_workbench.cli.trust.reported_findings import ReportedTool
 
 QUESTION: Final = "[a]pprove, [r]eject, [s]kip or [q]uit?"
+REMEDY: Final = "Check who owns it, and whether you may write to it."
 
 
 def run(options: argparse.Namespace) -> int:
@@ -60,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         store.held.check()
     except OSError as error:
-        complain(f"nobody can tell what is held, because the data directory cannot be used: {error}")
+        complain(f"what is held cannot be read, because the data directory cannot be used: {error}. {REMEDY}")
         return 1
     review = Review(
         HeldItems(store, loaded.path, lock, servers), Decisions(store, path, lock, os.environ), path
@@ -107,10 +109,15 @@ class Review:
             if not any(item.matches(pattern) for item in items):
                 complain(f"nothing that is held matches '{show_name(pattern)}', so nothing was decided")
                 return False
-        rejected = [item for item in items if any(map(item.matches, reject))]
-        approved = [item for item in items if any(map(item.matches, approve)) and item not in rejected]
-        names = [item.full_name for item in approved]
-        if twice := next((name for name in names if names.count(name) > 1), None):
+        rejected: list[HeldItem] = []
+        approved: list[HeldItem] = []
+        for item in items:
+            if any(map(item.matches, reject)):
+                rejected.append(item)
+            elif any(map(item.matches, approve)):
+                approved.append(item)
+        names = Counter(item.full_name for item in approved)
+        if twice := next((name for name, count in names.items() if count > 1), None):
             # A name does not say which of them a person has seen.
             complain(
                 f"nothing was decided: several definitions of {show_name(twice)} are held. "
