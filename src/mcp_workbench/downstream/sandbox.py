@@ -46,14 +46,14 @@ LOADING_VARIABLES: Final = re.compile(
     "|RESOLV_HOST_CONF|RES_OPTIONS|TZDIR",
     re.DOTALL,
 )
-"""Variables that make any program load code or data of somebody's choice, or write files.
+"""Variables that make any program load other code or data, or write files.
 
-These are the ones that glibc ignores in programs with more rights than their user, but for TMPDIR.
+These are the ones that glibc ignores in programs with more rights than their user, except TMPDIR.
 """
 DELETE_SECONDS: Final = 1.0
 """Seconds for the temporary directory of a server to be deleted, during which its end waits."""
 _FIRST_LINE: Final = re.compile(rb"#![ \t]*([^ \t\0\n]+)(?=[ \t\0\n])([^\0\n]*)")
-"""The first line of a script, split as Linux does it. A name that is cut off is none."""
+"""The first line of a script, split as Linux does it. A name that is cut off does not count."""
 _BESIDE_BIN: Final = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
 """What belongs to a program in a `bin`. Not `share`: that of `~/.local` has data of other programs."""
 
@@ -90,7 +90,7 @@ def confined_command(
     # What does not exist here cannot be allowed, and need not be.
     read = [*filter(os.path.exists, allowed), *sandbox.read]
     own = [*filter(os.path.exists, DEVICES), *([scratch] if scratch else [])]
-    # What is in a writable place can be used by that.
+    # What is in a writable place is allowed together with that place.
     read = [*itertools.filterfalse(writable.lead, read)]
     write = [*itertools.filterfalse(writable.lead, own), *writable.granted]
     # Until it is confined, the command must not load a library that the server can write. The server gets

@@ -102,7 +102,7 @@ class _Form:
 
     async def _ask(self, prompt: str) -> str | None:
         if self._is_ours:
-            # What was typed before the question was shown allows nothing.
+            # What was typed before the question was shown is no answer to it.
             self._terminal.forget_typed()
         return await self._terminal.ask(prompt)
 

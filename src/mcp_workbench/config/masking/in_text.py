@@ -1,4 +1,4 @@
-"""Masks what stands like a secret in a text of any kind: a command, an address, a letter.
+"""Masks what looks like a secret in a text of any kind: a command, an address, a letter.
 
 `recognition` reads values whose place says what they are, and is careful, because what it finds is stored.
 Here a text is only shown, so that in doubt a part of it is masked. All patterns take time in proportion to

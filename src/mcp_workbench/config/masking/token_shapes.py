@@ -95,7 +95,7 @@ def known_tokens(text: str) -> Iterator[tuple[str, str]]:
 
 def mask_known_tokens(text: str, masked: str) -> str:
     """Return a text with each token of a known service replaced, and what only looks like one."""
-    # A private key is clear by its first line, whatever stands right before it.
+    # The first line identifies a private key, whatever stands right before it.
     return _ANY_SHAPE.sub(masked, re.sub(_PRIVATE_KEY, masked, text) if "-----BEGIN " in text else text)
 
 

@@ -85,7 +85,7 @@ def _own_places(examined: Examined) -> dict[str, tuple[str, ...]]:
 
 
 def _covers(path: str, places: tuple[str, ...]) -> bool:
-    """Whether who can write to a path can change one of these places, or what is in it."""
+    """Whether a program that can write to a path can change one of these places, or what is in it."""
     from mcp_workbench.downstream.writable_places import WritablePlaces  # noqa: PLC0415 - few servers have a sandbox
 
     if any(map(WritablePlaces([path]).lead, places)):

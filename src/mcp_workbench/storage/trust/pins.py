@@ -254,7 +254,7 @@ class PinStore:
     def _write_memory(self, place: PinPlace) -> None:
         """Write the pin if that could not be done before.
 
-        An approval of what is held would else make a pin that lacks all other tools.
+        Otherwise an approval of what is held would make a pin that lacks all other tools.
         """
         if self._in_memory(file_name(place)) is not None:
             self.change(place, lambda record: record, {})

@@ -56,18 +56,18 @@ def definition_digest(definition: msgspec.Raw) -> str:
 
 def tree_digest(tree: dict[str, Any]) -> str:
     """Return the digest of a definition that `parsed` has read."""
-    return _digest(_canonical(pinned_part(tree)))
+    return json_digest(_canonical(pinned_part(tree)))
 
 
 def text_digest(text: str) -> str:
     """Return the digest of instructions, whatever white space is in them; empty if there are none."""
     words = _words(text)
-    return _digest(words) if words else ""
+    return json_digest(words) if words else ""
 
 
 def json_digest(value: Any) -> str:
     """Return the digest of data as JSON, whatever the order of its keys."""
-    return _digest(value)
+    return f"sha256:{hashlib.sha256(_json(value).encode()).hexdigest()}"
 
 
 def list_digest(tools: Iterable[msgspec.Raw], *more: str) -> str:
@@ -179,7 +179,7 @@ def program_of(config: ServerConfig, written: Sequence[str] | None) -> str:
 
 def program_digest(program: str) -> str:
     """Return the digest of a program, see `program_of`."""
-    return _digest(program)
+    return json_digest(program)
 
 
 def _without_secrets(arguments: Sequence[str]) -> list[str]:
@@ -260,10 +260,6 @@ def _words(text: str) -> str:
 def _json(value: Any) -> str:
     # With ASCII only: a lone surrogate of a server has no UTF-8.
     return _encode(value)
-
-
-def _digest(value: Any) -> str:
-    return f"sha256:{hashlib.sha256(_json(value).encode()).hexdigest()}"
 
 
 # Made once: with thousands of tools, to make them for each takes a fifth of the time.

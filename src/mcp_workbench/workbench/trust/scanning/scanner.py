@@ -17,7 +17,7 @@ from mcp_workbench.workbench.text.sanitise import clean_text, has_hidden, show_t
 from mcp_workbench.workbench.trust.scanning.judging import judge, may_be_judged
 from mcp_workbench.workbench.trust.scanning.rules import WHY, Severity
 from mcp_workbench.workbench.trust.scanning.texts import ToolTexts, texts_of
-from mcp_workbench.workbench.trust.scanning.words import NamesOfTool, decoded, has_long_run, readable
+from mcp_workbench.workbench.trust.scanning.words import MARKS, NamesOfTool, decoded, has_long_run, readable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -122,7 +122,7 @@ def _plain(words: str) -> str:
     return " ".join(_MARKS.sub("", words).lower().split())
 
 
-_MARKS: Final = re.compile("[\ue000-\ue003]")
+_MARKS: Final = re.compile(f"[{''.join(MARKS)}]")
 
 
 def scan_server(tools: Sequence[msgspec.Raw], instructions: str = "") -> dict[str, list[ScanFinding]]:
