@@ -249,6 +249,20 @@ def test_a_call_that_the_user_declines_is_refused(kind: ClientKind, what: str) -
     assert outcomes(house) == ([("refused", None)] if kind == "legacy" or what == "complete" else asked)
 
 
+@pytest.mark.parametrize("what", ["tool", "read", "prompt"])
+def test_an_approval_that_comes_when_the_server_is_gone_continues_the_call_that_asked(what: str) -> None:
+    called: list[Step] = [*ASKED, ("call", OLD, what), ("reload", 1, "none"), ("answer", 1, "accept")]
+    house = run(["modern"], called, asks=True)
+    assert outcomes(house) == [("asked", None), ("refused", 1)]
+
+
+@pytest.mark.parametrize("what", ["tool", "read", "prompt"])
+def test_a_call_of_a_server_that_is_gone_ends_with_the_answer_to_its_question(what: str) -> None:
+    asked: list[Step] = [("start", OLD, ""), ("call", OLD, what), ("ask", 1, ""), ("reload", 1, "none")]
+    house = run(["modern"], [*asked, ("answer", 1, "accept"), ("finish", 1, "plain")])
+    assert outcomes(house) == [("answered", None)]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_allowed_for_the_session_is_not_asked_about_again(kind: ClientKind) -> None:
     called: list[Step] = [*ASKED, ("start", OLD, ""), ("call", OLD, "tool"), ("answer", 1, "session")]

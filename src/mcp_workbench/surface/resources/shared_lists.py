@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import msgspec
 
 from mcp_workbench.errors import CallError
+from mcp_workbench.protocol.binding import bind
 from mcp_workbench.protocol.lists import PROMPTS, RESOURCES, TEMPLATES, Kind, is_deep
-from mcp_workbench.protocol.names import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_workbench.protocol.names import COMPLETION, INTERNAL_ERROR, INVALID_PARAMS
 from mcp_workbench.surface.listing.rendering import rendered
 from mcp_workbench.surface.questions.bridge import NO_RETRY
 from mcp_workbench.surface.relay import stamping
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     Members = dict[str, msgspec.Raw]
 
+PROMPT: Final = "prompts/get"
 PER_HOP_PARAMS: Final = ("_meta", "inputResponses", "requestState")
 """Parameters that are not passed on: the workbench makes its own for the server."""
 
@@ -109,9 +111,21 @@ class SharedLists:
         try:
             self.HANDLERS[method](self, request)
         except ServerMissing as missing:
-            target = msgspec.structs.astuple(missing.qualified)
-            self._requests.turn_away(missing.error, method, target, _arguments(request.members), params.meta)
-            raise
+            self._turn_away(request, missing)
+
+    def _turn_away(self, request: ClientRequest, missing: ServerMissing) -> None:
+        """Refuse a request for a server that does not exist, unless it answers a call that still waits.
+
+        A server that was removed from the configuration still ends the calls that it has.
+        """
+        target = msgspec.structs.astuple(missing.qualified)
+        arguments = _arguments(request, missing.qualified.name)
+        retry = self._retry(request, target, arguments)
+        if retry is not None:
+            self._requests.turn_away(
+                missing.error, request.method, target, arguments, request.params.meta, parent=retry.parent
+            )
+            raise missing
 
     def _list(self, request: ClientRequest) -> None:
         if request.params.cursor is not None:
@@ -173,7 +187,7 @@ class SharedLists:
 
     def _read_from(self, request: ClientRequest, toolbox_server: ToolboxServer, own: str) -> None:
         read = ResourceRead(
-            *(request.caller, self._view, toolbox_server, own, _arguments(request.members, uri=own)),
+            *(request.caller, self._view, toolbox_server, own, _arguments(request, own)),
             *(request.params.meta, self._requests, request.id),
             method=request.method,
             capability="resources",
@@ -183,34 +197,26 @@ class SharedLists:
 
     def _get_prompt(self, request: ClientRequest) -> None:
         toolbox_server, own = route_prompt(self._view, _text(request.members, "name"))
-        self._fetch(request, toolbox_server, own, "prompts", _arguments(request.members, name=own))
+        self._fetch(request, toolbox_server, own, "prompts")
 
     def _complete(self, request: ClientRequest) -> None:
         reference = members_of(request.members.get("ref", ABSENT))
         match decode_text(reference.get("type", ABSENT)):
             case "ref/prompt":
-                key = "name"
-                toolbox_server, own = route_prompt(self._view, _text(reference, key))
+                toolbox_server, own = route_prompt(self._view, _text(reference, "name"))
             case "ref/resource":
-                key = "uri"
                 # As if modern: completing a template reads no resource, so the error is "invalid params".
-                toolbox_server, own = route_resource(self._view, _text(reference, key), is_modern=True)
+                toolbox_server, own = route_resource(self._view, _text(reference, "uri"), is_modern=True)
             case _:
                 raise Refusal(INVALID_PARAMS, "Invalid params: `ref` must be a ref/prompt or a ref/resource")
-        arguments = _arguments(request.members, ref=reference | {key: own})
-        self._fetch(request, toolbox_server, own, "completions", arguments)
+        self._fetch(request, toolbox_server, own, "completions")
 
     def _fetch(
-        self,
-        request: ClientRequest,
-        toolbox_server: ToolboxServer,
-        own: str,
-        capability: Capability,
-        arguments: bytes,
+        self, request: ClientRequest, toolbox_server: ToolboxServer, own: str, capability: Capability
     ) -> None:
         fetch = ServerFetch(
-            *(request.caller, self._view, toolbox_server, own, arguments, request.params.meta),
-            *(self._requests, request.id),
+            *(request.caller, self._view, toolbox_server, own, _arguments(request, own)),
+            *(request.params.meta, self._requests, request.id),
             method=request.method,
             capability=capability,
         )
@@ -236,24 +242,31 @@ class SharedLists:
         self._requests.answer_later(request.id, unsubscribe, request.caller)
 
     def _start(self, request: ClientRequest, fetch: ServerFetch) -> None:
-        retry: Retry | None = NO_RETRY
-        params = request.params
-        if request.caller.is_modern and (params.state or params.responses):
-            try:
-                retry = self._bridge.retry(self._requests, request.id, request.caller, params, fetch.bound())
-            except StateRefused:
-                target = (*fetch.origin, fetch.name)
-                self._requests.refuse_retry(request.method, target, fetch.arguments, params.meta)
-                raise
+        retry = self._retry(request, (*fetch.origin, fetch.name), fetch.arguments)
         if retry is not None:
             fetch.extra, fetch.parent, fetch.approval = retry.extra, retry.parent, retry.approval
             self._requests.begin(fetch)
 
+    def _retry(self, request: ClientRequest, target: tuple[str, str, str], arguments: Body) -> Retry | None:
+        """Return what a request carries over from an earlier one; None if it resumes a call that waits.
+
+        `target` is the toolbox, the server and its own name. Raises Refusal.
+        """
+        params = request.params
+        if not (request.caller.is_modern and (params.state or params.responses)):
+            return NO_RETRY
+        bound = bind(request.method, *target, arguments=arguments)
+        try:
+            return self._bridge.retry(self._requests, request.id, request.caller, params, bound)
+        except StateRefused:
+            self._requests.refuse_retry(request.method, target, arguments, params.meta)
+            raise
+
     HANDLERS: ClassVar[dict[str, Callable[[SharedLists, ClientRequest], None]]] = {
         **dict.fromkeys(LISTS, _list),
         "resources/read": _read,
-        "prompts/get": _get_prompt,
-        "completion/complete": _complete,
+        PROMPT: _get_prompt,
+        COMPLETION: _complete,
         "resources/subscribe": _subscribe,
         "resources/unsubscribe": _unsubscribe,
     }
@@ -266,10 +279,16 @@ def _text(members: Members, key: str) -> str:
     return text
 
 
-def _arguments(members: Members, **own: object) -> bytes:
-    """Return the parameters for the server, with its own names in place of ours."""
-    kept: dict[str, object] = {key: value for key, value in members.items() if key not in PER_HOP_PARAMS}
-    return encode(kept | own)
+def _arguments(request: ClientRequest, own: str) -> bytes:
+    """Return the parameters for the server, with its own name in place of ours."""
+    kept: dict[str, object] = {
+        key: value for key, value in request.members.items() if key not in PER_HOP_PARAMS
+    }
+    if request.method == COMPLETION:
+        reference = members_of(request.members.get("ref", ABSENT))
+        is_prompt = decode_text(reference.get("type", ABSENT)) == "ref/prompt"
+        return encode(kept | {"ref": reference | {"name" if is_prompt else "uri": own}})
+    return encode(kept | {"name" if request.method == PROMPT else "uri": own})
 
 
 def _joined(listed: _List, toolbox_servers: Sequence[ToolboxServer], lists: Sequence[Entries]) -> bytes:
