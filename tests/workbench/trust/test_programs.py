@@ -50,7 +50,7 @@ def test_no_value_of_an_option_is_in_it(start: str, options: list[str], expected
         "python3 -u /srv/server.py data.json",
         "node --import tsx /srv/server.ts",
         "java -cp a.jar -jar server.jar",
-        "docker run -i --rm --name files -v /srv:/srv some/image:1 npx -y package",
+        "docker run -i --rm --name files -v /srv:/srv some/image npx -y package",
         "fs-server serve /srv",
         "node --trace",
     ],
@@ -70,3 +70,38 @@ def test_a_script_of_a_shell_is_the_program() -> None:
 def test_values_that_a_launcher_hands_on_are_left_out() -> None:
     words = ["docker", "run", "-e", "MODE=fast", "-e", "TOKEN", "image", "--password", "short"]
     assert program(*words) == "docker run -e MODE=<value> -e TOKEN image --password <value>"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("npx -y package@1.2.3", "npx -y package"),
+        ("npx -y @scope/package@latest /srv", "npx -y @scope/package /srv"),
+        ("npx -y @scope/package", "npx -y @scope/package"),
+        ("npx --package @scope/package@2 run-it", "npx --package @scope/package run-it"),
+        ("npx -p package@2 run-it", "npx -p package run-it"),
+        ("uvx -p python@3.12 server", "uvx -p python@3.12 server"),
+        ("cmd /c npx -y package@1", "cmd /c npx -y package"),
+        ("uvx package==2026.10.19 --quiet", "uvx package --quiet"),
+        ("uvx package@latest", "uvx package"),
+        ("uvx --from package[extra]>=1.2 server", "uvx --from package[extra] server"),
+        ("uvx --from git+https://host/x/y@v1 server", "uvx --from git+https://host/x/y server"),
+        ("uvx --from git+ssh://git@host/x/y server", "uvx --from git+ssh://git@host/x/y server"),
+        ("uv run --with package==1 python -m server", "uv run --with package python -m server"),
+        ("pipx run --spec package==1 server", "pipx run --spec package server"),
+        ("go run host/x/y@v1.2.3", "go run host/x/y"),
+        ("deno run npm:package@1", "deno run npm:package"),
+        (
+            "docker run -v /srv:/srv host:5000/image:1.2 serve",
+            "docker run -v /srv:/srv host:5000/image serve",
+        ),
+        ("docker run -i image@sha256:0123abcd", "docker run -i image"),
+        ("docker run --rm image:1 npx -y package@1", "docker run --rm image npx -y package"),
+        ("python server@2.py", "python server@2.py"),
+        ("fs-server user@host", "fs-server user@host"),
+        ("npx -y package@1 user@host", "npx -y package user@host"),
+        ("npx -y package@${VERSION}", "npx -y package@${VERSION}"),
+    ],
+)
+def test_the_version_of_a_package_does_not_count(words: str, expected: str) -> None:
+    assert program(*words.split()) == expected

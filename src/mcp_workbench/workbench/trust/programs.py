@@ -1,7 +1,8 @@
 """Which program a server is, without the values of its options: a lock may be committed.
 
 Owns which arguments name the program, and which are values. `npx -y package` names a package, and
-`tool -p secret` has a value: what a launcher such as `npx` gets before the name of the program is kept.
+`tool -p secret` has a value: what a launcher such as `npx` gets before the name of the program is kept. The
+version of a package or an image does not count: a new version is compared with what was approved of the old.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ _ASSIGNMENT: Final = re.compile(r"([A-Za-z_][\w.-]*=).+", re.DOTALL)
 _FIRST_ASSIGNMENT: Final = re.compile(r"([A-Za-z_][\w.-]*=)\S+")
 """Only up to a space: in the script of a shell, what follows it is the program."""
 _VERSION: Final = re.compile(r"[\d.]*(\.exe|\.cmd|\.bat)?$")
+_VERSION_OF_PACKAGE: Final = re.compile(r"(?<=[^@/:\s])(?:@[^@/:\s]+|(?<=[\w\]])(?:[=~!<>]=|[<>])[^@/:]*)$")
+"""The version in `package@1.2`, `@scope/package@latest`, `package[extra]==1.2` and `git+https://host/x@v1`."""
+_VERSION_OF_IMAGE: Final = re.compile(r"(?<=[^/])(?::[\w.-]+)?(?:@sha\d+:\w+)?$")
+"""The tag and the digest in `registry:5000/image:tag@sha256:0123`."""
 
 _NPM: Final = frozenset(("-p", "--package", "--registry", "--prefix", "--cache", "-w", "--workspace"))
 _UV: Final = frozenset(
@@ -66,6 +71,12 @@ _LAUNCHERS: Final = {
     "php": frozenset(("-d",)),
 }
 """Programs that start another one, with those of their options that have a value."""
+_PACKAGED: Final = frozenset(
+    ("npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "bun", "uv", "uvx", "pipx", "deno", "go")
+)
+"""Launchers of packages that can have a version."""
+_PACKAGE_OPTIONS: Final = frozenset(("--from", "--with", "--package", "--spec"))
+"""Options of these launchers whose value is a package."""
 _SUBCOMMANDS: Final = frozenset(("run", "exec", "x", "dlx", "tool", "container", "/c", "/C"))
 _PROGRAM_OPTIONS: Final = frozenset(("-m", "-c", "-e", "--eval", "-jar", "-lc", "--module"))
 """Options of launchers whose value is the program, unless they are among those above."""
@@ -84,6 +95,7 @@ def server_program(config: ServerConfig, written: Sequence[str] | None) -> str:
 
 def _without_values(command: str, arguments: Sequence[str]) -> Iterator[str]:
     named = _length_of_name(command, arguments)
+    packages = dict(_packages(command, arguments[:named]))
     is_value = False
     for index, argument in enumerate(arguments):
         is_option = argument.startswith("-") and len(argument) > 1
@@ -91,11 +103,37 @@ def _without_values(command: str, arguments: Sequence[str]) -> Iterator[str]:
             yield VALUE
         elif is_option or _REFERENCE in argument:
             yield argument  # without its value after `=`, as `program_of` has it
+        elif index in packages:
+            yield packages[index].sub("", argument, count=1)
         else:
             assignment = _FIRST_ASSIGNMENT if index < named else _ASSIGNMENT
             found = assignment.match(argument)
             yield argument if found is None else f"{found[1]}{VALUE}{argument[found.end() :]}"
         is_value = is_option and "=" not in argument and argument != "--"
+
+
+def _packages(command: str, arguments: Sequence[str]) -> Iterator[tuple[int, re.Pattern[str]]]:
+    """Yield which arguments name packages or images, with the pattern for their versions."""
+    launcher, start = command, 0
+    while (with_value := _options_of(launcher)) is not None and start < len(arguments):
+        pattern = _VERSION_OF_IMAGE if with_value is _CONTAINER else _VERSION_OF_PACKAGE
+        has_versions = with_value is _CONTAINER or _base_name(launcher) in _PACKAGED
+        program = None
+        for index in range(start, len(arguments)):
+            before = arguments[index - 1] if index > start else ""
+            is_option = arguments[index].startswith("-") or arguments[index] in _SUBCOMMANDS
+            if has_versions and (before in _PACKAGE_OPTIONS or (before == "-p" and with_value is _NPM)):
+                yield index, pattern
+            elif not is_option and before not in with_value:
+                program = index
+                break
+        if program is None:
+            return
+        if has_versions:
+            yield program, pattern
+        # It may be a launcher again, as in `_length_of_name`.
+        follows = program + 1 if with_value is _CONTAINER else program
+        launcher, start = "".join(arguments[follows : follows + 1]), follows + 1
 
 
 def _length_of_name(command: str, arguments: Sequence[str]) -> int:
@@ -120,5 +158,9 @@ def _length_of_name(command: str, arguments: Sequence[str]) -> int:
 
 
 def _options_of(command: str) -> frozenset[str] | None:
-    name = command.replace("\\", "/").rpartition("/")[2].lower()
-    return _LAUNCHERS.get(_VERSION.sub("", name))
+    return _LAUNCHERS.get(_base_name(command))
+
+
+def _base_name(command: str) -> str:
+    """Return the name of a program without its directory, its version and the suffix of Windows."""
+    return _VERSION.sub("", command.replace("\\", "/").rpartition("/")[2].lower())
