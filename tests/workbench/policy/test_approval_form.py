@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 from mcp_workbench.config import Secrets
 from mcp_workbench.errors import CallRefused
+from mcp_workbench.workbench.kept.client_results import new_handle
 from mcp_workbench.workbench.policy.approval_form import description, form, read_answer
 from mcp_workbench.workbench.policy.shown_arguments import HIDDEN
 from tests.structure.package import ROOT
@@ -89,6 +90,12 @@ def test_a_call_is_described_with_its_server_the_rule_and_its_arguments() -> Non
 )
 def test_secrets_are_masked_by_name_by_shape_and_by_the_configuration(arguments: Any, line: str) -> None:
     assert shown(arguments)[5] == line
+
+
+def test_which_kept_result_is_handed_over_is_shown() -> None:
+    for handle in (new_handle() for _ in range(200)):
+        assert shown({"to": "x", "data": {"$result": handle}})[-1] == f'  data: {{"$result": "{handle}"}}'
+    assert shown({"data": {"$result": "ghp_" + "a1B2" * 9}})[-1] == '  data: {"$result": "***"}'
 
 
 def test_hidden_characters_and_line_ends_are_written_out() -> None:

@@ -46,10 +46,14 @@ def new_handle(replica: str = REPLICA) -> str:
     return PREFIX + replica[:TAG_CHARACTERS] + random_text(RANDOM_BYTES)
 
 
+def is_handle(text: str) -> bool:
+    """Whether a text has the form of a handle."""
+    return text.startswith(PREFIX) and len(text) == _LENGTH
+
+
 def is_elsewhere(handle: str, replica: str = REPLICA) -> bool:
     """Whether another workbench process has made this handle."""
-    is_handle = handle.startswith(PREFIX) and len(handle) == _LENGTH
-    return is_handle and not handle.startswith(replica[:TAG_CHARACTERS], len(PREFIX))
+    return is_handle(handle) and not handle.startswith(replica[:TAG_CHARACTERS], len(PREFIX))
 
 
 def not_kept(handle: str) -> NotKept:

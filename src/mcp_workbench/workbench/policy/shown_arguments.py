@@ -120,7 +120,10 @@ class _Excerpt:
             name = self.name(key)
             while name in kept:  # two names may differ in what is masked or cut only
                 name += "'"
-            kept[name] = MASKED if _is_secret(key, item) else self.of(item, level + 1)
+            if _is_reference(key, item):
+                kept[name] = self._mask(item)
+            else:
+                kept[name] = MASKED if _is_secret(key, item) else self.of(item, level + 1)
         if len(value) > MAX_ITEMS:
             self.is_cut = True
             kept["…"] = f"{len(value) - MAX_ITEMS:,} more"
@@ -151,6 +154,15 @@ class _Excerpt:
         return f"{masked[:MAX_HEAD_CHARACTERS]} … {omitted:,} characters … {masked[-MAX_END_CHARACTERS:]}"
 
 
+def _is_reference(key: str | int, value: Any) -> bool:
+    """Whether a value is the handle of a kept result: it looks random, and says which result is sent."""
+    if key != "$result" or not isinstance(value, str):
+        return False
+    from mcp_workbench.workbench.kept.client_results import is_handle  # noqa: PLC0415 - few calls have one
+
+    return is_handle(value)
+
+
 def _is_secret(key: str, value: Any) -> bool:
     """Whether the name of a value says that it is a secret, or a list of them."""
     if not value or isinstance(value, bool):
@@ -166,6 +178,8 @@ def _without_secrets(arguments: dict[str, Any]) -> dict[str, Any]:
 
     def masked(value: Any, place: tuple[str | int, ...]) -> Any:
         if isinstance(value, str):
+            if _is_reference(place[-1], value):
+                return value
             for secret in sorted(by_place.get(place, ()), key=len, reverse=True):
                 value = value.replace(secret, MASKED)
             return value
