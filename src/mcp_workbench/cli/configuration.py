@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from mcp_workbench.errors import ConfigError
 from mcp_workbench.serve.logs import report, set_up
 from mcp_workbench.storage.secret_lookup import secret_lookup
 from mcp_workbench.workbench.text.sanitise import show_name
+from mcp_workbench.workbench.trust.judgement import CHANGES_LOG
 
 if TYPE_CHECKING:
     import argparse
@@ -46,6 +48,9 @@ def load_or_report(options: argparse.Namespace, *, as_json: bool = False) -> Loa
         report_problems(error, options, as_json=as_json)
         return None
     set_up(options.log_level or "off", options.log_format or "text").hide(loaded.secrets)
+    # The next workbench has nothing to say about what a command has seen first.
+    changes = logging.getLogger(CHANGES_LOG)
+    changes.setLevel(logging.NOTSET if options.log_level else logging.INFO)
     return loaded
 
 

@@ -51,6 +51,23 @@ def test_withheld_instructions_are_named(bench: TrustBench) -> None:
     assert "Held: the instructions of dev/a. To see why: mcp-workbench review" in done.err
 
 
+def test_what_a_command_sees_first_is_said_by_the_command(bench: TrustBench) -> None:
+    made = Lists(bench)
+    entry = made.entry("a", tool("one"))
+    made.configure(a=entry)
+    assert "accepted" not in bench.run("check", "--connect").stderr
+    made.set("a", tool("one", description="Does one thing, and does it well."), tool("two"))
+    said = bench.run("check", "--connect").stderr
+    assert "accepted: 'one' changed: its words or schemas changed" in said
+    assert "accepted: 'two' is new" in said
+    assert "accepted" not in bench.run("check", "--connect").stderr
+    made.configure(a={**entry, "args": [*entry["args"], "other"]})  # type: ignore[misc] # a list
+    said = bench.run("index").stderr
+    assert "another program has the name of this server now; its tools are pinned anew" in said
+    made.set("a", tool("one"))
+    assert "accepted" not in bench.run("--log-level", "off", "index").stderr
+
+
 def test_another_program_is_told_from_another_definition(bench: TrustBench) -> None:
     made = Lists(bench)
     entry = made.entry("a", tool("one"), pin="strict")

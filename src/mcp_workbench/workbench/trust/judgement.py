@@ -24,3 +24,5 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 NOTHING_HELD: Final = Judgement()
+CHANGES_LOG: Final = "mcp_workbench.workbench.trust.changes"
+"""The log about changes that are used without asking anybody: each is said once, by whoever sees it first."""

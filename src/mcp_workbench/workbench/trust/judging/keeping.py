@@ -11,6 +11,7 @@ import msgspec
 
 from mcp_workbench.storage.trust.pin_records import HeldInstructions, HeldServer, HeldTool
 from mcp_workbench.storage.trust.pins import MAX_JUDGED, PinRecord
+from mcp_workbench.workbench.trust.judgement import CHANGES_LOG
 from mcp_workbench.workbench.trust.judging.verdict import exact_key, shown_name
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ class TrustKeeper:
         self._store = store
         self._place = place
         self._identity = identity
-        self._log = logging.LoggerAdapter(log, {"server": f"{place.toolbox}/{place.server}"})
+        label = {"server": f"{place.toolbox}/{place.server}"}
+        self._log = logging.LoggerAdapter(log, label)
+        self._changes_log = logging.LoggerAdapter(logging.getLogger(CHANGES_LOG), label)
         self._has_written = False
         self._held: list[HeldServer] = []
         """What is held by the lists of this process."""
@@ -145,9 +148,9 @@ class TrustKeeper:
         if outcome is None:
             return
         if verdict.basis.warning:
-            self._log.warning("%s", verdict.basis.warning)
+            self._changes_log.warning("%s", verdict.basis.warning)
         for words in _few(outcome.accepted):
-            self._log.info("accepted: %s", words)
+            self._changes_log.info("accepted: %s", words)
 
     def _log_held(self, held: HeldServer) -> None:
         new = [
