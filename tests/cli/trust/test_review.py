@@ -207,8 +207,11 @@ def test_a_lock_with_a_mistake_is_reported_by_line(bench: TrustBench) -> None:
     done = bench.run("review", "--approve", "*")
     assert done.returncode == 2
     assert f"{path}:22: toolboxes.dev.notes.tools.add.digest: the digest does not fit" in done.stderr
-    printed = bench.do("review", "--json")
-    assert (printed.code, printed.json["valid"]) == (2, False)
+    for command in ("review", "check"):
+        printed = bench.do(command, "--json")
+        assert (printed.code, printed.json["valid"]) == (2, False)
+    checked = bench.run("check", "--connect")
+    assert (checked.returncode, checked.stdout, f"{path}:22: " in checked.stderr) == (2, "", True)
 
 
 HOSTILE = (
@@ -241,8 +244,25 @@ def test_tools_in_use_with_hard_findings_are_reported_and_not_decided(bench: Tru
     (tool,) = done.json["reported"]
     assert (tool["toolbox"], tool["server"], tool["tool"]) == ("dev", "notes", "add")
     assert "hard" in {finding["severity"] for finding in tool["findings"]}
+    assert 'To deny their use, write "policy": {"NAME": "deny"}.' in bench.do("review").out
+    notes.hold(definition("add", "Adds."))
+    assert bench.do("review", "--json").json["reported"] == []  # what is held is not in use
+    notes.store.keep_held(notes.place)
+    assert bench.do("review", "--json").json["reported"]
     notes.pin(definition("add", poison), by="review")
     assert bench.do("review", "--json").json["reported"] == []
+
+
+def test_what_was_rejected_can_still_be_approved(bench: TrustBench) -> None:
+    notes = Notes(bench)
+    notes.pin(OLD)
+    notes.hold(NEW)
+    assert bench.do("review", "--reject", "add").code == 0
+    done = bench.do("review")
+    assert "Rejected, and still held: dev/notes/add" in done.out
+    assert "To approve one all the same: mcp-workbench review --approve NAME" in done.out
+    assert bench.do("review", "--approve", "dev/notes/add").code == 0
+    assert "Rejected" not in bench.do("review").out
 
 
 def test_a_lock_that_cannot_be_written_leaves_everything_held(bench: TrustBench) -> None:
@@ -256,14 +276,23 @@ def test_a_lock_that_cannot_be_written_leaves_everything_held(bench: TrustBench)
     assert "1 definition waits for a decision." in done.out
 
 
-def test_a_data_directory_that_cannot_be_used_is_not_taken_for_nothing_held(bench: TrustBench) -> None:
+@pytest.mark.parametrize("part", ["", "pins", "texts", "held"])
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_data_directory_that_cannot_be_used_is_not_taken_for_nothing_held(
+    part: str, is_link: bool, bench: TrustBench
+) -> None:
     notes = Notes(bench)
+    notes.pin(OLD)
     notes.hold(NEW)
-    directory = Path(data_directory(bench.environment()))
-    directory.rename(directory.with_name("aside"))
-    directory.write_bytes(b"")
+    directory = Path(data_directory(bench.environment())) / part
+    aside = directory.rename(directory.with_name("aside"))
+    if part and is_link:
+        directory.symlink_to(aside)
+    else:
+        directory.write_bytes(b"")
     done = bench.do("review")
     assert (done.code, "the data directory cannot be used" in done.err, done.out) == (1, True, "")
+    assert "Check who owns it" in done.err
 
 
 def test_a_tool_that_cannot_be_locked_is_named(bench: TrustBench) -> None:

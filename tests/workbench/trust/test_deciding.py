@@ -10,8 +10,7 @@ from mcp_workbench.errors import BadAnswer
 from mcp_workbench.storage.trust.lock_file import LockedServer, LockedTool, encode_lock
 from mcp_workbench.storage.trust.pin_records import INSTRUCTIONS
 from mcp_workbench.workbench.trust.digests import definition_digest, program_digest
-from mcp_workbench.workbench.trust.judging.approved import why_held
-from mcp_workbench.workbench.trust.judging.judge import REJECTED
+from mcp_workbench.workbench.trust.judging.approved import REJECTED, why_held
 from tests.support.waiting import poll
 from tests.workbench.trust.pinned import ORIGIN, POISON, ListShower, Pinned, tool
 
@@ -204,7 +203,11 @@ async def test_the_caller_is_told_why_a_tool_is_held(tmp_path: Path) -> None:
 
     assert await told(Pinned(tmp_path, "strict"), BAD) == "nobody has approved it yet"
     assert not (await Pinned(tmp_path).lists(tool())).held
-    assert await told(Pinned(tmp_path), BAD) == "its definition changed since it was approved"
+    pinned = Pinned(tmp_path)
+    assert await told(pinned, BAD) == "its definition changed since it was approved"
+    assert pinned.written is not None
+    pinned.store.reject(pinned.written, ["read"])
+    assert await told(Pinned(tmp_path), BAD) == "a person has rejected it"
     other = Pinned(tmp_path, "strict", arguments=("other",))
     assert await told(other, tool()) == "another program has the name of this server now"
     lock = tmp_path / "workbench-lock.json"

@@ -13,6 +13,7 @@ from mcp_workbench.cli.configuration import load_or_report
 from mcp_workbench.cli.inspection.display import Display
 from mcp_workbench.cli.inspection.rows import choose_rows, count_states, rows_of
 from mcp_workbench.cli.terminal import print_json, say
+from mcp_workbench.cli.trust.lock_reading import read_lock_or_report
 from mcp_workbench.serve.signals import cancel_on_request_to_end
 from mcp_workbench.setup.trial import attempt
 from mcp_workbench.storage.directories import cache_directory
@@ -40,13 +41,13 @@ MAX_NAMES: Final = 3
 def run(options: argparse.Namespace) -> int:
     """Check the configuration and print the result.
 
-    Return 0, 1 (a server failed) or 2 (a bad file, an unknown name).
+    Return 0, 1 (a server failed) or 2 (a bad file or lock, an unknown name).
     """
     loaded = load_or_report(options, as_json=options.json)
     if loaded is None:
         return 2
     rows = choose_rows(loaded, options.names)
-    if rows is None:
+    if rows is None or read_lock_or_report(options, loaded) is None:
         return 2
     if options.json:
         _check_as_json(loaded, rows, connecting=options.connect)

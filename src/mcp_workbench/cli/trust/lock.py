@@ -6,7 +6,7 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, Final
 
-from mcp_workbench.cli.configuration import load_or_report, report_problems
+from mcp_workbench.cli.configuration import load_or_report
 from mcp_workbench.cli.inspection.check import connect
 from mcp_workbench.cli.inspection.display import Display
 from mcp_workbench.cli.inspection.rows import choose_rows, rows_of
@@ -21,10 +21,11 @@ from mcp_workbench.cli.trust.lock_outcomes import (
     not_configured,
     release_approved,
 )
+from mcp_workbench.cli.trust.lock_reading import read_lock_or_report
 from mcp_workbench.errors import CannotChange, LockUnusable
 from mcp_workbench.setup.lock_changes import edit_to, write_lock
 from mcp_workbench.storage.directories import data_directory
-from mcp_workbench.storage.trust.lock_file import lock_path, read_lock
+from mcp_workbench.storage.trust.lock_file import read_lock
 from mcp_workbench.storage.trust.pins import PinStore
 from mcp_workbench.workbench.text.counting import count
 from mcp_workbench.workbench.text.sanitise import show_name
@@ -56,12 +57,10 @@ def run(options: argparse.Namespace) -> int:
     rows = choose_rows(loaded, options.names)
     if rows is None:
         return 2
-    path = lock_path(loaded.path)
-    try:
-        lock = read_lock(path, definition_digest)
-    except LockUnusable as error:
-        report_problems(error, options, as_json=options.json)
+    beside = read_lock_or_report(options, loaded)
+    if beside is None:
         return 2
+    path, lock = beside
     if options.check and lock is None:
         complain(f"there is no {show_name(path)}. To write it: mcp-workbench lock")
         return 1

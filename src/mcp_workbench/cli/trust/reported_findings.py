@@ -48,6 +48,11 @@ def reported_tools(store: PinStore, loaded: LoadedConfig, lock: Lock | None) -> 
 
 def _pinned_tools(store: PinStore, loaded: LoadedConfig, lock: Lock) -> dict[Origin, dict[str, msgspec.Raw]]:
     found: dict[Origin, dict[str, msgspec.Raw]] = {}
+    held = {
+        (one.place.toolbox, one.place.server, name)
+        for one in store.held.servers(loaded.path)
+        for name in one.tools
+    }
     for toolbox, config in loaded.config.toolboxes.items():
         for server, settings in config.servers.items():
             place = PinPlace(config_name(loaded.path), toolbox, server)
@@ -57,6 +62,6 @@ def _pinned_tools(store: PinStore, loaded: LoadedConfig, lock: Lock) -> dict[Ori
                 found[toolbox, server] = {
                     name: texts[tool.digest]
                     for name, tool in pin.tools.items()
-                    if tool.by in _UNSEEN and tool.digest in texts
+                    if tool.by in _UNSEEN and tool.digest in texts and (toolbox, server, name) not in held
                 }
     return found

@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mcp_workbench.cli.configuration import load_or_report, report_problems
+from mcp_workbench.cli.configuration import load_or_report
 from mcp_workbench.cli.setup.asking import ask, is_interactive
 from mcp_workbench.cli.shell.page import BOLD, Page
 from mcp_workbench.cli.terminal import complain, print_json
 from mcp_workbench.cli.trust.decisions import Decisions
 from mcp_workbench.cli.trust.difference_display import INDENT, plain_changes, show_changes, show_findings
 from mcp_workbench.cli.trust.held_items import HeldItems
+from mcp_workbench.cli.trust.lock_reading import read_lock_or_report
 from mcp_workbench.cli.trust.reported_findings import reported_tools
 from mcp_workbench.errors import CannotChange, LockUnusable
 from mcp_workbench.storage.directories import data_directory
-from mcp_workbench.storage.trust.lock_file import lock_path, read_lock
 from mcp_workbench.storage.trust.pin_records import INSTRUCTIONS
 from mcp_workbench.storage.trust.pins import PinStore
 from mcp_workbench.workbench.text.counting import count
 from mcp_workbench.workbench.text.sanitise import show_name
-from mcp_workbench.workbench.trust.digests import definition_digest
 
 if TYPE_CHECKING:
     import argparse
@@ -46,12 +45,10 @@ def run(options: argparse.Namespace) -> int:
     loaded = load_or_report(options, as_json=options.json)
     if loaded is None:
         return 2
-    path = lock_path(loaded.path)
-    try:
-        lock = read_lock(path, definition_digest)
-    except LockUnusable as error:
-        report_problems(error, options, as_json=options.json)
+    beside = read_lock_or_report(options, loaded)
+    if beside is None:
         return 2
+    path, lock = beside
     servers = {
         (toolbox, name)
         for toolbox, config in loaded.config.toolboxes.items()
@@ -60,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     }
     store = PinStore(data_directory(os.environ))
     try:
-        store.held.check()
+        store.check()
     except OSError as error:
         complain(f"what is held cannot be read, because the data directory cannot be used: {error}. {REMEDY}")
         return 1
@@ -227,7 +224,7 @@ def _conclude(review: Review, left: Sequence[HeldItem], reported: Sequence[Repor
         for tool in reported:
             page.whole(f"{INDENT}{tool.toolbox}/{tool.server}/{tool.tool}")
             show_findings(page, tool.findings, INDENT * 2)
-        page.whole('To hold such tools, write "pin": "strict". To hide them, use "toolFilters".')
+        page.whole('To deny their use, write "policy": {"NAME": "deny"}. To hide them, use "toolFilters".')
     waiting = [item for item in left if not item.is_rejected]
     page.whole("")
     if waiting:
@@ -238,6 +235,7 @@ def _conclude(review: Review, left: Sequence[HeldItem], reported: Sequence[Repor
     if len(left) > len(waiting):
         names = ", ".join(item.full_name for item in left if item.is_rejected)
         page.whole(f"Rejected, and still held: {names}")
+        page.whole("To approve one all the same: mcp-workbench review --approve NAME")
 
 
 def _print_json(

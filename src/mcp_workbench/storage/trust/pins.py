@@ -104,6 +104,12 @@ class PinStore:
         self._changing = threading.RLock()
         self._has_warned = False
 
+    def check(self) -> None:
+        """Raise OSError if nothing can be read here, or if a workbench could not have written anything."""
+        for directory in (self._pins, self._texts):
+            directory.scan()
+        self.held.check()
+
     def read(self, place: PinPlace) -> PinRecord:
         """Return what is remembered about a server. The object stays the same until that changes."""
         name = file_name(place)

@@ -28,6 +28,7 @@ OTHER_PROGRAM: Final = "another program has the name of this server now"
 NOT_IN_LOCK: Final = "the lock does not have this server"
 LOCK_UNUSABLE: Final = "the lock cannot be used"
 DAMAGED: Final = "what was approved of this server cannot be read any more"
+REJECTED: Final = "was rejected by a person"
 _FAULTS: Final = frozenset((OTHER_PROGRAM, NOT_IN_LOCK, LOCK_UNUSABLE, DAMAGED))
 """Reasons to hold a whole server, whatever its tools are."""
 
@@ -60,6 +61,8 @@ def why_held(held: HeldTool) -> str:
     fault = next((reason for reason in held.reasons if reason in _FAULTS), None)
     if fault is not None:
         return fault
+    if REJECTED in held.reasons:
+        return "a person has rejected it"
     return "its definition changed since it was approved" if held.approved else "nobody has approved it yet"
 
 

@@ -26,6 +26,7 @@ from mcp_workbench.workbench.trust.digests import (
     text_digest,
     tree_digest,
 )
+from mcp_workbench.workbench.trust.judging.approved import REJECTED
 from mcp_workbench.workbench.trust.judging.comparing import (
     ToolVersion,
     changes,
@@ -48,7 +49,6 @@ TOOLS_BETWEEN_PAUSES: Final = 10
 """Tools that are judged without a pause: that takes less than a millisecond."""
 
 IS_NEW: Final = "is new"
-REJECTED: Final = "was rejected by a person"
 LOST: Final = "changed, and the approved definition is lost"
 CHANGED: Final = "changed"
 
