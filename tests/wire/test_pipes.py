@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import tty
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from mcp_workbench.wire.writer import Writer
 
 pytestmark = ON_BOTH_LOOPS
+
+PIPES = 500
 
 
 class Reading:
@@ -209,3 +212,38 @@ async def test_waiting_for_the_end_may_be_given_up_and_taken_up_again() -> None:
     it = await reading(source)
     await it.end()
     await ended(writer)
+
+
+async def test_closing_pipes_closes_no_file_of_another_thread() -> None:
+    """A descriptor that is closed twice may be that of a file which a thread has opened in between."""
+    faults: list[OSError] = []
+    is_over = threading.Event()
+
+    def write_files() -> None:
+        while not is_over.is_set():
+            try:
+                descriptors = [os.open(os.devnull, os.O_WRONLY) for _ in range(3)]
+                for descriptor in descriptors:
+                    os.write(descriptor, b"x")
+                    os.close(descriptor)
+            except OSError as fault:
+                faults.append(fault)
+
+    threads = [threading.Thread(target=write_files) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(PIPES):
+            reading, writing = os.pipe()
+            read = Reading()
+            await read_lines(os.fdopen(reading, "rb", 0), read.reader)
+            writer = await open_writer(os.fdopen(writing, "wb", 0), lambda: None, lambda _: None)
+            writer.close()
+            await writer.closed()
+            await read.ended.wait()
+            read.reader.close()
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
+    assert faults == []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from mcp_workbench.wire import threads
 from mcp_workbench.wire.lines import LONG_BYTES, MAX_LINE_BYTES, LineSplitter
-from mcp_workbench.wire.pipes import can_be_watched, widen
+from mcp_workbench.wire.pipes import can_be_watched, for_transport, widen
 from mcp_workbench.wire.writer import write_together
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ LINES_PER_TURN = 1000
 async def read_lines(file: BinaryIO, reader: LineReader) -> None:
     """Start to feed `reader` from `file`, which is closed at the end."""
     if can_be_watched(file):
-        await asyncio.get_running_loop().connect_read_pipe(lambda: reader, file)
+        await asyncio.get_running_loop().connect_read_pipe(lambda: reader, for_transport(file))
     else:
         threads.ReadThread(file, reader)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from mcp_workbench.wire import threads
 from mcp_workbench.wire.lines import LONG_BYTES
-from mcp_workbench.wire.pipes import can_be_watched, widen
+from mcp_workbench.wire.pipes import can_be_watched, for_transport, widen
 from mcp_workbench.wire.shared import outcome_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,9 @@ async def open_writer(
     loop = asyncio.get_running_loop()
     if read_too or not can_be_watched(file):
         return threads.ThreadWriter(file, on_lost, on_full, FULL_BYTES)
-    _, writer = await loop.connect_write_pipe(lambda: _PipeWriter(loop, on_lost, on_full, on_unwritten), file)
+    _, writer = await loop.connect_write_pipe(
+        lambda: _PipeWriter(loop, on_lost, on_full, on_unwritten), for_transport(file)
+    )
     return writer
 
 
