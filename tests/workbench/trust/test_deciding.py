@@ -239,6 +239,13 @@ async def test_a_list_of_the_same_bytes_is_not_judged_again(
     assert (judgement.held, judgement.hints) == ({}, {"read": "unknown", "write": "unknown"})
 
 
+async def test_what_scan_lets_pass_is_judged_again_under_strict(tmp_path: Path) -> None:
+    await Pinned(tmp_path).lists(tool())
+    harmless = tool(annotations={"readOnlyHint": True})
+    assert not (await Pinned(tmp_path).lists(harmless)).held
+    assert (await Pinned(tmp_path, "strict").lists(harmless)).held.keys() == {"read"}
+
+
 async def test_a_list_that_cannot_be_judged_because_of_a_fault_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -79,7 +79,7 @@ class TrustKeeper:
         pin = record.pin if basis.is_locked else outcome.pin
         judged = record.judged
         if not outcome.held and outcome.withheld is None and outcome.pin is (basis.pin or outcome.pin):
-            judged = (*judged, exact_key(outcome.pin, tools, instructions))[-MAX_JUDGED:]
+            judged = (*judged, exact_key(basis, outcome.pin, tools, instructions))[-MAX_JUDGED:]
         # Some servers list their tools in another order every time: that need not be written every time.
         if pin is record.pin and (judged == record.judged or self._has_written):
             self._log_outcome(verdict)

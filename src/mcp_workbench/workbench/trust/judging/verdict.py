@@ -66,7 +66,8 @@ def verdict_on(
     """Return what may be used of a list of tools. `pause` is called after every few tools."""
     basis = basis_of(seen, identity, read_texts)
     pin = basis.pin
-    if pin is not None and not basis.refusal and exact_key(pin, listed, instructions) in seen.record.judged:
+    judged = seen.record.judged
+    if pin is not None and not basis.refusal and exact_key(basis, pin, listed, instructions) in judged:
         return Verdict(Judgement(hints=claims_of(pin)), basis, None)
     from mcp_workbench.workbench.trust.judging.judge import judge  # noqa: PLC0415 - see the module
 
@@ -77,9 +78,13 @@ def verdict_on(
     return Verdict(Judgement(held=outcome.held, withheld=outcome.withheld, hints=hints), basis, outcome)
 
 
-def exact_key(pin: ServerPin, listed: Iterable[msgspec.Raw], instructions: str) -> str:
-    """Return a digest of a pin and a list, by which the list is known to be exactly what the pin approves."""
-    return list_digest(listed, instructions, msgspec.json.encode(pin).decode())
+def exact_key(basis: Basis, pin: ServerPin, listed: Iterable[msgspec.Raw], instructions: str) -> str:
+    """Return a digest of a pin and a list, by which the list is known to be what the pin approves.
+
+    `strict` holds more than `scan`, so that a list is known under one of them only.
+    """
+    level = "strict" if basis.is_strict else "scan"
+    return list_digest(listed, instructions, level, msgspec.json.encode(pin).decode())
 
 
 def claims_of(pin: ServerPin) -> dict[str, ToolHint]:
