@@ -81,7 +81,7 @@ venv: $(DEV) ## Build the virtual environment in .venv, for development
 clean: ## Remove everything that the other targets made
 	rm -rf $(VENV) $(SEMANTIC) $(MEASURED) $(PACKAGED) .bench .coverage .coverage.* tests/node/node_modules
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
-	find src tests bench soak tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests bench soak scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { \
