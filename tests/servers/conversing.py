@@ -50,6 +50,7 @@ class Script(TypedDict, total=False):
     page_size: int  # of the lists of resources, templates and prompts
     start_when: str  # answer nothing before this file is there
     definitions_file: str  # the definitions of its tools stand in this file: an update changes them
+    instructions_file: str  # what it tells models stands in this file
     read_steps: dict[str, list[Json]]  # what to do before a resource is read
 
 
@@ -182,7 +183,8 @@ class Server:
     def initialise(self, params: Json) -> Json:
         asked = params["protocolVersion"]
         version = asked if asked in LEGACY_VERSIONS else LEGACY_VERSIONS[-1]
-        return {"protocolVersion": version, "capabilities": self.capabilities, "serverInfo": IDENTITY}
+        greeting = {"protocolVersion": version, "capabilities": self.capabilities, "serverInfo": IDENTITY}
+        return {**greeting, **self.told()}
 
     def discover(self, _: Json) -> Json:
         meta = {RESERVED + "serverInfo": IDENTITY}
@@ -190,8 +192,14 @@ class Server:
             "supportedVersions": [MODERN_VERSION],
             "capabilities": self.capabilities,
             "_meta": meta,
+            **self.told(),
             **CACHED,
         }
+
+    def told(self) -> Json:
+        """What models are told, if anything."""
+        path = self.options.get("instructions_file")
+        return {"instructions": Path(path).read_text(encoding="utf-8")} if path else {}
 
     def listen(self, request_id: object, wanted: Json) -> None:
         self.streams[request_id] = wanted

@@ -25,22 +25,24 @@ from tests.support.waiting import poll
 from tests.workbench.trust.pinned import POISON, tool
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     import msgspec
 
+    from tests.servers.conversing import Script
     from tests.support.client import Json
     from tests.support.sessions import Era
 
 GOOD, BAD = tool("talk"), tool("talk", description=POISON)
 OTHER = tool("other", description="Says something else.")
+DEFINITIONS, INSTRUCTIONS = "definitions.json", "instructions.txt"
 
 
 class Bench:
-    """A workbench in this process, with one server whose definitions stand in a file."""
+    """A workbench in this process, with one server whose definitions and instructions stand in files."""
 
-    def __init__(self, home: Path, entry: Json, definitions: Path, era: Era, *, is_file: bool = True) -> None:
+    def __init__(self, home: Path, entry: Json, era: Era, *, is_file: bool = True) -> None:
         self.home, self.entry = home, entry
         environ = clean_environment(home)
         config = toolboxes(dev={"fs": entry})
@@ -48,7 +50,6 @@ class Bench:
         self.store = PinStore(data_directory(environ))
         self.registry = build(loaded, environ=environ, cache=home / "cache")
         self.view = ClientView(self.registry, has_own_servers=True)
-        self.definitions = definitions
         self.modern = era == "modern"
 
     @property
@@ -57,15 +58,17 @@ class Bench:
         assert isinstance(server, ConfiguredServer)
         return server
 
-    def reload(self, **more: str) -> None:
-        """Apply a file in which the server has more keys."""
+    def reload(self, **more: object) -> None:
+        """Apply a file in which the server has more keys, or other values of them."""
         path = write_config(self.home, toolboxes(dev={"fs": self.entry | more}))
         self.registry.reconfigure(load(path, clean_environment(self.home)))
         self.view.refresh()
 
-    def define(self, *tools: msgspec.Raw) -> None:
+    def define(self, *tools: msgspec.Raw, instructions: str = "") -> None:
         """Update the program of the server."""
-        self.definitions.write_text(json.dumps([json.loads(bytes(one)) for one in tools]), encoding="utf-8")
+        definitions = json.dumps([json.loads(bytes(one)) for one in tools])
+        (self.home / DEFINITIONS).write_text(definitions, encoding="utf-8")
+        (self.home / INSTRUCTIONS).write_text(instructions, encoding="utf-8")
 
     async def opened(self) -> list[str]:
         """The tools that are listed."""
@@ -73,9 +76,9 @@ class Bench:
         ((_, index),) = opening.tools
         return list(index)
 
-    async def found(self) -> list[str]:
+    async def found(self, *queries: str) -> list[str]:
         """The tools that a search finds."""
-        findings = await self.view.find(["talk", "says something else"], 5, None)
+        findings = await self.view.find(queries or ("talk", "says something else"), 5, None)
         return [one.name for found in findings.found for one in found]
 
     async def restart(self) -> None:
@@ -83,20 +86,31 @@ class Bench:
         await self.server.server.close()
 
 
+@contextlib.contextmanager
+def serving(home: Path, transport: str, era: Era, *more: str) -> Iterator[Json]:
+    """The entry of a server. With more arguments or, over HTTP, at its next use, it is another program."""
+    script: Script = {
+        "definitions_file": str(home / DEFINITIONS),
+        "instructions_file": str(home / INSTRUCTIONS),
+    }
+    if transport == "stdio":
+        entry = conversing_server(era, Journal(home / "journal"), **script)
+        yield {**entry, "args": [*entry["args"], *more]}
+        return
+    port = free_port()
+    options = json.dumps({"era": era, **script})
+    command = [sys.executable, "-S", "-m", "tests.servers.conversing_http", str(port), options]
+    with listening(command, port):
+        yield {"url": f"http://127.0.0.1:{port}/mcp"}
+
+
 @contextlib.asynccontextmanager
-async def bench(home: Path, transport: str, era: Era, *, is_file: bool = True) -> AsyncIterator[Bench]:
-    definitions = home / "definitions.json"
-    definitions.write_text("[]", encoding="utf-8")
-    with contextlib.ExitStack() as stack:
-        if transport == "stdio":
-            entry = conversing_server(era, Journal(home / "journal"), definitions_file=str(definitions))
-        else:
-            port = free_port()
-            options = json.dumps({"era": era, "definitions_file": str(definitions)})
-            command = [sys.executable, "-S", "-m", "tests.servers.conversing_http", str(port), options]
-            stack.enter_context(listening(command, port))
-            entry = {"url": f"http://127.0.0.1:{port}/mcp"}
-        made = Bench(home, entry, definitions, era, is_file=is_file)
+async def bench(
+    home: Path, transport: str, era: Era, *, is_file: bool = True, level: str = "scan"
+) -> AsyncIterator[Bench]:
+    with serving(home, transport, era) as entry:
+        made = Bench(home, {**entry, "pin": level}, era, is_file=is_file)
+        made.define()
         try:
             yield made
         finally:
