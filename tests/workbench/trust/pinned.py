@@ -15,6 +15,7 @@ from mcp_workbench.workbench.trust.trust_context import TrustContext
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mcp_workbench.config import Origin
     from mcp_workbench.storage.trust.pin_records import HeldServer
     from mcp_workbench.workbench.trust.judgement import Judgement
     from mcp_workbench.workbench.trust.pinning import ServerTrust
@@ -54,23 +55,35 @@ class ListShower:
 class Pinned:
     """The trust of a fresh workbench process in one server."""
 
-    def __init__(self, home: Path, level: str = "scan", *, arguments: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        home: Path,
+        level: str = "scan",
+        *,
+        arguments: tuple[str, ...] = (),
+        url: str = "",
+        origin: Origin = ORIGIN,
+    ) -> None:
         self.config = home / "workbench-config.json"
-        self._server: dict[str, object] = {"command": "fs-server", "args": list(arguments), "pin": level}
+        self._origin = origin
+        program = {"url": url} if url else {"command": "fs-server", "args": list(arguments)}
+        self._server: dict[str, object] = {**program, "pin": level}
         self._write()
         self.context = TrustContext(home / "data", self.loaded)
         self.store = PinStore(home / "data")
-        self.place = PinPlace(config_name(str(self.config)), *ORIGIN)
+        self.place = PinPlace(config_name(str(self.config)), *origin)
         self.trust = self._trust()
 
     def _write(self) -> None:
-        boxes = {ORIGIN[0]: {"description": "d", "mcpServers": {ORIGIN[1]: self._server}}}
+        toolbox, server = self._origin
+        boxes = {toolbox: {"description": "d", "mcpServers": {server: self._server}}}
         self.config.write_text(json.dumps({"toolboxes": boxes}), encoding="utf-8")
         self.loaded = load(self.config, {})
 
     def _trust(self) -> ServerTrust:
-        server = self.loaded.config.toolboxes["dev"].servers["fs"]
-        return self.context.trust(ORIGIN, server, self.loaded.secrets.mask)
+        toolbox, server = self._origin
+        config = self.loaded.config.toolboxes[toolbox].servers[server]
+        return self.context.trust(self._origin, config, self.loaded.secrets.mask)
 
     def changed(self, **members: object) -> ServerTrust:
         """The trust in the server after some members of its configuration have changed."""
@@ -94,4 +107,4 @@ class Pinned:
     def written(self) -> HeldServer | None:
         """What a person could see as held."""
         found = self.store.held.servers(str(self.config))
-        return found[0] if found else None
+        return next((one for one in found if one.place == self.place), None)

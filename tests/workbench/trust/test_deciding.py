@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_workbench.errors import BadAnswer
-from mcp_workbench.storage.trust.lock_file import LockedServer, LockedTool, encode_lock
+from mcp_workbench.storage.trust.lock_file import LockedServer, encode_lock
 from mcp_workbench.storage.trust.pin_records import INSTRUCTIONS
-from mcp_workbench.workbench.trust.digests import definition_digest, program_digest
+from mcp_workbench.workbench.trust.digests import program_digest
 from mcp_workbench.workbench.trust.judging.approved import REJECTED, why_held
+from mcp_workbench.workbench.trust.lock_entries import locked_tool
 from tests.support.waiting import poll
 from tests.workbench.trust.pinned import ORIGIN, POISON, ListShower, Pinned, tool
 
@@ -118,7 +119,7 @@ async def test_a_lock_that_approves_a_rejected_definition_releases_it(tmp_path: 
 
 def locked(home: Path, read: msgspec.Raw, program: str = "fs-server", instructions: str = "") -> Path:
     """Write a lock that approves a tool named `read`; without a program, a lock that has no server."""
-    tools = {"read": LockedTool(definition=read, digest=definition_digest(read))}
+    tools = {"read": locked_tool(read)}
     server = LockedServer(
         identity=program_digest(program), program=program, instructions=instructions, tools=tools
     )
@@ -150,6 +151,42 @@ async def test_the_lock_says_what_was_approved(
     clean = await pinned.lists(tool(description="Reads one file."))
     assert bool(clean.held) == (level == "strict")
     assert lock.read_bytes() == before
+
+
+@pytest.mark.parametrize("weaker", [{}, {"readOnlyHint": False}], ids=["gone", "false"])
+@pytest.mark.parametrize("level", ["scan", "strict"])
+async def test_the_hints_of_the_lock_count(level: str, weaker: dict[str, bool], tmp_path: Path) -> None:
+    harmless, weakened = tool(annotations={"readOnlyHint": True}), tool(annotations=weaker)
+    await Pinned(tmp_path, level).lists(weakened)  # what is pinned does not count beside a lock
+    locked(tmp_path, harmless)
+    pinned = Pinned(tmp_path, level)
+    assert pinned.trust.hint("read") == "read-only"
+    judgement = await pinned.lists(harmless)
+    assert (judgement.held, judgement.hints) == ({}, {"read": "read-only"})
+    judgement = await pinned.lists(weakened)
+    assert ({*judgement.held}, judgement.hints) == ({"read"}, {"read": "read-only"})
+    assert "claimed to be read-only" in judgement.held["read"].reasons[0]
+
+
+@pytest.mark.parametrize(("level", "held"), [("scan", set()), ("strict", {"read"})])
+async def test_no_claim_is_more_harmless_than_the_lock_says(
+    level: str, held: set[str], tmp_path: Path
+) -> None:
+    claimed = tool(annotations={"readOnlyHint": True})
+    await Pinned(tmp_path, level).lists(claimed)
+    locked(tmp_path, tool())
+    pinned = Pinned(tmp_path, level)
+    judgement = await pinned.lists(claimed)
+    assert ({*judgement.held}, judgement.hints) == (held, {"read": "unknown"})
+    assert pinned.trust.hint("read") == "unknown"
+
+
+async def test_the_hints_of_a_tool_that_the_lock_does_not_have_do_not_count(tmp_path: Path) -> None:
+    locked(tmp_path, tool())
+    pinned = Pinned(tmp_path)
+    judgement = await pinned.lists(tool(), tool("new", annotations={"readOnlyHint": True}))
+    assert (judgement.held, judgement.hints) == ({}, {"read": "unknown"})
+    assert pinned.trust.hint("new") is None
 
 
 async def test_a_changed_lock_is_noticed_without_a_restart(

@@ -47,6 +47,20 @@ async def test_it_is_used_before_it_is_pinned(tmp_path: Path) -> None:
     assert pinned_tools(pinned) == ["read"]
 
 
+@pytest.mark.parametrize("level", ["scan", "strict", "off"])
+async def test_it_is_pinned_without_a_word(
+    level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(pinning, "FIRST_DELAY_SECONDS", 0.01)
+    caplog.set_level("INFO")
+    pinned = Pinned(tmp_path, level)
+    await pinned.trust.admit((GOOD, READS), "Use read for files.", LIMIT, user=pinned, modern=True)
+    await poll(lambda: not pinned.trust.is_busy)  # it is pinned, and scanned
+    assert pinned_tools(pinned) == ([] if level == "off" else ["list", "read"])
+    await pinned.context.close()
+    assert caplog.messages == []
+
+
 async def test_it_is_pinned_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pinning, "FIRST_DELAY_SECONDS", 0.01)
     pinned = Pinned(tmp_path)

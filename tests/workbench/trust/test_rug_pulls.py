@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.support.waiting import poll
-from tests.workbench.trust.pinned import POISON, Pinned, taking, tool
+from tests.workbench.trust.pinned import ORIGIN, POISON, Pinned, taking, tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,8 +120,9 @@ PULLS = {
 @pytest.mark.parametrize("level", ["scan", "strict", "off"])
 @pytest.mark.parametrize("pull", PULLS.values(), ids=PULLS.keys())
 async def test_a_changed_tool_is_held_if_the_level_says_so(
-    pull: Pull, level: str, modern: bool, tmp_path: Path
+    pull: Pull, level: str, modern: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO")
     first = Pinned(tmp_path, level)
     other = tool("write")
     assert not (await first.lists(pull.before, other, modern=modern)).held
@@ -132,6 +133,9 @@ async def test_a_changed_tool_is_held_if_the_level_says_so(
     assert judgement.held.keys() == ({"read"} if fate == "held" else set())
     pin = again.store.read(again.place).pin
     assert (pin is not None and pin.tools["read"].by == "scan") == (fate == "noted")
+    noted = [record.getMessage() for record in caplog.records if record.levelname == "INFO"]
+    assert len(noted) == (fate == "noted")
+    assert all(words.startswith("accepted: 'read' changed: ") for words in noted)
     shown = again.written
     assert (shown.tools if shown else {}) == judgement.held
     if fate == "held":
@@ -333,6 +337,70 @@ async def test_another_program_is_another_server(
         assert not (await Pinned(tmp_path, level).lists(tool())).held
     else:
         assert "another program has the name of this server now; its tools are pinned anew" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("url", "is_other"),
+    [
+        ("https://fs.example/mcp", False),
+        ("https://FS.example/other?version=2", False),
+        ("https://fs.example:8443/mcp", True),
+        ("https://fs.example.net/mcp", True),
+        ("http://fs.example/mcp", True),
+    ],
+)
+@pytest.mark.parametrize("level", ["scan", "strict", "off"])
+async def test_another_origin_of_a_url_is_another_program(
+    level: str, url: str, is_other: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await Pinned(tmp_path, level, url="https://fs.example/mcp").lists(tool(), instructions="Use read.")
+    pinned = Pinned(tmp_path, level, url=url)
+    judgement = await pinned.lists(tool(), instructions="Use read.")
+    is_held = is_other and level == "strict"
+    assert judgement.held.keys() == ({"read"} if is_held else set())
+    assert (judgement.withheld is not None) == is_held
+    assert ("another program has the name of this server now; its tools are pinned anew" in caplog.text) == (
+        is_other and level == "scan"
+    )
+    shown = pinned.written
+    assert (shown is not None and shown.approved_program == "https://fs.example") == is_held
+
+
+@pytest.mark.parametrize("other", [("ops", "fs"), ("dev", "more")], ids=["toolbox", "server"])
+@pytest.mark.parametrize("level", ["scan", "strict"])
+async def test_a_pin_is_that_of_one_server_in_one_toolbox(
+    level: str, other: tuple[str, str], tmp_path: Path
+) -> None:
+    for origin in (ORIGIN, other):
+        assert not (await Pinned(tmp_path, level, origin=origin).lists(tool())).held
+    changed, same = Pinned(tmp_path, level), Pinned(tmp_path, level, origin=other)
+    poisoned = tool(description=POISON)
+    assert (await changed.lists(poisoned)).held.keys() == {"read"}
+    assert not (await same.lists(tool())).held
+    assert (changed.written is not None, same.written) == (True, None)
+    # An approval is for one of them, too.
+    assert changed.written is not None
+    changed.store.approve(changed.written, ["read"])
+    assert not (await Pinned(tmp_path, level).lists(poisoned)).held
+    assert (await Pinned(tmp_path, level, origin=other).lists(poisoned)).held.keys() == {"read"}
+
+
+@pytest.mark.parametrize("level", ["scan", "strict"])
+async def test_tools_in_another_order_are_the_same(
+    level: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    tools = [tool(name) for name in ("read", "write", "list")]
+    first = Pinned(tmp_path, level)
+    await first.lists(*tools)
+    pin = first.store.read(first.place).pin
+    for order in (tools[::-1], [tools[1], tools[2], tools[0]]):
+        again = Pinned(tmp_path, level)
+        judgement = await again.lists(*order)
+        assert judgement.held == {}
+        assert judgement.hints.keys() == {"read", "write", "list"}
+        assert again.store.read(again.place).pin == pin
+    assert caplog.messages == []
 
 
 async def test_definitions_that_differ_by_protocol_version_do_not_take_turns_in_being_new(
