@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +26,7 @@ from mcp_workbench.workbench.trust.scanning.scanner import (
 )
 from mcp_workbench.workbench.trust.scanning.signals import SIGNALS
 from tests.structure.package import ROOT
+from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from mcp_workbench.workbench.trust.scanning.scanner import ScanFinding
@@ -267,9 +271,24 @@ def test_instructions_of_a_server_are_scanned_too() -> None:
     assert found[""][0].place == "instructions"
 
 
-def test_parameters_that_take_in_too_much_are_a_soft_finding() -> None:
-    schema = {"type": "object", "properties": {"conversation_history": {"type": "string"}}}
-    assert codes(scan_tool(defined("Adds.", inputSchema=schema)), "soft") == {"collects-context"}
+COLLECTING = (
+    *("conversation_history", "full_chat_log", "system_prompt", "side_notes", "sidenote", "chain_of_thought"),
+    *("ssh_key", "private_key", "private_keys", "env_dump", "environment_contents"),
+)
+
+
+@pytest.mark.parametrize("name", COLLECTING)
+def test_a_parameter_that_takes_in_too_much_is_a_soft_finding(name: str) -> None:
+    schema = {"type": "object", "properties": {"first": {"type": "integer"}, name: {"type": "string"}}}
+    (found,) = scan_tool(defined("Adds.", inputSchema=schema))
+    assert (found.code, found.severity, found.words) == ("collects-context", "soft", name)
+    assert found.place == f"inputSchema.properties.{name}"
+
+
+@pytest.mark.parametrize("name", ["note", "history", "key", "environment", "public_key", "ssh_key_name"])
+def test_a_parameter_that_an_honest_tool_has_is_no_finding(name: str) -> None:
+    schema = {"type": "object", "properties": {name: {"type": "string"}}}
+    assert scan_tool(defined("Adds.", inputSchema=schema)) == []
 
 
 def test_hidden_characters_are_hard_if_they_cannot_be_an_accident() -> None:
@@ -316,6 +335,37 @@ def test_the_same_definition_always_has_the_same_findings() -> None:
     first = scan_tool(poisoned)
     assert first == scan_tool(poisoned)
     assert [one.severity for one in first] == sorted(one.severity for one in first)
+
+
+SCAN = """
+import sys
+import msgspec
+from mcp_workbench.workbench.trust.scanning.scanner import gained_in_tool, scan_server, scan_together
+tools = msgspec.json.decode(sys.stdin.buffer.read(), type=list[msgspec.Raw])
+together = scan_together({("dev", "one"): tools, ("dev", "two"): tools[::-1]})
+found = [*scan_server(tools).items()], [*together.items()], gained_in_tool(tools[0], tools[-1])
+sys.stdout.buffer.write(msgspec.json.encode(found))
+"""
+
+
+def test_all_processes_find_the_same_in_the_same_order() -> None:
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in COLLECTING}}
+    tools = [defined(description, f"tool_{number}") for number, (_, description) in enumerate(ATTACKS)]
+    tools.append(defined(f"Adds `tool_1` and `tool_2`. {SECRECY}", "last", inputSchema=schema))
+    listed = msgspec.json.encode(tools)
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", SCAN],
+            input=listed,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            stdout=subprocess.PIPE,
+            timeout=PATIENCE,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1
+    assert COLLECTING[0].encode() in found.pop()
 
 
 def test_the_output_is_bounded_and_cannot_control_a_terminal() -> None:
