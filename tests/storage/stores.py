@@ -15,6 +15,9 @@ from mcp_workbench.storage.catalogue import UNUSED_SECONDS, Catalogue, Record
 from mcp_workbench.storage.kept_files import KeptFiles
 from mcp_workbench.storage.login_record import Login
 from mcp_workbench.storage.protocol_versions import VersionMemory, Versions
+from mcp_workbench.storage.trust.approval_files import ApprovalFiles, PendingApproval
+from mcp_workbench.storage.trust.pin_records import HeldServer, HeldTool, PinPlace, ServerPin, ToolPin
+from mcp_workbench.storage.trust.pins import PinStore
 from mcp_workbench.storage.vectors import VectorMemory, key_of
 
 if TYPE_CHECKING:
@@ -28,6 +31,10 @@ DIRECTORIES: Final = {
     "vectors": "vectors",
     "kept results": "results",
     "logins": "logins",
+    "pins": "pins",
+    "approved texts": "texts",
+    "held tools": "held",
+    "approvals": "approvals",
 }
 """The stores, and the directory of each."""
 
@@ -41,6 +48,31 @@ LOGIN: Final = Login(
     obtained_at=0.0,
 )
 LEGACY: Final = Versions(legacy=True)
+PLACE: Final = PinPlace("/home/me/workbench-config.json", "dev", "fs")
+TEXT: Final = msgspec.Raw(b'{"name":"read"}')
+PIN: Final = ServerPin(
+    identity="i", program="p", tools={"read": ToolPin(digest="old", since=1.0, by="first")}
+)
+HELD: Final = HeldServer(
+    place=PLACE,
+    level="scan",
+    identity="i",
+    program="p",
+    tools={"read": HeldTool(reasons=("changed",), definition=TEXT, digest="new", since=1.0)},
+)
+CALL: Final = PendingApproval(
+    id="",
+    asked_at=1.0,
+    config=PLACE.config,
+    principal="",
+    client="agent",
+    method="tools/call",
+    toolbox="dev",
+    server="fs",
+    name="read",
+    rule="",
+    lines=[],
+)
 RECORD: Final = Record((msgspec.Raw(b'{"name":"a"}'),), msgspec.Raw(b""), "legacy", 1.0)
 
 
@@ -84,12 +116,45 @@ def use_logins(home: Path) -> None:
     asyncio.run(use())
 
 
+def use_pins(home: Path) -> None:
+    """Pins, approved texts and held tools: each is written and removed, and in the end all are there."""
+    store = PinStore(home / ROOT)
+    store.change(PLACE, lambda record: record, {})
+    store.change(PLACE, lambda record: msgspec.structs.replace(record, pin=PIN), {"old": TEXT})
+    store.read(PLACE)
+    store.texts(PLACE)
+    store.keep_held(PLACE, HELD)
+    with suppress(OSError):
+        store.approve(HELD, ["read"])
+    store.keep_held(PLACE, HELD)
+    store.keep_held(PLACE)
+    store.keep_held(PLACE, HELD)
+    with suppress(OSError):
+        store.reject(HELD, ["read"])
+    store.held.servers()
+
+
+def use_approvals(home: Path) -> None:
+    files = ApprovalFiles({"XDG_DATA_HOME": str(home), "XDG_CACHE_HOME": str(home)})
+    for allow in (True, False):
+        with suppress(OSError):
+            call = msgspec.structs.replace(CALL, id=files.id_of(b"call", b"%d" % allow))
+            files.ask(call)
+            files.has_terminal()
+            files.answer(call, allow=allow)
+            files.state(call.id)
+
+
 USES: Final[dict[str, Callable[[Path], None]]] = {
     "protocol versions": use_versions,
     "catalogue": use_catalogue,
     "vectors": use_vectors,
     "kept results": use_results,
     "logins": use_logins,
+    "pins": use_pins,
+    "approved texts": use_pins,
+    "held tools": use_pins,
+    "approvals": use_approvals,
 }
 
 
