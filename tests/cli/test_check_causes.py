@@ -140,6 +140,13 @@ FAILING = (
         "Install the package that has the module no_such_module",
     ),
     Failing(
+        "import",
+        lambda _: {"command": sys.executable, "args": ["-c", "from json import no_such_name"]},
+        "module-missing",
+        "ImportError: cannot import name 'no_such_name' from 'json'",
+        "Its Python packages do not fit together",
+    ),
+    Failing(
         "file",
         lambda _: {"command": sys.executable, "args": ["/no/such/server.py"]},
         "file-missing",

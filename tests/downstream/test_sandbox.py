@@ -14,6 +14,7 @@ from mcp_workbench.config import ServerConfig
 from mcp_workbench.config.model.sandbox import SandboxConfig
 from mcp_workbench.downstream.diagnosis.causes import StartFailure
 from mcp_workbench.downstream.diagnosis.confined_starts import NETWORK_HINT, PATHS_HINT, PERHAPS, in_sandbox
+from mcp_workbench.downstream.diagnosis.starts import LastWords, on_exit
 from mcp_workbench.downstream.sandbox import RESOLVER, confined_command, why_not_confined
 from mcp_workbench.wire.processes.confinement import FAILED, why_unavailable
 
@@ -292,6 +293,14 @@ def test_a_failed_start_is_told_what_the_sandbox_may_have_to_do_with_it(
 ) -> None:
     failure = in_sandbox(StartFailure(cause, "it ended", "Help."), SandboxConfig(network=network), [])
     assert failure == StartFailure(cause, "it ended", hint)
+
+
+def test_a_script_that_the_sandbox_hides_gets_the_setting_that_shows_it() -> None:
+    config = ServerConfig(command="python3", args=["/srv/server.py"], sandbox=SandboxConfig())
+    words = LastWords([], ["python3: can't open file '/srv/server.py': [Errno 13] Permission denied"])
+    failure = on_exit(config, "the server exited with code 2", 2, words, {})
+    assert (failure.cause, failure.hint) == ("permission-denied", PATHS_HINT)
+    assert "Add the directory to sandbox.read" in failure.hint
 
 
 def test_a_sandbox_that_failed_inside_of_the_process_is_recognized() -> None:

@@ -87,6 +87,19 @@ Traceback (most recent call last):
   File "<string>", line 1, in <module>
 ModuleNotFoundError: No module named 'fastmcpx'
 """
+PYTHON_MISFIT: Final = """\
+Traceback (most recent call last):
+  File "<string>", line 1, in <module>
+ImportError: cannot import name 'no_such_name' from 'json' (/usr/lib/python3.11/json/__init__.py)
+"""
+PYTHON_NO_LIBRARY: Final = """\
+Traceback (most recent call last):
+  File "<string>", line 1, in <module>
+ImportError: libpq.so.5: cannot open shared object file: No such file or directory
+"""
+PYTHON_SCRIPT_DENIED: Final = """\
+/usr/bin/python3: can't open file '/srv/server.py': [Errno 13] Permission denied
+"""
 PYTHON_NO_SCRIPT: Final = """\
 /usr/bin/python3: can't open file '/srv/none.py': [Errno 2] No such file or directory
 """

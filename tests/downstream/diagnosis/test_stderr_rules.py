@@ -17,6 +17,7 @@ PACKAGE = 'Check the name and the version of the package in "args".'
 NETWORK = "Check the network, and the proxy if you need one (HTTPS_PROXY)."
 PATH = 'Create it, or correct the path: a relative one begins in "cwd", and "~" is not expanded.'
 NPM = 'Run "npm install" in the directory of the server, and build it if it has to be built.'
+MISFIT = "Its Python packages do not fit together: name another version of the package, or install it again."
 OTHER = "Install the one for this system and processor."
 PERMISSION = "Give your user access to it, or configure another path for the server."
 
@@ -67,6 +68,13 @@ CASES = [
     ),
     (recorded.PYTHON_IMPORT, "module-missing", "ModuleNotFoundError: No module named", install("fastmcpx")),
     (recorded.WARNED_THEN_FAILED, "module-missing", "ModuleNotFoundError: No module named", install("yaml")),
+    (recorded.PYTHON_MISFIT, "module-missing", "ImportError: cannot import name 'no_such_name'", MISFIT),
+    (
+        recorded.PYTHON_NO_LIBRARY,
+        "module-missing",
+        "ImportError: libpq.so.5: cannot open",
+        "Install the library of the system that it names.",
+    ),
     (recorded.NODE_NO_PACKAGE, "module-missing", "Error [ERR_MODULE_NOT_FOUND]: Cannot find package", NPM),
     (recorded.NODE_NO_SCRIPT, "file-missing", "Error: Cannot find module '/srv/build/index.js'", PATH),
     (recorded.PYTHON_NO_SCRIPT, "file-missing", "/usr/bin/python3: can't open file '/srv/none.py'", PATH),
@@ -103,6 +111,7 @@ CASES = [
         "Another program uses this port: end that, or give this server another port.",
     ),
     (recorded.NODE_PERMISSION, "permission-denied", "Error: EACCES: permission denied, open", PERMISSION),
+    (recorded.PYTHON_SCRIPT_DENIED, "permission-denied", "/usr/bin/python3: can't open file", PERMISSION),
     (recorded.NODE_ELF, "wrong-architecture", "Error: /srv/better_sqlite3.node: wrong ELF class", OTHER),
     (
         recorded.NODE_MEMORY,

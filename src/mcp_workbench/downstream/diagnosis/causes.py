@@ -16,7 +16,7 @@ CAUSES: Final[Mapping[Cause, str]] = {
     "arguments-in-command": "`command` has the arguments in it, which belong in `args`.",
     "package-not-found": "npm, uv or pip does not find the package, or not in that version.",
     "no-network": "The server, or the tool that downloads it, has no connection to the network.",
-    "module-missing": "A Python or Node.js module that the server imports is not installed.",
+    "module-missing": "A Python or Node.js module that the server imports is not installed, or does not fit.",
     "file-missing": "A file or directory that the server needs does not exist.",
     "variable-missing": "The server needs an environment variable that it does not have.",
     "port-in-use": "Another program listens on the port that the server wants.",

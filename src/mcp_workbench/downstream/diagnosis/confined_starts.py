@@ -20,7 +20,8 @@ NETWORK_HINT: Final = (
     '"network": true there.'
 )
 PATHS_HINT: Final = (
-    'Its "sandbox" allows only paths of the system, and those in its "read" and "write": add what it needs.'
+    'Its "sandbox" allows only paths of the system, and those that it lists. Add the directory to '
+    "sandbox.read, or to sandbox.write if the server has to write there."
 )
 PERHAPS: Final = 'It runs in a "sandbox", which may be why.'
 

@@ -58,7 +58,8 @@ def read_stderr(
         return None
     line = rule.best_of(read)
     hint = rule.remedy if isinstance(rule.remedy, str) else rule.remedy(line, config, environ)
-    cause: Cause = "file-missing" if _is_missing_file(line) else rule.cause
+    is_missing = rule.cause != "permission-denied" and _is_missing_file(line)
+    cause: Cause = "file-missing" if is_missing else rule.cause
     return StartFailure(cause, _told(_DECORATION.sub("", line), how), hint)
 
 
@@ -122,6 +123,10 @@ def _module(line: str, config: ServerConfig, _: object) -> str:
         )
     if _is_missing_file(line):
         return WRONG_PATH
+    if "ImportError: " in line:
+        if "shared object file" in line:
+            return "Install the library of the system that it names."
+        return MISFIT
     return 'Run "npm install" in the directory of the server, and build it if it has to be built.'
 
 
@@ -137,6 +142,9 @@ def _forms(*patterns: str) -> Sequence[Callable[[str], object]]:
     return [re.compile(pattern).search for pattern in patterns]
 
 
+MISFIT: Final = (
+    "Its Python packages do not fit together: name another version of the package, or install it again."
+)
 WRONG_PATH: Final = 'Create it, or correct the path: a relative one begins in "cwd", and "~" is not expanded.'
 
 NO_NETWORK: Final = Rule(
