@@ -47,6 +47,7 @@ async def test_what_is_denied_is_not_declared_and_reaches_no_client(cell: Cell) 
         else:
             text = failure_of(await cell.result({"ask": [question]}))
         assert f'the configuration of the workbench denies it to this server ("{key}": "deny")' in text
+        assert text.endswith(f'. To allow it, write "{key}": "allow" in the entry of the server')
     if cell.session.era == "legacy":
         await cell.client.notify("notifications/roots/list_changed")
     await cell.call()

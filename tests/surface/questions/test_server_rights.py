@@ -116,6 +116,19 @@ async def test_a_denied_question_reaches_no_client_in_any_combination(tmp_path: 
             assert it.methods == expected
 
 
+@pytest.mark.parametrize("name", METHODS)
+async def test_a_server_is_told_in_a_whole_sentence_what_is_denied(tmp_path: Path, name: str) -> None:
+    it = Asked(tmp_path, {name: "deny"}, modern=True, modern_server=False)
+    it.begin()
+    it.ask(name)
+    refusal = json.loads(written(it.bench.to_server[-1]))["error"]
+    assert refusal["code"] == -32601
+    assert refusal["message"] == (
+        f"{METHODS[name]} is not available, because the configuration of the workbench denies it to this "
+        f'server ("{name}": "deny"). To allow it, write "{name}": "allow" in the entry of the server'
+    )
+
+
 @pytest.mark.parametrize(("modern", "modern_server"), SIDES)
 async def test_a_url_that_must_be_visited_first_is_an_elicitation_too(
     tmp_path: Path, modern: bool, modern_server: bool

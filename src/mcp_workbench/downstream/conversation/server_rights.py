@@ -71,12 +71,15 @@ class ServerRights(msgspec.Struct, frozen=True):
             method for method, name in CAPABILITY_OF.items() if name in self.denied and name in required
         )
         denied = next(needed, None)
-        return error if denied is None else InputMissing(f"it needs {_refusal(denied)}")
+        return error if denied is None else InputMissing(_refusal(denied))
 
 
 def _refusal(method: str) -> str:
     key = CAPABILITY_OF[method]
-    return f'{method}, and the configuration of the workbench denies it to this server ("{key}": "deny")'
+    return (
+        f"{method} is not available, because the configuration of the workbench denies it to this server "
+        f'("{key}": "deny"). To allow it, write "{key}": "allow" in the entry of the server'
+    )
 
 
 def rights_of(config: ServerConfig) -> ServerRights:
