@@ -190,6 +190,27 @@ async def test_what_was_allowed_is_forgotten_with_the_client(case: Case) -> None
     assert gone() is None
 
 
+@pytest.mark.parametrize(
+    ("method", "is_shared", "offer"),
+    [
+        ("tools/call", False, "Allow for this session, with any arguments"),
+        ("tools/call", True, "Allow for 30 minutes, with any arguments"),
+        ("resources/read", False, "Allow this resource for this session"),
+        ("resources/read", True, "Allow this resource for 30 minutes"),
+        ("prompts/get", False, "Allow this prompt for this session, with any arguments"),
+        ("completion/complete", False, "Allow its completions for this session"),
+        ("resources/subscribe", False, "Allow it for this session"),
+    ],
+)
+async def test_the_offer_for_the_session_says_what_it_allows(
+    case: Case, method: str, is_shared: bool, offer: str
+) -> None:
+    call = case.call(can_ask=True, method=method, view=View(is_shared=is_shared))
+    await case.ask(call)
+    question = msgspec.json.decode(call.ask_user.call_args.args[0])
+    assert question["requestedSchema"]["properties"]["allow"]["enumNames"] == ["Allow once", offer]
+
+
 async def test_only_so_much_is_remembered_of_a_session(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_grants, "MAX_GRANTS", 1)
     await allow_for_session(case)

@@ -81,7 +81,7 @@ class Approvals:
         self, record: CallRecord, call: ServerCall, decision: CallDecision, lines: list[str]
     ) -> None:
         with self._counted(call):
-            question = form(lines, session_title(call.view))
+            question = form(lines, session_title(call))
             if decision.place == "client" and call.can_ask_user(question):
                 answer = await self._ask_user(call, question)
             else:

@@ -1,4 +1,4 @@
-"""What users have allowed for the rest of a client's session: tools, with any arguments.
+"""What users have allowed for the rest of a session: resources, and tools and prompts with any arguments.
 
 A session is a client's connection over stdio, or its session over HTTP. Over HTTP, a modern client has none:
 there it is the client's name, among the clients of one principal, for a limited time.
@@ -12,6 +12,8 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from mcp_workbench.protocol.names import COMPLETION, TOOLS_CALL
+
 if TYPE_CHECKING:
     from mcp_workbench.workbench.client_view import ClientView
     from mcp_workbench.workbench.server_call import ServerCall
@@ -22,6 +24,13 @@ MAX_GRANTS: Final = 1000
 """Grants of one session. One more ends the oldest."""
 SHARED_GRANT_SECONDS: Final = 1800.0
 """How long a grant lasts if several clients share what we know of a session."""
+
+_TITLES: Final = {
+    "resources/read": "Allow this resource for {}",
+    "prompts/get": "Allow this prompt for {}, with any arguments",
+    COMPLETION: "Allow its completions for {}",
+}
+"""What is offered for calls that are not calls of tools, with the place of how long it lasts."""
 
 
 class _Grant(msgspec.Struct):
@@ -62,11 +71,12 @@ class SessionGrants:
         return True
 
 
-def session_title(view: ClientView) -> str:
+def session_title(call: ServerCall) -> str:
     """Return what the user is offered, beside allowing a call once."""
-    if view.is_shared:
-        return f"Allow for {SHARED_GRANT_SECONDS / 60:.0f} minutes, with any arguments"
-    return "Allow for this session, with any arguments"
+    lasting = f"{SHARED_GRANT_SECONDS / 60:.0f} minutes" if call.view.is_shared else "this session"
+    if call.method == TOOLS_CALL:
+        return f"Allow for {lasting}, with any arguments"
+    return _TITLES.get(call.method, "Allow it for {}").format(lasting)
 
 
 def _key(call: ServerCall, rule: str) -> _Key:
