@@ -57,7 +57,8 @@ class Toolbox:
         """Seconds after which `open` returns without the servers that are still starting."""
         self.listing_budget = listing_budget
         """Tokens that the list of the toolbox's tools may take unless the client asks for more detail."""
-        self._disabled = tuple(disabled)
+        self.disabled = tuple(disabled)
+        """The names of the servers that are left out: disabled, or all if the toolbox cannot be used."""
         self.fault = fault
         """Why the toolbox cannot be used: its configuration has a mistake."""
 
@@ -72,7 +73,7 @@ class Toolbox:
             self.name,
             self.description,
             toolbox_servers,
-            self._disabled,
+            self.disabled,
             open_deadline=self.open_deadline,
             listing_budget=self.listing_budget,
             fault=self.fault,
@@ -165,7 +166,7 @@ class Toolbox:
         try:
             return self.toolbox_servers[server]
         except KeyError:
-            disabled = server in self._disabled
+            disabled = server in self.disabled
             raise ServerNotFound(
                 server, self.name, list(self.toolbox_servers), disabled=disabled, elsewhere=elsewhere
             ) from None

@@ -13,21 +13,23 @@ from mcp_workbench.workbench.unconnected_server import UnusableServer
 DEFINITION = msgspec.Raw(b"{}")
 
 
-def toolbox(name: str, **servers: list[str] | None) -> Toolbox:
-    """A toolbox with servers, of which the tools are known or not."""
+def toolbox(name: str, *disabled: str, **servers: list[str] | None) -> Toolbox:
+    """A toolbox with disabled servers and others, of which the tools are known or not."""
     made = [
         UnusableServer((name, server), "", [], is_required=False)
         if tools is None
         else ToldServer(name, server, dict.fromkeys(tools, DEFINITION))
         for server, tools in servers.items()
     ]
-    return Toolbox(name, "", made, [], open_deadline=1, listing_budget=1)
+    return Toolbox(name, "", made, disabled, open_deadline=1, listing_budget=1)
 
 
 BOXES = {
     box.name: box
     for box in (
-        toolbox("dev", files=["read", "write", "sub/read"], git=["log", "status"], new=None),
+        toolbox(
+            "dev", "mail", "my notes", files=["read", "write", "sub/read"], git=["log", "status"], new=None
+        ),
         toolbox("ops", files=["read"], **{"a/b": ["c"], "a": ["b/c", "d"]}),
     )
 }
@@ -62,6 +64,13 @@ def test_a_name_is_found_whole_or_in_short(text: str, names: list[str]) -> None:
         ("zzz", "there is no toolbox or known tool 'zzz'. There are: dev, ops. Not all tools are known: "),
         ("statsu", "there is no toolbox or tool 'statsu'. Did you mean: dev/git/status?"),
         ("dev/gti", "there is no server or tool 'dev/gti'. Did you mean: dev/git?"),
+        ("dev/mail/send", "the server dev/mail is disabled. To use it: mcp-workbench enable dev/mail"),
+        ("dev/mail", "the server dev/mail is disabled. To use it: mcp-workbench enable dev/mail"),
+        (
+            '{"toolbox": "dev", "server": "my notes", "tool": "read"}',
+            "the server dev/my notes is disabled. To use it: mcp-workbench enable 'dev/my notes'",
+        ),
+        ("dev/mailbox", "there is no server or tool 'dev/mailbox'. "),
         ("dev/git/lgo", "dev/git has no tool 'lgo'. Did you mean: dev/git/log?"),
         ("dev/git/x", "dev/git has no tool 'x'. There are: dev/git/log, dev/git/status"),
         (

@@ -6,6 +6,7 @@ several ways, the person is told the ways, and can name the tool as models do, w
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
@@ -156,6 +157,11 @@ def _explain(text: str, toolboxes: Mapping[str, Toolbox]) -> str:
     """Say what there is that is most like a name that does not exist."""
     shown = f"'{show_name(text)}'"
     for toolbox in toolboxes.values():
+        for name in toolbox.disabled if toolbox.fault is None else ():
+            server_name = f"{toolbox.name}/{name}"
+            if text == server_name or text.startswith(f"{server_name}/"):
+                enable = shlex.join(["mcp-workbench", "enable", show_name(server_name)])
+                return f"the server {show_name(server_name)} is disabled. To use it: {enable}"
         for server, rest in _servers(text, toolbox):
             if rest and (known := server.known()) is not None:
                 return _explain_missing(ToolAddress(toolbox, server, rest[1:]), known.index)
