@@ -115,6 +115,18 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return bench
 
 
+def test_a_call_that_the_policy_denies_has_no_result(bench: Bench) -> None:
+    bench.write({"policy": {"read_*": "deny"}, **toolboxes(dev={"files": files()})})
+    done = bench.run("call", "dev/files/read_file", "path=x")
+    assert (done.returncode, done.stdout, "denie" in done.stderr) == (3, "", True)
+
+
+def test_the_help_names_all_that_leaves_a_call_without_a_result(bench: Bench) -> None:
+    shown = " ".join(bench.run("call", "--help").stdout.split())
+    assert "3 there is no result: the server cannot be started, does not answer in time or fails, or" in shown
+    assert "(the tool is held or denied, a limit is reached, or a token or a login is missing)" in shown
+
+
 def test_a_bad_configuration_is_misuse(bench: Bench) -> None:
     bench.config.write_text("{", encoding="utf-8")
     assert bench.run("call", "a/b/c").returncode == 2

@@ -90,6 +90,14 @@ def test_tools_of_a_running_workbench_are_listed_and_questions_answered_through_
     assert overview.returncode == 0
 
 
+def test_a_call_beyond_a_limit_has_no_result(bench: Bench) -> None:
+    bench.write({"policy": {"limits": {"callsPerMinute": 1}}, **toolboxes(dev={"s": acting("tell", "tell")})})
+    with serving(bench) as (_, url):
+        first, second = (bench.run("call", "--url", url, "dev/s/tell") for _ in range(2))
+    assert (first.returncode, second.returncode, second.stdout) == (0, 3, "")
+    assert "limit" in second.stderr
+
+
 def test_a_workbench_that_needs_a_token_is_used_with_one(bench: Bench) -> None:
     bench.write(toolboxes(dev={"s": acting("tell", "tell")}))
     made = bench.run("token", "ada")

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     """Call a tool and print its result.
 
     Return 0, 1 (the tool reports an error), 2 (a wrong name, wrong arguments or a bad file) or 3 (the server
-    or the workbench failed).
+    or the workbench failed, or the workbench did not make the call: held, denied, limited, not authorized).
     """
     loaded = None
     if options.url is None and (loaded := load_or_report(options)) is None:

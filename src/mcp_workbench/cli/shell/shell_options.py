@@ -38,7 +38,9 @@ asked in the terminal. Ctrl-C cancels the call.
 
 Exit code: 0 success, 1 the tool reports an error, 2 a wrong name, wrong
 arguments or a bad file, 3 there is no result: the server cannot be started,
-does not answer in time or fails, 130 interrupted."""
+does not answer in time or fails, or the workbench does not make the call (the
+tool is held or denied, a limit is reached, or a token or a login is missing),
+130 interrupted."""
 
 COMPLETION_DESCRIPTION = """\
 Prints a script that completes commands, options, toolboxes, servers, tools
