@@ -90,6 +90,28 @@ def test_tools_of_a_running_workbench_are_listed_and_questions_answered_through_
     assert overview.returncode == 0
 
 
+def test_the_overview_of_a_named_workbench_has_its_toolboxes_and_names_it_again(bench: Bench) -> None:
+    bench.write(toolboxes(dev={"files": files()}))
+    with serving(bench) as (_, url):
+        piped = bench.run("tools", "--url", url)
+        code, screen = bench.run_on_terminal("tools", "--url", url, env={"NO_COLOR": "1"})
+        opened = bench.run("tools", "--url", url, "--connect")
+    assert (piped.returncode, piped.stdout, piped.stderr) == (0, "dev\tnot known yet\n", "")
+    assert (code, screen.replace("\r\n", "\n")) == (
+        0,
+        f"{url}: 1 toolbox\n\ndev\n\nTo see the tools of a toolbox: mcp-workbench tools --url {url} dev\n",
+    )
+    assert opened.stdout == "dev/files\t1 tool\tconnected\n"
+
+
+def test_a_named_workbench_without_toolboxes_is_said_to_have_none(bench: Bench) -> None:
+    bench.write({"toolboxes": {}})
+    with serving(bench) as (_, url):
+        done = bench.run("tools", "--url", url)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"mcp-workbench: the workbench at {url} has no toolboxes\n"
+
+
 def test_a_call_beyond_a_limit_has_no_result(bench: Bench) -> None:
     bench.write({"policy": {"limits": {"callsPerMinute": 1}}, **toolboxes(dev={"s": acting("tell", "tell")})})
     with serving(bench) as (_, url):

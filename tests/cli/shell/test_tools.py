@@ -164,6 +164,30 @@ def test_a_search_names_the_servers_that_it_cannot_search(known: Bench) -> None:
     )
 
 
+@pytest.mark.parametrize("words", [(), ("--policy",), ("--connect",)])
+def test_a_configuration_without_toolboxes_gets_the_way_to_add_one(
+    bench: Bench, words: tuple[str, ...]
+) -> None:
+    bench.write({"toolboxes": {}})
+    done = bench.run("tools", *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "mcp-workbench: there are no toolboxes in workbench-config.json. "
+        "To get some from your MCP clients: mcp-workbench import. "
+        "To add a server: mcp-workbench add time -- uvx mcp-server-time\n"
+    )
+    assert bench.run_json("tools", "--json") == (1, {"file": "workbench-config.json", "toolboxes": []})
+
+
+def test_a_toolbox_without_servers_is_listed_and_has_nothing_to_decide_about(bench: Bench) -> None:
+    bench.write(toolboxes(dev={}))
+    assert bench.run("tools").stdout == "dev\tno servers\n"
+    assert "\r\n  no servers\r\n" in bench.run_on_terminal("tools")[1]
+    decided = bench.run("tools", "--policy")
+    assert (decided.returncode, decided.stdout) == (1, "")
+    assert decided.stderr == "mcp-workbench: there are no tools to decide about\n"
+
+
 def test_only_what_is_not_known_is_started(bench: Bench, journal: Journal) -> None:
     dying = {"command": "/bin/sh", "args": ["-c", "echo broken >&2; exit 3"]}
     bench.write(toolboxes(dev={"files": files(journal), "dying": dying}))

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from mcp_workbench.workbench.toolbox import Toolbox
 
 NOT_KNOWN: Final = "not known yet"
+NO_SERVERS: Final = "no servers"
+HOW_TO_ADD: Final = (
+    "To get some from your MCP clients: mcp-workbench import. "
+    "To add a server: mcp-workbench add time -- uvx mcp-server-time"
+)
+"""What a person can do whose configuration has no toolboxes."""
 MAX_SERVERS_NAMED: Final = 5
 
 
@@ -54,26 +60,41 @@ def overview(toolboxes: Iterable[Toolbox]) -> list[ToolboxOverview]:
     return boxes
 
 
-def show_overview(page: Page, title: str, boxes: Sequence[ToolboxOverview]) -> None:
-    """Print the overview: a heading, and for each toolbox a line and its servers."""
+def without_toolboxes(title: str, *, is_elsewhere: bool) -> str:
+    """Return what is said of a file, or of a workbench elsewhere, that has no toolboxes."""
+    if is_elsewhere:
+        return f"the workbench at {show_name(title)} has no toolboxes"
+    return f"there are no toolboxes in {show_name(title)}. {HOW_TO_ADD}"
+
+
+def show_overview(
+    page: Page, title: str, boxes: Sequence[ToolboxOverview], *, is_elsewhere: bool = False
+) -> None:
+    """Print the overview: a heading, and for each toolbox a line and its servers.
+
+    The title is the path of the configuration, or the URL of a workbench elsewhere. Of that, only the names
+    of the toolboxes may be known.
+    """
     servers = [server for box in boxes for server in box.servers]
     tools = sum(server.tools or 0 for server in servers)
     now = time.time()
     if not page.is_terminal:
-        page.rows(
-            [_row(server, now, f"{box.toolbox}/{server.server}") for box in boxes for server in box.servers]
-        )
+        nothing = NOT_KNOWN if is_elsewhere else NO_SERVERS
+        for box in boxes:
+            rows = [_row(server, now, f"{box.toolbox}/{server.server}") for server in box.servers]
+            page.rows(rows or [(box.toolbox, nothing)])
         return
-    counts = [
-        count(len(boxes), "toolbox", "toolboxes"),
-        count(len(servers), "server", "servers"),
-        count(tools, "known tool", "known tools"),
-    ]
+    counts = [count(len(boxes), "toolbox", "toolboxes")]
+    if servers or not is_elsewhere:
+        counts += [count(len(servers), "server", "servers"), count(tools, "known tool", "known tools")]
     page.paragraph(f"{show_name(title)}: {', '.join(counts)}")
     for box in boxes:
         page.line()
         page.line(f"{box.toolbox}: {box.description}" if box.description else box.toolbox, BOLD)
-        page.rows([_row(server, now, server.server) for server in box.servers], "  ")
+        if box.servers:
+            page.rows([_row(server, now, server.server) for server in box.servers], "  ")
+        elif not is_elsewhere:
+            page.line(f"  {NO_SERVERS}")
     page.line()
     if unknown := [
         f"{box.toolbox}/{each.server}" for box in boxes for each in box.servers if each.tools is None
@@ -81,7 +102,8 @@ def show_overview(page: Page, title: str, boxes: Sequence[ToolboxOverview]) -> N
         named = unknown if len(unknown) <= MAX_SERVERS_NAMED else ()
         page.paragraph(f"To list the tools of all servers: {shlex.join(['mcp-workbench', 'index', *named])}")
     elif boxes:
-        example = shlex.join(["mcp-workbench", "tools", boxes[0].toolbox])
+        where = ["--url", title] if is_elsewhere else []
+        example = shlex.join(["mcp-workbench", "tools", *where, boxes[0].toolbox])
         page.paragraph(f"To see the tools of a toolbox: {example}")
 
 

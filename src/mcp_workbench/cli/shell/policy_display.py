@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcp_workbench.cli.shell.addresses import refuse_missing, resolve
+from mcp_workbench.cli.shell.overview import without_toolboxes
 from mcp_workbench.cli.shell.page import Page
 from mcp_workbench.cli.shell.person import ProgressLine, report_failures
 from mcp_workbench.cli.shell.workbenches.own_workbench import own_workbench
-from mcp_workbench.cli.terminal import print_json
+from mcp_workbench.cli.terminal import complain, print_json
 from mcp_workbench.workbench.door import CallDecision
 from mcp_workbench.workbench.policy.rules import rules_of
 from mcp_workbench.workbench.text.sanitise import show_name
@@ -67,6 +68,10 @@ async def list_decisions(options: argparse.Namespace, loaded: LoadedConfig) -> i
                 refuse_missing(address, known.index)
     if options.json:
         print_json({"file": loaded.path, "tools": [msgspec.to_builtins(each) for each in decisions]})
+    elif not loaded.config.toolboxes:
+        complain(without_toolboxes(loaded.path, is_elsewhere=False))
+    elif not decisions and not has_failed:
+        complain("there are no tools to decide about")
     else:
         Page().rows([_row(each) for each in decisions])
     return 1 if has_failed or not decisions else 0

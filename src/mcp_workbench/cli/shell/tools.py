@@ -12,7 +12,7 @@ import msgspec
 
 from mcp_workbench.cli.configuration import load_or_report
 from mcp_workbench.cli.shell.addresses import MAX_NAMES_SHOWN, WrongAddress, refuse_missing, resolve
-from mcp_workbench.cli.shell.overview import overview, show_overview
+from mcp_workbench.cli.shell.overview import overview, show_overview, without_toolboxes
 from mcp_workbench.cli.shell.page import BOLD, Page
 from mcp_workbench.cli.shell.person import ProgressLine, report_failures
 from mcp_workbench.cli.shell.tool_display import ShownTool, show_tool, show_tools
@@ -81,8 +81,10 @@ async def _list(options: argparse.Namespace, loaded: LoadedConfig | None) -> int
         boxes = overview(choice.toolboxes.values())
         if options.json:
             print_json({"file": title, "toolboxes": [msgspec.to_builtins(box) for box in boxes]})
+        elif boxes:
+            show_overview(Page(), title, boxes, is_elsewhere=choice.is_elsewhere)
         else:
-            show_overview(Page(), title, boxes)
+            complain(without_toolboxes(title, is_elsewhere=choice.is_elsewhere))
         return 0 if boxes and not has_failed else 1
 
 
