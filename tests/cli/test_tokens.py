@@ -178,6 +178,26 @@ def test_people_get_a_table_and_what_it_comes_to_in_words(bench: Bench) -> None:
     ) in " ".join(done.stdout.split())
 
 
+def test_a_toolbox_that_was_never_listed_has_no_figures_but_its_start(bench: Bench) -> None:
+    bench.write(config())
+    bench.run("index", "dev")
+    dev, office = bench.run_json("tokens", "--json")[1]["toolboxes"]
+    rows = {
+        cells[0]: cells[1:] for line in bench.run("tokens").stdout.splitlines() if (cells := line.split())
+    }
+    assert [cell.rstrip("%") for cell in rows["dev"]] == cells_of(dev)
+    assert rows["office"] == ["0", "-", "-", f"{office['start']:,}", *["-"] * 7]
+
+
+def test_a_server_without_tools_has_no_percentage(bench: Bench) -> None:
+    bench.write(toolboxes(dev={"files": server(tools=MANY)}, empty={"s": server(tools=[])}))
+    bench.run("index")
+    rows = {
+        cells[0]: cells[1:] for line in bench.run("tokens").stdout.splitlines() if (cells := line.split())
+    }
+    assert (rows["empty"][:3], rows["empty"][8]) == (["1", "0", "0"], "-")
+
+
 @pytest.mark.parametrize("columns", [40, 80, 120])
 def test_a_terminal_shows_every_figure_whole(bench: Bench, columns: int) -> None:
     bench.write(config())

@@ -34,6 +34,8 @@ PLAIN_COLUMNS: Final = 140
 """Width of the table if stdout is not a terminal. Sentences are not wrapped there."""
 FRAME_COLUMNS: Final = 120
 """Width of a terminal from which on the table has a frame."""
+UNKNOWN: Final = "-"
+"""Stands for a figure that cannot be counted."""
 MAX_COLUMNS: Final = 1000
 """A width that no table reaches."""
 LEGEND: Final = (
@@ -70,6 +72,11 @@ def show(toolboxes: Mapping[str, Costs], total: Costs) -> None:
 
 
 def _cells(costs: Costs) -> Iterator[str]:
+    if not costs.servers:
+        # No tools are known, so that only the start can be counted.
+        for heading in HEADINGS:
+            yield {"servers": "0", "start": f"{costs.start:,}"}.get(heading, UNKNOWN)
+        return
     opened = costs.opened
     for figure in (
         costs.servers,
@@ -82,13 +89,13 @@ def _cells(costs: Costs) -> Iterator[str]:
         opened.auto,
     ):
         yield f"{figure:,}"
-    yield f"{_percentage(costs):,}%"
+    yield f"{_percentage(costs):,}%" if costs.native else UNKNOWN
     yield f"{costs.search:,}"
     yield f"{costs.break_even:,}"
 
 
 def _percentage(costs: Costs) -> int:
-    return round(100 * costs.once / max(costs.native, 1))
+    return round(100 * costs.once / costs.native)
 
 
 def _sentences(total: Costs) -> Iterator[str]:
