@@ -42,3 +42,9 @@ def test_mistakes_are_counted_within_the_length_at_which_clients_cut(count: int)
     words = handshake_text(boxes(count, SENTENCE * 5), mistakes=12)
     assert "Mistakes in the configuration: 12." in words.instructions[:2000]
     assert len(words.instructions) <= 2000
+
+
+def test_the_example_is_a_toolbox_that_has_servers_if_there_is_one() -> None:
+    unusable, usable = ToolboxSummary("dev", "Broken", 0), ToolboxSummary("ops", "Whole", 2)
+    assert '{"tool":{"toolbox":"ops",' in handshake_text([unusable, usable]).instructions
+    assert '{"tool":{"toolbox":"dev",' in handshake_text([unusable]).instructions

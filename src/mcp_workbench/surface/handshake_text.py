@@ -97,7 +97,9 @@ def _instructions(toolboxes: Sequence[ToolboxSummary], longest: int, note: str, 
     """Return the instructions, and a note. Descriptions are shortened to `longest` or to fit; names never."""
     if not toolboxes:
         return EMPTY + note
-    example = encode(toolboxes[0].name).decode()
+    # A toolbox without servers cannot be used: none are enabled, or its configuration has a mistake.
+    usable = next((box for box in toolboxes if box.servers), toolboxes[0])
+    example = encode(usable.name).decode()
     usage = (
         f"\nopen_toolbox lists a toolbox's tools, or searches all toolboxes; {calling} calls one:\n"
         f'{{"tool":{{"toolbox":{example},"server":"<source_server>","tool":"<name>"}},"arguments":{{}}}}{note}'
