@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING, Final
@@ -45,3 +46,44 @@ def _directory(
         local = environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
         return os.path.join(local, *windows)
     return os.path.join(home, *(mac if sys.platform == "darwin" else linux))
+
+
+def explain_unusable(error: OSError, environ: Mapping[str, str]) -> str:
+    """Return why a directory of ours cannot be used and what to do, without the last full stop."""
+    return ". ".join(filter(None, why_unusable(error, environ)))
+
+
+def why_unusable(error: OSError, environ: Mapping[str, str]) -> tuple[str, str]:
+    """Return why a directory of ours cannot be used, with its path, and what to do, without full stops.
+
+    An error that is not about a path is returned as the system words it, and with no remedy.
+    """
+    from mcp_workbench.storage.open_directory import UnsafeDirectory  # noqa: PLC0415 - few directories are
+
+    if isinstance(error, UnsafeDirectory):
+        return error.what, error.remedy
+    data, path = data_directory(environ), error.filename
+    if data == os.devnull:
+        return "there is no home directory", "Set HOME, or XDG_CACHE_HOME and XDG_DATA_HOME"
+    if not isinstance(path, str):
+        return error.strerror or str(error), ""
+    # A file is named without its directory.
+    directory = path if os.sep in path else data
+    place = blocking_part(directory)
+    what = "is not a directory" if error.errno == errno.ENOTDIR else f"cannot be used: {error.strerror}"
+    return f"{place} {what}", remedy_for(directory, environ)
+
+
+def remedy_for(directory: str, environ: Mapping[str, str]) -> str:
+    """Return what to do about a directory of ours that cannot be used, without a full stop."""
+    is_directory = os.path.isdir(blocking_part(directory))
+    what = "Give your user all rights to it" if is_directory else "Move it away"
+    is_cache = directory.startswith(cache_directory(environ))
+    return f"{what}, or set {'XDG_CACHE_HOME' if is_cache else 'XDG_DATA_HOME'} to another directory"
+
+
+def blocking_part(path: str) -> str:
+    """Return the longest part of a path that exists, which is what is in the way of the rest."""
+    while not os.path.lexists(path) and os.path.dirname(path) not in (path, ""):
+        path = os.path.dirname(path)
+    return path

@@ -43,7 +43,11 @@ class UnsafeDirectory(PermissionError):
 
     def __init__(self, path: str, what: str, remedy: str) -> None:
         self.path = path
-        super().__init__(errno.EPERM, f"{path} {what}. {remedy}")
+        self.what = f"{path} {what}"
+        """What is wrong, without a full stop."""
+        self.remedy = remedy
+        """What to do about it, without a full stop."""
+        super().__init__(errno.EPERM, f"{self.what}. {remedy}")
 
     def __str__(self) -> str:
         return self.strerror or ""
@@ -152,7 +156,7 @@ def _claim(descriptor: int, path: str) -> None:
     status = os.fstat(descriptor)
     if status.st_uid != os.geteuid():
         raise UnsafeDirectory(
-            path, f"belongs to another user (uid {status.st_uid})", "Delete it, or use another directory."
+            path, f"belongs to another user (uid {status.st_uid})", "Delete it, or use another directory"
         )
     if stat.S_IMODE(status.st_mode) == _DIRECTORY_MODE:
         return
@@ -165,7 +169,7 @@ def _claim(descriptor: int, path: str) -> None:
         raise
     if os.fstat(descriptor).st_mode & OTHERS_MODE:
         raise UnsafeDirectory(
-            path, "is open to other users, and its file system does not change that", "Use another directory."
+            path, "is open to other users, and its file system does not change that", "Use another directory"
         )
 
 
@@ -178,8 +182,8 @@ def _is_link(name: str, above: int | None) -> bool:
 
 def _link_found(path: str) -> UnsafeDirectory:
     remedy = (
-        "Replace it by a directory. To keep the files elsewhere, set XDG_CACHE_HOME or XDG_DATA_HOME, or make"
-        " the directory above mcp-workbench a link."
+        "Replace it by a directory. To keep the files elsewhere, set XDG_CACHE_HOME or XDG_DATA_HOME, or move"
+        " the directory that contains mcp-workbench, and put a link to it in its place"
     )
     return UnsafeDirectory(path, "is a symbolic link, which is not followed here", remedy)
 

@@ -122,6 +122,18 @@ def _raw(value: Any) -> Any:
     return msgspec.Raw(json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode())
 
 
+def test_a_file_in_the_place_of_the_directory_is_named_with_what_to_do(
+    tmp_path: Path, files: AuditFiles, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory(tmp_path).parent.mkdir()
+    directory(tmp_path).write_bytes(b"")
+    assert main(["log"]) == 1
+    assert capsys.readouterr().err == (
+        f"mcp-workbench: the calls cannot be read or printed: {files.path} is not a directory. "
+        "Move it away, or set XDG_DATA_HOME to another directory\n"
+    )
+
+
 def test_what_is_not_shown_is_said_on_stderr(
     tmp_path: Path, files: AuditFiles, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -144,7 +156,13 @@ def test_a_directory_that_cannot_be_read_is_said(
     directory(tmp_path).parent.mkdir()
     directory(tmp_path).symlink_to(tmp_path)
     assert main(["log"]) == 1
-    assert "the audit cannot be read or printed: " in capsys.readouterr().err
+    path = directory(tmp_path)
+    assert capsys.readouterr().err == (
+        f"mcp-workbench: the calls cannot be read or printed: {path} is a symbolic link, which is not "
+        "followed here. Replace it by a directory. To keep the files elsewhere, set XDG_CACHE_HOME or "
+        "XDG_DATA_HOME, or move the directory that contains mcp-workbench, and put a link to it in its "
+        "place\n"
+    )
     assert files.path in str(directory(tmp_path))
 
 

@@ -42,6 +42,17 @@ def let_wait(files: ApprovalFiles, name: str, asked_at: float = 0.0) -> PendingA
     return pending
 
 
+def test_a_directory_that_cannot_be_used_is_named_with_what_to_do(bench: Bench) -> None:
+    blocking = bench.directory / "file"
+    blocking.write_bytes(b"")
+    done = bench.run("approvals", env={"XDG_DATA_HOME": str(blocking)})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"mcp-workbench: approvals cannot be read or written: {blocking} is not a directory. "
+        "Move it away, or set XDG_DATA_HOME to another directory\n"
+    )
+
+
 def test_calls_that_wait_are_listed(bench: Bench, files: ApprovalFiles) -> None:
     assert bench.run("approvals", "--list").stdout == "No call waits for an approval.\n"
     call = let_wait(files, "delete_file")

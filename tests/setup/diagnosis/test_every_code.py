@@ -268,11 +268,24 @@ async def test_a_cause_is_found_with_the_command_that_mends_it(clinic: Clinic, c
     assert others == []
 
 
+async def test_a_cache_that_is_a_link_gets_its_remedy_in_words(clinic: Clinic) -> None:
+    _link_cache(clinic)
+    (finding,) = [one for one in await clinic.findings() if one.code == "directory-unusable"]
+    what = "is a symbolic link, which is not followed here"
+    harm = "the catalogue is not kept, and searches find less"
+    assert finding.message == f"{finding.file} {what}. So {harm}."
+    assert finding.remedy.startswith(
+        "Replace it by a directory. To keep the files elsewhere, set XDG_CACHE_HOME"
+    )
+    assert finding.remedy.endswith("a link to it in its place.")
+
+
 async def test_an_audit_that_cannot_be_written_is_found_unless_it_is_off(clinic: Clinic) -> None:
     audit = _block_audit(clinic)
     (finding,) = await clinic.findings()
     assert (finding.code, finding.file) == ("directory-unusable", str(audit))
     assert finding.message.endswith("So calls are not recorded.")
+    assert finding.remedy == "Move it away, or set XDG_DATA_HOME to another directory."
     clinic.write({"files": PINNED}, audit="off")
     assert await clinic.findings() == []
 

@@ -13,6 +13,7 @@ from mcp_workbench.config import load_usable, locate
 from mcp_workbench.config.globs import matches
 from mcp_workbench.storage.audit.audit_files import AuditFiles
 from mcp_workbench.storage.audit.audit_reader import AuditReader
+from mcp_workbench.storage.directories import explain_unusable
 from mcp_workbench.workbench.call_counts import REFUSALS, SUCCESSES
 from mcp_workbench.workbench.text.counting import count
 from mcp_workbench.workbench.text.sanitise import show_name
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise  # the reader of our output has gone
     except OSError as error:
-        complain(f"the audit cannot be read or printed: {error.strerror or error}")
+        complain(f"the calls cannot be read or printed: {explain_unusable(error, os.environ)}")
         return 1
     return 0
 

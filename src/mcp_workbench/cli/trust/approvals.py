@@ -16,6 +16,7 @@ import msgspec
 from mcp_workbench.cli.shell.person import open_terminal
 from mcp_workbench.cli.terminal import complain, print_json, say
 from mcp_workbench.serve.signals import cancel_on_request_to_end
+from mcp_workbench.storage.directories import explain_unusable
 from mcp_workbench.storage.trust.approval_files import ApprovalFiles
 from mcp_workbench.workbench.text.sanitise import show_name
 
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         finally:
             terminal.close()
     except OSError as error:
-        complain(f"approvals cannot be read or written: {error}")
+        complain(f"approvals cannot be read or written: {explain_unusable(error, os.environ)}")
         return 1
 
 

@@ -15,7 +15,13 @@ from mcp_workbench.setup.diagnosis.findings import Area, found
 from mcp_workbench.setup.file_changes import find_leftovers
 from mcp_workbench.storage.audit.audit_files import AuditFiles
 from mcp_workbench.storage.catalogue import Catalogue, identity_of
-from mcp_workbench.storage.directories import cache_directory, data_directory
+from mcp_workbench.storage.directories import (
+    blocking_part,
+    cache_directory,
+    data_directory,
+    remedy_for,
+    why_unusable,
+)
 from mcp_workbench.storage.private_files import PrivateDirectory
 from mcp_workbench.workbench.text.counting import count
 
@@ -115,11 +121,13 @@ def look_at_directories(examined: Examined, files: Sequence[str]) -> Area:
     environ = examined.environ
     cache, data = cache_directory(environ), data_directory(environ)
     findings = [
-        *_unusable(cache, "the catalogue is not kept, and searches find less"),
-        *_unusable(data, "logins, secrets, backups and pins cannot be kept, and calls are not recorded"),
+        *_unusable(environ, cache, "the catalogue is not kept, and searches find less"),
+        *_unusable(
+            environ, data, "logins, secrets, backups and pins cannot be kept, and calls are not recorded"
+        ),
     ]
     if len(findings) == 0 and examined.loaded.config.audit != "off":
-        findings += _unusable(AuditFiles(environ).path, "calls are not recorded")
+        findings += _unusable(environ, AuditFiles(environ).path, "calls are not recorded")
     if leftovers := sorted({*_beside([examined.path, *files]), *_drafts(environ)}):
         left = count(len(leftovers), "temporary file", "temporary files")
         findings.append(
@@ -133,32 +141,34 @@ def look_at_directories(examined: Examined, files: Sequence[str]) -> Area:
     return Area("directories", f"{cache}, {data}", tuple(findings))
 
 
-def _unusable(directory: str, harm: str) -> Iterator[Finding]:
-    reason = _reason_against(directory)
+def _unusable(environ: Mapping[str, str], directory: str, harm: str) -> Iterator[Finding]:
+    reason, remedy = _reason_against(environ, directory)
     if reason:
         yield found(
             "directory-unusable",
             f"{sentence(reason)} So {harm}.",
             file=directory,
+            remedy=sentence(remedy),
             command=f"ls -ld {shlex.quote(directory)}",
         )
 
 
-def _reason_against(directory: str) -> str:
-    """Return why files cannot be kept in a directory of ours; empty if they can. Makes no directory."""
+def _reason_against(environ: Mapping[str, str], directory: str) -> tuple[str, str]:
+    """Return why files cannot be kept in a directory of ours, and what to do; empty texts if they can.
+
+    Makes no directory.
+    """
     if directory == os.devnull:
-        return "there is no home directory"
+        return "there is no home directory", "Set HOME, or XDG_CACHE_HOME and XDG_DATA_HOME"
     try:
         PrivateDirectory(directory).scan()
     except OSError as error:
-        reason = error.strerror or str(error)
-        return reason if directory in reason else f"{directory} cannot be used: {reason}"
-    above = directory
-    while not os.path.lexists(above) and os.path.dirname(above) != above:
-        above = os.path.dirname(above)
+        return why_unusable(error, environ)
+    remedy = remedy_for(directory, environ)
+    above = blocking_part(directory)
     if not os.path.isdir(above):
-        return f"{above} is not a directory"
-    return "" if os.access(above, os.W_OK | os.X_OK) else f"{above} is not writable"
+        return f"{above} is not a directory", remedy
+    return ("", "") if os.access(above, os.W_OK | os.X_OK) else (f"{above} is not writable", remedy)
 
 
 def _beside(files: Sequence[str]) -> Iterator[str]:
