@@ -397,3 +397,18 @@ def test_errors_keep_what_they_were_made_of() -> None:
     )
     assert ConfigError(Path("w.json"), [ONE, TWO]).problems == (ONE, TWO)
     assert OpeningFailed("dev", [START]).failures == (START,)
+
+
+@pytest.mark.parametrize(
+    ("where", "shown"),
+    [
+        ("line 7", "c.json:7: is wrong"),
+        ("line 7, column 2", "c.json:7: column 2: is wrong"),
+        ("toolboxes.t", "c.json:7: toolboxes.t: is wrong"),
+    ],
+)
+def test_a_line_is_named_once(where: str, shown: str) -> None:
+    assert Problem(where, "is wrong", "", 7).in_file("c.json") == shown
+    mended = Problem(where, "is wrong", "Do this.\n    Or that.", 7)
+    assert mended.in_file("c.json") == f"{shown}\n    Do this.\n    Or that."
+    assert mended.in_file("c.json", in_one_line=True) == f"{shown}. Do this. Or that."

@@ -120,9 +120,21 @@ class Problem(msgspec.Struct, frozen=True):
         """The problem in one line, without the remedy."""
         return f"{self.where}: {self.what}" if self.where else self.what
 
-    def in_file(self, path: StrPath) -> str:
-        """Return the problem and its remedy after `file:line`, as editors and terminals make links of it."""
-        return f"{path}:{self.line}: {self}" if self.line is not None else str(self)
+    def in_file(self, path: StrPath, *, in_one_line: bool = False) -> str:
+        """Return the problem and its remedy after `file:line`, as editors and terminals make links of it.
+
+        The remedy is on lines of its own, unless all has to be `in_one_line`, as in a log.
+        """
+        brief = self.brief
+        if self.line is not None:
+            # `where` may be a line and a column, and the line is said already.
+            rest = brief.removeprefix(f"line {self.line}").removeprefix(", ").removeprefix(": ")
+            brief = f"{path}:{self.line}: {rest}"
+        if not self.remedy:
+            return brief
+        if in_one_line:
+            return f"{brief}. {' '.join(map(str.strip, self.remedy.splitlines()))}"
+        return f"{brief}\n    {self.remedy}"
 
     def __str__(self) -> str:
         return f"{self.brief}\n    {self.remedy}" if self.remedy else self.brief

@@ -101,7 +101,9 @@ async def test_the_instructions_count_the_mistakes(begin: Begin) -> None:
         assert instructions.endswith(
             "Mistakes in the configuration: 2. `mcp-workbench check` shows them to the user."
         )
-        assert it.client.stderr.count("should be a string, not a number") == 2
+        assert (
+            it.client.stderr.count("should be a string, not a number. Put the value in double quotes.") == 2
+        )
 
 
 async def test_a_disabled_server_is_no_failure_whatever_is_wrong_with_it(begin: Begin) -> None:
@@ -121,7 +123,7 @@ async def test_a_file_that_is_no_json_still_serves_and_every_answer_says_why(
         assert explained.startswith(
             f"There are no toolboxes, because the configuration file {path} cannot be used. Tell the user. "
             "When it is corrected, it is used within seconds, without a restart.\n"
-            f"- {path}:3: line 3, column 12: invalid JSON: a value is expected here\n"
+            f"- {path}:3: column 12: invalid JSON: a value is expected here\n"
         )
         answers = [
             await it.session.open_toolbox("dev"),

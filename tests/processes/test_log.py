@@ -146,7 +146,12 @@ def test_a_bad_configuration_is_an_event_for_each_problem_at_any_level(tmp_path:
     events = objects(done.stderr.decode())
     assert (done.returncode, done.stdout) == (2, b"")
     assert [event["level"] for event in events] == ["error"] * 2
-    assert [event["message"].startswith(f"{path}: toolboxes.dev.") for event in events] == [True] * 2
+    what = "should be a string that is not empty, not a number"
+    example = 'Write for example "description": "Files and git of this checkout"'
+    assert [event["message"] for event in events] == [
+        f"{path}:1: toolboxes.dev.description: is missing. {example}",
+        f'{path}:1: toolboxes.dev.mcpServers.a.command: {what}. Write for example "command": "npx"',
+    ]
 
 
 async def test_what_is_logged_goes_on_after_a_crash(start: Start) -> None:

@@ -71,7 +71,7 @@ class BackgroundLoad(Generic[T]):
 def log_faults(loaded: LoadedConfig) -> None:
     """Log the mistakes in spite of which a configuration is used."""
     for problem in loaded.faults.all:
-        log.error("%s", problem.in_file(loaded.path).replace("\n", " "))
+        log.error("%s", problem.in_file(loaded.path, in_one_line=True))
 
 
 class Reloader:

@@ -85,7 +85,7 @@ def test_a_file_that_cannot_be_parsed_is_exit_code_2(bench: Bench) -> None:
     bench.config.write_text('{\n  "toolboxes": oops\n}\n')
     done = bench.run("list")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "line 2, column 16" in done.stderr
+    assert "workbench-config.json:2: column 16: invalid JSON" in done.stderr
     code, outcome = bench.run_json("list", "--json")
     assert (code, outcome["problems"][0]["where"]) == (2, "line 2, column 16")
 

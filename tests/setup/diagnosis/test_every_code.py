@@ -268,6 +268,15 @@ async def test_a_cause_is_found_with_the_command_that_mends_it(clinic: Clinic, c
     assert others == []
 
 
+async def test_the_place_of_a_mistake_in_the_lock_is_as_it_is_written(clinic: Clinic) -> None:
+    clinic.config.with_name(FILE_NAME).write_text('{"version": 1, "toolboxes": {"dev": 1}}')
+    (finding,) = [one for one in await clinic.findings() if one.code == "lock-unusable"]
+    assert finding.message == (
+        "The lock cannot be used: toolboxes.dev: this should be an object, { … }. "
+        "What it approves does not count, and servers with strict pins are held."
+    )
+
+
 async def test_a_cache_that_is_a_link_gets_its_remedy_in_words(clinic: Clinic) -> None:
     _link_cache(clinic)
     (finding,) = [one for one in await clinic.findings() if one.code == "directory-unusable"]

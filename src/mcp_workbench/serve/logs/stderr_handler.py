@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import TracebackType
 
-    from mcp_workbench.errors import ConfigError
+    from mcp_workbench.errors import ConfigError, Problem
     from mcp_workbench.serve.logs.log_lines import BatchedEvent, ToLine
 
     Fault = tuple[type[BaseException], BaseException, TracebackType | None]
@@ -185,11 +185,17 @@ def set_up(level: str, format_: str) -> StderrHandler:
     return handler
 
 
+def _in_one_line(error: ConfigError, problem: Problem) -> str:
+    text = problem.in_file(error.path, in_one_line=True)
+    return text if problem.line is not None else f"{error.path}: {text}"
+
+
 def report(error: ConfigError, format_: str) -> None:
     """Write the problems of a configuration to stderr, whatever the level. Waits for a slow reader."""
     if format_ == "json":
-        problems = [_record(logging.ERROR, f"{error.path}: {problem}") for problem in error.problems]
-        data = b"".join(to_json(problem, str) for problem in problems)
+        data = b"".join(
+            to_json(_record(logging.ERROR, _in_one_line(error, problem)), str) for problem in error.problems
+        )
     else:
         data = f"mcp-workbench: {show_text(str(error))}\n".encode(errors="replace")
     deadline = time.monotonic() + REPORT_TIMEOUT_SECONDS

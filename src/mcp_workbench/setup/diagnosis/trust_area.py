@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from mcp_workbench.errors import LockUnusable
-from mcp_workbench.setup.diagnosis.examined import edit_command, names, sentence, title
+from mcp_workbench.setup.diagnosis.examined import edit_command, names, title
 from mcp_workbench.setup.diagnosis.findings import Area, found
 from mcp_workbench.storage.directories import data_directory
 from mcp_workbench.storage.trust.lock_file import lock_path, read_lock
@@ -40,7 +40,7 @@ def _mistakes(lock: str) -> Iterator[Finding]:
         harm = "What it approves does not count, and servers with strict pins are held"
         yield found(
             "lock-unusable",
-            f"The lock cannot be used: {sentence(first.brief)} {harm}.",
+            f"The lock cannot be used: {first.brief}. {harm}.",
             file=lock,
             line=first.line,
             remedy=first.remedy,
