@@ -89,7 +89,7 @@ def test_a_lock_is_written_once_and_compared_in_ci(bench: TrustBench, lists: Lis
     assert bench.do("lock").out.endswith(f"{lists.lock} is up to date: 2 servers, 3 tools\n")
     done = bench.do("lock", "--check")
     assert (done.code, done.err) == (0, "")
-    assert done.out.endswith(f"2 servers, 3 tools: all as {lists.lock} has them\n")
+    assert done.out.endswith(f"2 servers, 3 tools: no differences from {lists.lock}\n")
     assert bench.do("lock", "--update", "--yes").code == 0
     assert lists.lock.read_bytes() == written
 
@@ -112,7 +112,7 @@ def test_every_kind_of_difference_is_exit_code_1_until_it_is_accepted(
     assert (done.code, done.err) == (1, "")
     shown = done.out[done.out.index("\n\n") :]
     for line in (
-        "dev/a is not as the lock has it",
+        "dev/a differs from the lock",
         "  its instructions are new",
         "      + Be nice.",
         "  tool changed has changed",
@@ -133,7 +133,16 @@ def test_every_kind_of_difference_is_exit_code_1_until_it_is_accepted(
         {"a": "different", "same": "same", "new": "missing", "old": "unknown"},
     )
     # Without an option, what is there stays as it is.
-    assert bench.do("lock").code == 0
+    left = (
+        "Different from the lock, and left alone: dev/a, dev/old. To see how: mcp-workbench lock --check. "
+        "To accept the differences: mcp-workbench lock --update"
+    )
+    for state in ("was written", "was not changed, there is nothing new to add"):
+        done = bench.do("lock")
+        assert (done.code, done.out.splitlines()[-2:]) == (
+            0,
+            [left, f"{lists.lock} {state}: 4 servers, 6 tools"],
+        )
     assert lists.locked() == {
         "a": ["changed", "gone", "hinted"],
         "new": ["y"],

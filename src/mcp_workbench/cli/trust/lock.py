@@ -103,7 +103,7 @@ class LockCommand:
             return self._end(1, [f"To accept the differences: {UPDATE}"])
         if not self._is_complete:
             return self._end(1, [])
-        return self._end(0, [f"{_counted(self._lock or {})}: all as {self._path} has them"])
+        return self._end(0, [f"{_counted(self._lock or {})}: no differences from {self._path}"])
 
     def update(self) -> int:
         """Print every difference, and write what the servers list if the person agrees."""
@@ -136,11 +136,19 @@ class LockCommand:
                     notes.append(f"Held of {name}, and not written: {held}. To decide: mcp-workbench review")
         left = [show_name("/".join(one.origin)) for one in self._differing if one.state != "missing"]
         if left:
-            notes.append(f"Left alone, and not as the lock has them: {', '.join(left)}. To see why: {CHECK}")
-        return self._write(edits, notes)
+            notes.append(
+                f"Different from the lock, and left alone: {', '.join(left)}. To see how: {CHECK}. "
+                f"To accept the differences: {UPDATE}"
+            )
+        return self._write(edits, notes, is_partial=bool(left))
 
-    def _write(self, edits: Mapping[Origin, LockEdit | None], notes: Sequence[str]) -> int:
-        """Write edits to the lock, say what happened, and return the exit code."""
+    def _write(
+        self, edits: Mapping[Origin, LockEdit | None], notes: Sequence[str], *, is_partial: bool = False
+    ) -> int:
+        """Write edits to the lock, say what happened, and return the exit code.
+
+        Differences that are not among the edits make it `is_partial`: the lock is not up to date then.
+        """
         if not edits and self._lock is None:
             # An empty lock would say that nothing is approved.
             return self._end(1, [*notes, f"{self._path} was not written: there is nothing to write"])
@@ -152,7 +160,8 @@ class LockCommand:
         except (CannotChange, LockUnusable, OSError) as error:
             complain(str(error))
             return self._end(1, notes)
-        state = "was written" if is_written else "is up to date"
+        unchanged = "was not changed, there is nothing new to add" if is_partial else "is up to date"
+        state = "was written" if is_written else unchanged
         said = [*notes, f"{self._path} {state}: {_counted(lock or {})}"]
         return self._end(0 if self._is_complete else 1, said, is_written=is_written)
 

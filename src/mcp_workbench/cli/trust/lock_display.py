@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 STATES: Final = {
     "missing": "is not in the lock",
     "unknown": "is in the lock, and not in the configuration",
-    "different": "is not as the lock has it",
+    "different": "differs from the lock",
 }
 PARTS: Final = {
     ("tool", "added"): "is not in the lock",
@@ -31,7 +31,7 @@ PARTS: Final = {
     ("instructions", "changed"): "have changed",
     ("program", "changed"): "has changed",
 }
-"""What is said about a part of a server that is not as the lock has it."""
+"""What is said about a part of a server that differs from the lock."""
 
 
 def show_comparison(page: Page, comparison: Comparison, *, is_whole: bool) -> None:

@@ -65,7 +65,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     state: State
     parts: tuple[PartDifference, ...] = ()
     findings: dict[str, tuple[ScanFinding, ...]] = {}
-    """What the scanner finds in the tools and `INSTRUCTIONS` that are not as the lock has them."""
+    """What the scanner finds in the tools and `INSTRUCTIONS` that differ from the lock."""
     edit: LockEdit | None = None
     """None to remove the entry of a server that is not configured."""
 
