@@ -126,7 +126,9 @@ async def test_only_a_tool_that_is_locked_as_read_only_is_called(
     assert it.text.startswith(
         "Call of 'read' in server 'files' (toolbox 'dev') refused: use_tool_read_only calls"
     )
-    assert f"as pinned this one is {hint}" in it.text
+    is_pinned = hint != "unknown"
+    told = f"This one is pinned as {hint}. " if is_pinned else "What this one does is not known: "
+    assert f"use_tool_read_only calls only tools that are pinned as read-only. {told}" in it.text
     assert ('"pin" is "off"' in it.text) == (hint == "unknown")
     assert it.text.endswith(INSTEAD)
     assert it.last["result"]["isError"] is True

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from mcp_workbench.config.model.policy import ToolHint
     from mcp_workbench.downstream.connection import Connection
 
-_UNKNOWN: Final = 'unknown (its annotations claim nothing, or "pin" is "off" and nothing is locked)'
+_UNKNOWN: Final = (
+    "What this one does is not known: its annotations do not say it, "
+    'or "pin" is "off" and it is not in the lock'
+)
 
 
 class ReadOnlyCall(ToolCall):
@@ -51,8 +54,6 @@ class ReadOnlyCall(ToolCall):
 
     def _refusal(self, hint: ToolHint | None) -> CallRefused:
         toolbox, server = self.origin
-        claimed = _UNKNOWN if hint in (None, "unknown") else hint
-        reason = (
-            f"{USE_TOOL_READ_ONLY} calls only tools that are pinned as read-only, and as pinned this one is"
-        )
-        return CallRefused(self.name, server, toolbox, f"{reason} {claimed}. Call it with {USE_TOOL} instead")
+        claimed = _UNKNOWN if hint in (None, "unknown") else f"This one is pinned as {hint}"
+        rule = f"{USE_TOOL_READ_ONLY} calls only tools that are pinned as read-only"
+        return CallRefused(self.name, server, toolbox, f"{rule}. {claimed}. Call it with {USE_TOOL} instead")
