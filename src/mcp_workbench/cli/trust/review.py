@@ -19,7 +19,7 @@ from mcp_workbench.cli.trust.held_items import HeldItems
 from mcp_workbench.cli.trust.lock_reading import read_lock_or_report
 from mcp_workbench.cli.trust.reported_findings import reported_tools
 from mcp_workbench.errors import CannotChange, LockUnusable
-from mcp_workbench.storage.directories import data_directory
+from mcp_workbench.storage.directories import data_directory, explain_unusable
 from mcp_workbench.storage.trust.pin_records import INSTRUCTIONS
 from mcp_workbench.storage.trust.pins import PinStore
 from mcp_workbench.workbench.text.counting import count
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from mcp_workbench.cli.trust.reported_findings import ReportedTool
 
 QUESTION: Final = "[a]pprove, [r]eject, [s]kip or [q]uit?"
-REMEDY: Final = "Check who owns it, and whether you may write to it."
 
 
 def run(options: argparse.Namespace) -> int:
@@ -59,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         store.check()
     except OSError as error:
-        complain(f"what is held cannot be read, because the data directory cannot be used: {error}. {REMEDY}")
+        complain(f"what is held cannot be read: {explain_unusable(error, os.environ)}")
         return 1
     review = Review(
         HeldItems(store, loaded.path, lock, servers), Decisions(store, path, lock, os.environ), path

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from mcp_workbench.storage.directories import blocking_part
 from mcp_workbench.storage.private_files import PrivateDirectory
 from mcp_workbench.storage.trust.pin_records import (
     INSTRUCTIONS,
@@ -70,9 +71,7 @@ class HeldFiles:
     def check(self) -> None:
         """Raise OSError if nothing can be read here, or if a workbench could not have written anything."""
         self._files.scan()
-        path = self._files.path
-        while not os.path.lexists(path):
-            path = os.path.dirname(path)
+        path = blocking_part(self._files.path)
         if not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, "it cannot be written to", path)
 
