@@ -1,4 +1,4 @@
-"""What it costs to do something, counted in steps, decodings and bytes. No clock."""
+"""What it costs to do something, counted in steps, decodings, encodings and bytes. No clock."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class Steps:
-    """What happened while something was done: calls of Python functions, and decodings of JSON."""
+    """What happened while something was done: calls of Python functions, decodings and encodings of JSON."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self.calls: list[str] = []
         self.own: list[str] = []
         """The calls of the workbench's own functions, which are a part of all calls."""
-        self.decodings = 0
+        self.decodings = self.encodings = 0
         # What others have left to the collector, and what that runs, is not to be counted here.
         collects = gc.isenabled()
         gc.disable()
@@ -39,8 +39,9 @@ class Steps:
             if frame.f_globals["__name__"].startswith("mcp_workbench."):
                 self.own.append(frame.f_code.co_qualname)
         elif event == "c_call":
-            is_decoder = isinstance(getattr(argument, "__self__", None), msgspec.json.Decoder)
-            self.decodings += is_decoder or argument is msgspec.json.decode
+            owner = getattr(argument, "__self__", None)
+            self.decodings += isinstance(owner, msgspec.json.Decoder) or argument is msgspec.json.decode
+            self.encodings += isinstance(owner, msgspec.json.Encoder) or argument is msgspec.json.encode
 
 
 def allocated(work: Callable[[], None]) -> int:
