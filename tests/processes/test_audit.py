@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import pytest
 from tests.storage.audit.lines import directory, read
 from tests.support.client import write_config
 from tests.support.configs import server, toolboxes
-from tests.support.sessions import LegacySession, ModernSession, failure_of
+from tests.support.sessions import LegacySession, ModernSession, failure_of, text_of
 from tests.support.waiting import poll
 
 if TYPE_CHECKING:
@@ -43,6 +44,41 @@ async def test_all_calls_are_recorded_at_an_orderly_end_and_whole_lines_at_any(
     assert {(it["toolbox"], it["server"], it["name"], it["client"]) for it in records} == {
         ("dev", "echo", "echo", records[0]["client"])
     }
+
+
+async def test_without_an_audit_in_the_configuration_no_argument_and_no_result_is_recorded(
+    connect: Connect, tmp_path: Path
+) -> None:
+    session = await connect(toolboxes(dev={"echo": server()}), env={"XDG_DATA_HOME": str(tmp_path)})
+    arguments = {"the-key": "the-value"}
+    told = text_of(await session.use_tool("dev", "echo", "echo", arguments))
+    assert json.loads(told) == arguments
+    await session.client.close()
+    (record,) = read(tmp_path)
+    assert record.keys() == {
+        *("time", "run", "pid", "number", "method", "toolbox", "server", "name"),
+        *("outcome", "seconds", "request_bytes", "response_bytes", "client"),
+    }
+    written = b"".join(file.read_bytes() for file in directory(tmp_path).rglob("*") if file.is_file())
+    assert b"the-" not in written
+
+
+async def test_a_file_that_is_moved_away_while_calls_are_recorded_costs_no_record(
+    start: Start, tmp_path: Path
+) -> None:
+    session = ModernSession(
+        await start(toolboxes(dev={"echo": server()}), env={"XDG_DATA_HOME": str(tmp_path)})
+    )
+    newest = directory(tmp_path) / "calls-000001.jsonl"
+    for rotation in range(1, 4):
+        for _ in range(50):
+            await session.use_tool("dev", "echo", "echo", {})
+        await poll(newest.exists)
+        newest.rename(newest.with_name(f"calls.log.{rotation}"))  # as logrotate does
+    await session.use_tool("dev", "echo", "echo", {})
+    await session.client.close()
+    assert sorted(record["number"] for record in read(tmp_path)) == list(range(1, 152))
+    assert newest.exists()
 
 
 async def test_a_call_to_a_server_that_does_not_exist_is_recorded_once(

@@ -7,21 +7,27 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.grid.questions import form
 from tests.servers.scripted import RESERVED
+from tests.storage.audit.lines import read
+from tests.support.configs import server, tool, toolboxes
 from tests.support.processes import wait_until_gone
 from tests.support.sessions import failure_of, result_of, text_of
+from tests.support.talking import using
 from tests.support.waiting import PATIENCE, poll
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.serve.http.conftest import Flag, SharedWorkbench
+    from tests.support.client import Json
     from tests.support.http import Response
+    from tests.support.journal import Journal
     from tests.support.sessions import Era
 
 
@@ -165,3 +171,55 @@ async def test_a_client_that_does_not_read_holds_up_the_end_for_a_moment_only(
     shared_workbench.process.terminate()
     assert await exit_of(shared_workbench) == 0
     assert "Traceback" not in shared_workbench.shared.log
+
+
+async def test_each_call_that_was_in_flight_has_one_record_however_it_ended(
+    build: Callable[[], SharedWorkbench], journal: Journal, client_era: Era, flag: Flag
+) -> None:
+    finishing, hanging = ([f"{kind}_{number}" for number in range(40)] for kind in ("finish", "hang"))
+    script: Json = {name: {"do": "wait", "for": str(flag)} for name in finishing}
+    script |= {name: {"do": "hang"} for name in hanging}
+    slow = server(journal, tools=[tool(name) for name in script], behaviours=script)
+    shared_workbench = build()
+    home = shared_workbench.home
+    await shared_workbench.open(toolboxes(dev={"slow": slow}), env={"XDG_DATA_HOME": str(home)})
+    client = await (shared_workbench.modern() if client_era == "modern" else shared_workbench.legacy())
+
+    async def call(name: str) -> bool:
+        """Whether it succeeds."""
+        response = await client.send("tools/call", using("slow", {}, tool=name))
+        return "isError" not in result_of((await response.messages())[-1])
+
+    calls = [
+        asyncio.create_task(call(name)) for pair in zip(finishing, hanging, strict=True) for name in pair
+    ]
+    await journal.wait_for_call(60)  # of 80: the others may be in time, or not
+    shared_workbench.process.terminate()
+    await poll(lambda: "calls in flight have 20 s to finish" in shared_workbench.shared.log)
+    flag.up()
+    await poll(lambda: sum(call.done() for call in calls) >= 25)
+    shared_workbench.process.terminate()  # those that hang are not waited for any longer
+    assert await exit_of(shared_workbench) == 0
+    await asyncio.wait(calls, timeout=PATIENCE)
+    succeeded = sum(call.exception() is None and call.result() for call in calls)
+    begun = Counter(message["params"]["name"] for message in journal.messages("tools/call"))
+    assert set(begun.values()) == {1}
+    assert Counter(record["name"] for record in read(home)) == begun
+    outcomes = Counter(record["outcome"] for record in read(home))
+    assert outcomes == {"answered": succeeded, "failed": len(begun) - succeeded}
+
+
+async def test_a_call_that_waits_for_its_client_has_a_record_too(
+    build: Callable[[], SharedWorkbench], server_era: Era
+) -> None:
+    shared_workbench = build()
+    home = shared_workbench.home
+    await shared_workbench.open(shared_workbench.config(), env={"XDG_DATA_HOME": str(home)})
+    client = await shared_workbench.modern()
+    response = await client.call({"ask": [form("still there?")]}, server=server_era)
+    assert result_of((await response.messages())[-1])["resultType"] == "input_required"
+    shared_workbench.process.terminate()
+    assert await exit_of(shared_workbench) == 0
+    assert [(it["server"], it["name"], it["outcome"]) for it in read(home)] == [
+        (server_era, "converse", "asked" if server_era == "modern" else "failed")
+    ]

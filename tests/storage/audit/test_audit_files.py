@@ -8,16 +8,19 @@ import shutil
 import stat
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_workbench.storage.audit.audit_files import MAX_FILES, AuditFiles
+from mcp_workbench.storage.audit import audit_files
+from mcp_workbench.storage.audit.audit_files import MAX_FILE_BYTES, MAX_FILES, AuditFiles
 from mcp_workbench.storage.open_directory import UnsafeDirectory
+from mcp_workbench.storage.private_files import try_lock
 from tests.storage.audit.lines import directory, line, read
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 ONE_LINE = len(line(1))
 
@@ -79,6 +82,22 @@ def test_ten_files_of_limited_size_have_the_newest_lines(tmp_path: Path, files: 
     assert len(numbers) > 80
 
 
+def test_without_another_size_there_are_ten_files_of_ten_megabytes(tmp_path: Path) -> None:
+    assert (MAX_FILES, MAX_FILE_BYTES) == (10, 10_000_000)
+    directory(tmp_path).mkdir(parents=True)
+    for number in range(1, 11):
+        with (directory(tmp_path) / f"calls-{number:06d}.jsonl").open("wb") as file:
+            file.seek(10_000_000 - ONE_LINE - 1)  # takes no space on the disk
+            file.write(b"\n")
+    large = AuditFiles({"XDG_DATA_HOME": str(tmp_path)})
+    large.append(line(1))
+    assert large.numbers() == list(range(1, 11))
+    assert (directory(tmp_path) / "calls-000010.jsonl").stat().st_size == 10_000_000
+    large.append(line(2))
+    assert large.numbers() == list(range(2, 12))
+    assert (directory(tmp_path) / "calls-000011.jsonl").read_bytes() == line(2)
+
+
 def test_only_the_owner_can_read_whatever_the_umask(tmp_path: Path, files: AuditFiles) -> None:
     before = os.umask(0o777)
     try:
@@ -113,6 +132,35 @@ def test_a_directory_that_is_deleted_or_moved_away_is_made_again(
     move(directory(tmp_path))
     files.append(line(2))
     assert [it["number"] for it in read(tmp_path)] == [2]
+
+
+def _rotate(path: Path) -> None:
+    path.rename(path.with_name(f"{path.name}.{len(list(path.parent.iterdir()))}"))
+
+
+@pytest.mark.parametrize(("move", "left"), [(_rotate, [1, 2, 3, 4]), (Path.unlink, [3, 4])])
+def test_a_file_that_is_moved_away_between_two_writes_or_within_one_costs_no_line(
+    tmp_path: Path,
+    files: AuditFiles,
+    monkeypatch: pytest.MonkeyPatch,
+    move: Callable[[Path], None],
+    left: list[int],
+) -> None:
+    newest = directory(tmp_path) / "calls-000001.jsonl"
+    files.append(line(1))
+    move(newest)
+    files.append(line(2))
+    assert newest.read_bytes() == line(2)
+
+    def lock_late(descriptor: int, *, wait: bool) -> bool:
+        monkeypatch.setattr(audit_files, "try_lock", try_lock)
+        move(newest)
+        return try_lock(descriptor, wait=wait)
+
+    monkeypatch.setattr(audit_files, "try_lock", lock_late)
+    files.append(line(3))
+    files.append(line(4))
+    assert sorted(it["number"] for it in read(tmp_path)) == left
 
 
 def _link(path: Path, elsewhere: Path) -> None:
