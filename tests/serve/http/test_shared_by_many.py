@@ -31,8 +31,8 @@ async def shared_workbench(build: Callable[[], SharedWorkbench]) -> SharedWorkbe
     return await open_for_alice_and_bob(build())
 
 
-def answers_to(result: Json) -> Json:
-    answers = {key: {"action": "decline"} for key in result["inputRequests"]}
+def answers_to(result: Json, answer: Json | None = None) -> Json:
+    answers = {key: answer or {"action": "decline"} for key in result["inputRequests"]}
     return {"requestState": result["requestState"], "inputResponses": answers}
 
 
@@ -103,6 +103,30 @@ async def test_a_retry_at_another_replica_neither_runs_the_call_nor_uses_the_sta
     assert '"decline"' in text_of(result_of((await response.messages())[-1]))
     replayed = await there.call(*ASKING, server=server_era, more=answers_to(asked))
     assert "made by another workbench process" in (await replayed.json())["error"]["message"]
+
+
+async def test_an_approval_is_refused_at_another_replica_and_still_good_at_the_first(
+    build: Callable[[], SharedWorkbench], server_era: Era
+) -> None:
+    one, two = build(), build()
+    for shared_workbench in (one, two):
+        await shared_workbench.open(shared_workbench.config({"policy": {"*": "ask"}}), env=KEY)
+    here, there = await one.modern(), await two.modern()
+    asked = result_of(await (await here.call(server=server_era)).json())
+    (question,) = asked["inputRequests"].values()
+    assert question["params"]["message"].startswith("[workbench] Allow this call?")
+    approved = answers_to(asked, {"action": "accept", "content": {"allow": "once"}})
+    for _ in range(2):
+        refused = await there.call(server=server_era, more=approved)
+        error = (await refused.json())["error"]
+        assert (refused.status, error["code"]) == (400, -32602)
+        assert "made by another workbench process" in error["message"]
+    assert two.journals[server_era].messages("tools/call") == []
+    assert text_of(result_of((await (await here.call(server=server_era, more=approved)).messages())[-1]))
+    assert len(one.journals[server_era].messages("tools/call")) == 1
+    # Elsewhere it is good for nothing, before and after it was used.
+    again = await there.call(server=server_era, more=approved)
+    assert "made by another workbench process" in (await again.json())["error"]["message"]
 
 
 async def test_a_question_reaches_the_one_whose_call_it_is_about(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -18,6 +21,22 @@ from mcp_workbench.storage.trust.approval_files import (
     ApprovalFiles,
     PendingApproval,
 )
+
+TAKER = """
+import fcntl, os, sys
+from mcp_workbench.storage.trust.approval_files import ApprovalFiles
+path, call = sys.argv[1:]
+files = ApprovalFiles(os.environ)
+remove = files._files.remove
+with open(path) as start:
+    def remove_when_told(name):
+        print("found", flush=True)
+        fcntl.flock(start, fcntl.LOCK_SH)
+        files._files.remove = remove
+        return remove(name)
+    files._files.remove = remove_when_told
+    print(files.state(call))
+"""
 
 
 @pytest.fixture
@@ -94,7 +113,7 @@ def test_only_what_a_person_was_shown_can_be_answered(files: ApprovalFiles) -> N
     assert not files.answer(call, allow=True)
 
 
-def test_of_many_processes_one_uses_an_approval_up(files: ApprovalFiles, environ: dict[str, str]) -> None:
+def test_of_many_at_once_one_uses_an_approval_up(files: ApprovalFiles, environ: dict[str, str]) -> None:
     call = pending(files)
     files.ask(call)
     files.answer(call, allow=True)
@@ -111,6 +130,26 @@ def test_of_many_processes_one_uses_an_approval_up(files: ApprovalFiles, environ
     for thread in threads:
         thread.join(10)
     assert sorted(states) == ["allowed", *["gone"] * 7]
+
+
+@pytest.mark.slow
+def test_of_many_processes_that_find_an_approval_one_uses_it_up(
+    files: ApprovalFiles, environ: dict[str, str], tmp_path: Path
+) -> None:
+    call = pending(files)
+    files.ask(call)
+    files.answer(call, allow=True)
+    with (tmp_path / "start").open("w") as start:
+        fcntl.flock(start, fcntl.LOCK_EX)
+        command = [sys.executable, "-c", TAKER, start.name, call.id]
+        takers = [
+            subprocess.Popen(command, env={**os.environ, **environ}, stdout=subprocess.PIPE, encoding="utf-8")
+            for _ in range(6)
+        ]
+        found = [taker.stdout.readline() for taker in takers if taker.stdout]
+    assert found == ["found\n"] * 6
+    states = sorted(taker.communicate(timeout=60)[0] for taker in takers)
+    assert states == ["allowed\n", *["gone\n"] * 5]
 
 
 def test_calls_of_one_principal_leave_room_for_others(files: ApprovalFiles) -> None:
