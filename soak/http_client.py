@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from soak import ledger as books
+from soak import records
 from soak.client import HELLO, MODERN_META, PREFIX
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     Json = dict[str, Any]
 
 MODERN_VERSION = str(MODERN_META[PREFIX + "protocolVersion"])
 LONGEST_HEAD = 64 * 1024
+OK_STATUS = 200
 ANSWER_BOUND = 30.0
 """Seconds for any answer: the time-outs of the servers, and slack for a busy machine."""
 
@@ -36,7 +42,12 @@ class Answer(NamedTuple):
     @property
     def is_good(self) -> bool:
         """Whether the call succeeded."""
-        return self.status == 200 and "error" not in self.message and not self.is_failure
+        return self.status == OK_STATUS and "error" not in self.message and not self.is_failure
+
+    @property
+    def is_question(self) -> bool:
+        """Whether the call goes on once its client has answered."""
+        return bool(self.message.get("result", {}).get("resultType") == "input_required")
 
     @property
     def is_failure(self) -> bool:
@@ -47,11 +58,15 @@ class Answer(NamedTuple):
 class Principal:
     """Whoever has one token. Each request has a connection of its own while it is in flight."""
 
-    def __init__(self, url: str, name: str, token: str) -> None:
+    def __init__(self, url: str, name: str, token: str, numbers: Iterator[int]) -> None:
+        """`numbers` are those of the requests, which nobody else may have."""
         self._place = urlsplit(url)
         self.name = name
         self._token = token
         self._ids = count(1)
+        self._numbers = numbers
+        self.entries: list[books.Entry] = []
+        """The books of all requests."""
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
         self.sent = self.answered = self.left = 0
         """Requests; those that were answered; those whose answers were not waited for."""
@@ -63,13 +78,20 @@ class Principal:
     async def request(self, method: str, params: Json, session: str = "") -> Answer:
         """Make a request and wait for its answer. Raises TimeoutError, OSError or EOFError without one."""
         self.sent += 1
+        entry = books.Entry(next(self._numbers), method, frozenset(), time.monotonic(), ANSWER_BOUND)
+        self.entries.append(entry)
+        meta = {} if session else MODERN_META
+        params = {**params, "_meta": {**meta, PREFIX + "clientInfo": records.about(entry)}}
         try:
             async with asyncio.timeout(ANSWER_BOUND):
                 answer, _ = await self._exchange(method, params, session)
         except asyncio.CancelledError:
-            self.left += 1
+            self.left += 1  # nobody can say whether it has become a call
             raise
         self.answered += 1
+        entry.is_call = records.is_call(method, params) and answer.status == OK_STATUS
+        entry.answers.append((time.monotonic(), books.OK if answer.is_good else books.REMOTE))
+        entry.what += " (talk)" if answer.is_question else ""
         return answer
 
     async def begin_session(self) -> str:
@@ -108,7 +130,6 @@ class Principal:
             "Accept": "application/json, text/event-stream",
         }
         if not session:
-            params = {**params, "_meta": MODERN_META}
             headers |= {"MCP-Protocol-Version": MODERN_VERSION, "Mcp-Method": method}
             if "name" in params:
                 headers["Mcp-Name"] = params["name"]

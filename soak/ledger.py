@@ -38,11 +38,17 @@ FORGED = "came back with a state that was changed"
 SWAPPED = "came back with the state of another call"
 OVER = "came back to a call that is over"
 UNHEARD = "not told by a server in time"
+DENIED = "denied by the policy"
+UNAPPROVED = "waits for an approval, or too many do"
+LIMITED = "over a limit of the policy"
 
 SAYS_NO = "the client of the soak says no"
 """Its error."""
 
 KINDS = {
+    DENIED: re.compile(r"refused: the policy of this workbench denies it"),
+    UNAPPROVED: re.compile(r"refused: .*`mcp-workbench approvals`"),
+    LIMITED: re.compile(r"refused: the limit .* is reached"),
     AMBIGUOUS: re.compile(r"several calls are in progress"),
     UNANSWERED: re.compile(r"the client gave no answer"),
     SAID_NO: re.compile(SAYS_NO),

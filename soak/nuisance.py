@@ -11,6 +11,7 @@ import json
 import random
 import sys
 from collections import Counter
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from soak import plan
@@ -38,6 +39,8 @@ SEARCHES = 12
 QUESTIONS = 120
 SESSIONS = 25
 RUNAWAY = r"(\w|\w\w)+(?<!\w)$"
+FIRST_NUMBER = 10_000_000
+"""Of its requests: those of the others are below."""
 
 
 class Nuisance:
@@ -162,7 +165,7 @@ def _says_what_to_do(answer: Answer) -> bool:
 
 
 async def _main(url: str, token: str, seed: str) -> None:
-    principal = Principal(url, "mallory", token)
+    principal = Principal(url, "mallory", token, count(FIRST_NUMBER))
     nuisance = Nuisance(principal, plan.servers(1), random.Random(seed))
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(sys.stdin, ended.set)
@@ -170,7 +173,8 @@ async def _main(url: str, token: str, seed: str) -> None:
     lost = principal.sent - principal.answered - principal.left
     if lost:
         nuisance.problems.append(f"{lost} of {principal.sent} requests have no answer")
-    print(json.dumps({"ends": nuisance.ends, "problems": nuisance.problems}))
+    entries = [(one.number, one.what, one.is_call, one.answers) for one in principal.entries]
+    print(json.dumps({"ends": nuisance.ends, "problems": nuisance.problems, "entries": entries}))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,14 @@ OPEN_DEADLINE_SECONDS = 2.0
 INPUT_TIMEOUT = 3.0
 """Seconds that the client has for an answer to what a server asks."""
 NAMES = ("alpha", "beta", "gamma")
+POLICED = "gamma"
+"""The servers of this name have a policy."""
+POLICY = {
+    "erase": "deny",
+    "publish": "ask",
+    "ask": "console",
+    "limits": {"tools": {"scarce": {"callsPerMinute": 5}}},
+}
 ERAS = ("legacy", "modern")
 
 
@@ -117,5 +125,7 @@ def configuration(chosen: Sequence[Server], place: Place, stubborn: str = "") ->
             # Every start is accounted for, and clients of both versions would make one more to find it out.
             "protocol": "legacy" if server.era == "legacy" else "2026-07-28",
         }
+        if server.name == POLICED:
+            box["mcpServers"][server.name]["policy"] = POLICY
     # Every byte of a result is accounted for. The shared workbench sets a limit of its own.
     return {"results": {"inlineLimit": "off"}, "toolboxes": boxes}

@@ -32,7 +32,11 @@ PREFIX = "io.modelcontextprotocol/"
 METHOD_NOT_FOUND = -32601
 REFUSED = -32050
 """The error of the tool that answers with an error."""
-TOOLS = ("echo", "make", "refuse", "misbehave", "ask", "waiting", "touch", "log")
+TOOLS = (
+    *("echo", "make", "refuse", "misbehave", "ask", "waiting", "touch", "log"),
+    *("erase", "publish", "scarce"),
+)
+"""The last ones are subject to a policy, and do what `make` does."""
 
 
 class SoakServer:

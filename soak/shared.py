@@ -13,12 +13,15 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from soak import bodies, plan, processes
 from soak.client import safe_environment
 from soak.http_client import Principal
+from soak.ledger import Entry
+from soak.records import judge_records
 from soak.traffic import use_tool
 
 if TYPE_CHECKING:
@@ -45,6 +48,8 @@ EXIT_BOUND = 30.0
 MEMORY_LIMIT = 1024 * 2**20
 """Bytes that the workbench may grow by: kept results, waiting calls, and one large regular expression."""
 INLINE_LIMIT = 10_000
+SHOWN = 5
+"""Problems of the audit that are shown: they may be thousands."""
 TROUBLE = ("Traceback", "inside the workbench", "never retrieved", "never awaited", "Exception in callback")
 
 
@@ -88,7 +93,8 @@ async def share(seconds: float, chance: random.Random, directory: Path) -> Share
         )
     try:
         url = await _url(place)
-        principals = {name: Principal(url, name, tokens[name]) for name in GOOD}
+        numbers = count(1)
+        principals = {name: Principal(url, name, tokens[name], numbers) for name in GOOD}
         run = _Run(place, servers, principals, process.pid, chance)
         nuisance = [sys.executable, "-m", "soak.nuisance", url, tokens[BAD], str(chance.random())]
         return await run.run(seconds, process, nuisance)
@@ -167,7 +173,7 @@ class _Run:
             await asyncio.sleep(0.25)
             most = max(most, processes.rss_of(self._pid))
         said, _ = await asyncio.wait_for(misbehaving.communicate(b""), EXIT_BOUND)
-        told: Json = json.loads(said) if said else {"ends": {}, "problems": ["ended early"]}
+        told: Json = json.loads(said) if said else {"ends": {}, "problems": ["ended early"], "entries": []}
         ended.set()
         times = sorted([one for some in await asyncio.gather(*calling) for one in some])
         for one in good:
@@ -176,6 +182,7 @@ class _Run:
         self._judge(idle, times, late, most - before)
         self._problems += [f"{BAD}: {problem}" for problem in told["problems"]]
         await self._end(process)
+        self._judge_records(told["entries"])
         took = time.monotonic() - started
         return Shared(took, idle, times, late, told["ends"], (before, most), self._problems)
 
@@ -225,6 +232,14 @@ class _Run:
             if one.sent != one.answered + one.left:
                 lost = one.sent - one.answered - one.left
                 self._problems.append(f"{lost} of {one.sent} requests of {one.name} have no answer")
+
+    def _judge_records(self, others: Sequence[tuple[int, str, bool, list[tuple[float, str]]]]) -> None:
+        """Each call has one record, also of the one who misbehaves."""
+        entries = [entry for one in self._principals.values() for entry in one.entries]
+        for number, what, is_call, answers in others:
+            entries.append(Entry(number, what, frozenset(), 0.0, 0.0, is_call=is_call, answers=answers))
+        found = judge_records(entries, self._place.audit)
+        self._problems += [f"of {len(found)} problems of the audit: {problem}" for problem in found[:SHOWN]]
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
         for one in self._principals.values():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from soak import bodies
 from soak import ledger as books
-from soak.plan import CALL_TIMEOUT, START_TIMEOUT
+from soak.plan import CALL_TIMEOUT, POLICED, START_TIMEOUT
 from soak.server import TOOLS
 from soak.tasks import Tasks
 
@@ -26,6 +26,12 @@ CALL_BOUND = START_TIMEOUT + CALL_TIMEOUT + SLACK
 PACE = 0.02
 MOST_IN_FLIGHT = 300
 BURST = 100
+POLICED_ENDS = {
+    "erase": frozenset({books.DENIED}),
+    "publish": frozenset({books.UNAPPROVED}),
+    "scarce": frozenset({books.LIMITED}),
+}
+"""How calls of these tools end because of the policy."""
 
 
 class Traffic:
@@ -44,6 +50,7 @@ class Traffic:
             (5, lambda: self._tasks.keep(self.progress(self._any_server()))),
             (6, lambda: self._tasks.keep(self.cancelled(self._any_server()))),
             (2, lambda: self._tasks.keep(self.refused(self._any_server()))),
+            (2, lambda: self._tasks.keep(self.policed())),
             (2, lambda: self._tasks.keep(self.ping())),
             (2, lambda: self._tasks.keep(self.open(self._chance.choice(self._boxes)))),
         ]
@@ -125,6 +132,22 @@ class Traffic:
             entry.own_fault = (
                 frozenset()
             )  # it did not come so far; whether that is right is for a fault to say
+
+    async def policed(self) -> None:
+        """A call that the policy refuses always, or sometimes. A server that gets it answers."""
+        server = self._chance.choice([one for one in self._servers if one.name == POLICED])
+        tool, ends = self._chance.choice(list(POLICED_ENDS.items()))
+        token, size = self.token(), 100
+        entry = self.entry(tool, server, token, size=size)
+        if tool == "scarce":
+            entry.possible = ends
+        else:
+            entry.own_fault = ends
+        text = bodies.text(token, size)
+        params = use_tool(server, tool, {"token": token, "size": size})
+        outcome = await self._client.request(entry, "tools/call", params, check_text(text, modern=False))
+        if outcome not in {*ends, books.OK}:
+            entry.own_fault = frozenset()  # the server could not even be asked about the tool
 
     async def count_waiting(self, server: Server) -> int:
         """How many answers to its questions a server waits for."""

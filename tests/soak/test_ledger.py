@@ -7,17 +7,22 @@ from typing import Any
 
 import pytest
 
+from mcp_workbench.errors import CallDenied, CallRefused, LimitReached
+from mcp_workbench.workbench.policy.console import PENDING, TOO_MANY
 from soak.ledger import (
     AMBIGUOUS,
     BACK_OFF,
+    DENIED,
     EXIT,
     EXPIRED,
+    LIMITED,
     NOT_FOUND,
     OK,
     REMOTE,
     START,
     TIMEOUT,
     UNANSWERED,
+    UNAPPROVED,
     UNREADABLE,
     USED,
     WRONG,
@@ -152,6 +157,13 @@ def test_only_what_nothing_was_wrong_around_counts_as_healthy() -> None:
         ("… it has failed 3 times in a row, and the next try is in 0.5 s at the earliest.", BACK_OFF),
         ("… JSON-RPC error -32050: t1; data: {}", REMOTE),
         ("Toolbox 'x' not found. Available toolboxes: a", NOT_FOUND),
+        (str(CallDenied("erase", "fs", "dev", '"erase": "deny" of server dev/fs')), DENIED),
+        (str(CallRefused("publish", "fs", "dev", f"this client cannot ask its user. {PENDING}")), UNAPPROVED),
+        (
+            str(CallRefused("publish", "fs", "dev", f"this client cannot ask its user. {TOO_MANY}")),
+            UNAPPROVED,
+        ),
+        (str(LimitReached("scarce", "fs", "dev", {'"callsPerMinute": 5': 7.0}, {})), LIMITED),
         (
             "… it asked for input, and got none: roots/list: the client gave no answer: no answer within 3 s",
             UNANSWERED,
